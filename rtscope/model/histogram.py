@@ -1,0 +1,53 @@
+"""A latency histogram that loses nothing: every sample is in a bucket of known width."""
+
+from typing import Self
+
+import msgspec
+
+from rtscope.model.units import LONGEST_NS
+
+
+class Histogram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sparse counts of latencies; bucket i holds lower_ns[i] <= latency < lower_ns[i] + width_ns[i].
+
+    The agent's own histograms are exact to 1 ns below 2048 ns and at worst 1/1024 wide above.
+    Imported ones carry the width of the tool that wrote them. `beyond_count` samples are known to
+    have been at or above `beyond_ns`, but that tool did not keep where.
+    Raises ValueError when buckets are empty, unordered or overlap.
+    """
+
+    lower_ns: list[int] = []
+    width_ns: list[int] = []
+    count: list[int] = []
+    beyond_count: int = 0
+    beyond_ns: int = 0
+
+    def __post_init__(self) -> None:
+        if not len(self.lower_ns) == len(self.width_ns) == len(self.count):
+            raise ValueError("histogram lists lower_ns, width_ns and count differ in length")
+        end = 0
+        for lower, width, count in zip(self.lower_ns, self.width_ns, self.count, strict=True):
+            if lower < end:
+                raise ValueError(f"histogram bucket at {lower} ns overlaps or precedes the last")
+            if width < 1 or count < 1:
+                raise ValueError(f"histogram bucket at {lower} ns has no width or no count")
+            end = lower + width
+        if end - 1 > LONGEST_NS or sum(self.count) > LONGEST_NS:
+            raise ValueError("histogram goes beyond 2^63")
+        if self.beyond_count < 0 or self.beyond_count > LONGEST_NS:
+            raise ValueError("histogram has an impossible count of samples beyond its end")
+        if self.beyond_count and self.beyond_ns < end:
+            raise ValueError("histogram's samples beyond its end lie inside it")
+
+    @property
+    def total(self) -> int:
+        """All samples, those beyond the end included."""
+        return sum(self.count) + self.beyond_count
+
+    @classmethod
+    def of(cls, latencies_ns: list[int]) -> Self:
+        """Exact histogram of a few samples, one bucket a value."""
+        counts: dict[int, int] = {}
+        for latency in sorted(latencies_ns):
+            counts[latency] = counts.get(latency, 0) + 1
+        return cls(list(counts), [1] * len(counts), list(counts.values()))

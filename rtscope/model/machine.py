@@ -1,0 +1,79 @@
+"""What was measured: the fingerprint of a machine. A field that could not be read is None."""
+
+import msgspec
+
+
+class Cache(msgspec.Struct, frozen=True):
+    """One cache and the CPUs that share it."""
+
+    level: int
+    kind: str
+    """data, instruction or unified"""
+    size_bytes: int
+    shared_by: list[int]
+
+
+class Cpu(msgspec.Struct, frozen=True):
+    """One logical CPU as the kernel describes it."""
+
+    number: int
+    online: bool = True
+    isolated: bool = False
+    core: int | None = None
+    package: int | None = None
+    smt_siblings: list[int] = []
+    """logical CPUs of the same core, this one included"""
+    governor: str | None = None
+    driver: str | None = None
+    min_khz: int | None = None
+    max_khz: int | None = None
+
+
+class IdleState(msgspec.Struct, frozen=True):
+    """One state of the idle governor, as cpu0 has it."""
+
+    name: str
+    exit_latency_us: int | None = None
+    disabled: bool = False
+
+
+class Interrupt(msgspec.Struct, frozen=True):
+    """One interrupt line and where it may be handled."""
+
+    number: int
+    name: str
+    affinity: str
+    """CPU list, as in smp_affinity_list"""
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """Fingerprint of the machine under test."""
+
+    hostname: str | None = None
+    architecture: str | None = None
+    cpu_model: str | None = None
+    board: str | None = None
+    """device-tree model or DMI product"""
+    cpus: list[Cpu] = []
+    caches: list[Cache] = []
+    memory_bytes: int | None = None
+    kernel_release: str | None = None
+    kernel_version: str | None = None
+    command_line: str | None = None
+    preemption: str | None = None
+    """rt, lazy, full, voluntary, none; None when it could not be told"""
+    preemption_evidence: str | None = None
+    """where that was read, in words"""
+    hz: int | None = None
+    clock_source: str | None = None
+    clock_sources: list[str] = []
+    high_resolution_timers: bool | None = None
+    idle_driver: str | None = None
+    idle_states: list[IdleState] = []
+    rt_runtime_us: int | None = None
+    """of each rt_period_us; -1 means real-time throttling is off"""
+    rt_period_us: int | None = None
+    microcode: str | None = None
+    virtualisation: str | None = None
+    """name of the hypervisor; "none" where none is seen; None when it could not be told"""
+    interrupts: list[Interrupt] = []

@@ -1,0 +1,119 @@
+"""The Run: one execution of one probe under one load on one target."""
+
+from typing import Literal
+
+import msgspec
+
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Machine
+
+FORMAT_VERSION = 1
+
+Status = Literal["complete", "interrupted", "threshold", "watchdog", "failed"]
+
+
+class RunWarning(msgspec.Struct, frozen=True):
+    """Something that lessens what the figures are worth; shown wherever they are."""
+
+    code: str
+    """stable, for scripts: no-rt-priority, rt-throttling, no-memlock, ..."""
+    text: str
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One of the worst samples."""
+
+    time_ns: int
+    """since the run's start"""
+    latency_ns: int
+    cpu: int | None = None
+
+
+class Windows(msgspec.Struct, frozen=True):
+    """Latency over time: one entry a window, in order; lists of equal length."""
+
+    end_ns: list[int] = []
+    """end of each window since the run's start"""
+    count: list[int] = []
+    mean_ns: list[float] = []
+    max_ns: list[int] = []
+
+    def __post_init__(self) -> None:
+        if not len(self.end_ns) == len(self.count) == len(self.mean_ns) == len(self.max_ns):
+            raise ValueError("windows lists end_ns, count, mean_ns and max_ns differ in length")
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """What one measuring thread saw. A figure is None when there was no sample to make it of."""
+
+    thread: int
+    cpu: int | None
+    """the CPU it was pinned to; None where it could not be pinned (SCHED_DEADLINE)"""
+    policy: str
+    priority: int
+    count: int
+    histogram: Histogram
+    min_ns: int | None = None
+    max_ns: int | None = None
+    mean_ns: float | None = None
+    stddev_ns: float | None = None
+    missed: int | None = 0
+    """periods that passed while the thread was late; None where the tool did not count them"""
+    worst: list[Sample] = []
+    windows: Windows = Windows()
+
+
+class LoadWork(msgspec.Struct, frozen=True):
+    """One load and the work it really did."""
+
+    name: str
+    strength: int | None = None
+    """worker processes"""
+    seed: int | None = None
+    seconds: float = 0.0
+    work: dict[str, int] = {}
+    """totals by unit, such as {"bytes_written": 1048576}; empty where it cannot be counted"""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What the user asked for."""
+
+    command: list[str] = []
+    """the rtscope command that repeats this run"""
+    interval_ns: int | None = None
+    duration_ns: int | None = None
+    samples: int | None = None
+    distance_ns: int | None = None
+    policy: str | None = None
+    priority: int | None = None
+    cpus: str | None = None
+    method: str | None = None
+    phase: str | None = None
+    threshold_ns: int | None = None
+    loads: list[str] = []
+    budget: list[str] = []
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The record that the store keeps and that every report is made from."""
+
+    id: str
+    """sixteen hexadecimal digits"""
+    created: str
+    """start, ISO 8601 in UTC"""
+    probe: str
+    status: Status
+    load: str
+    """short name of the whole load: "idle", "mixed:2", "files:50+network:1" """
+    machine: Machine
+    threads: list[Thread]
+    asked: Asked = Asked()
+    elapsed_ns: int | None = None
+    loads: list[LoadWork] = []
+    warnings: list[RunWarning] = []
+    source: str = "rtscope"
+    """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""
+    target: str = "local"
+    agent_version: str | None = None
+    format: Literal["rtscope-run"] = "rtscope-run"
+    version: int = FORMAT_VERSION

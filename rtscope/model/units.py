@@ -1,0 +1,58 @@
+"""Times with units, as people write them; integer nanoseconds inside."""
+
+import re
+from typing import Final
+
+from rtscope.model.errors import RtscopeError
+
+NS_PER_UNIT: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60 * 1_000_000_000,
+    "min": 60 * 1_000_000_000,
+    "h": 3600 * 1_000_000_000,
+    "d": 86400 * 1_000_000_000,
+}
+LONGEST_NS: Final = 2**63 - 1
+
+_TIME = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zµμ]*)\s*", re.ASCII | re.IGNORECASE)
+
+
+def parse_time_ns(text: str, bare_unit: str | None = None) -> int:
+    """Read "200us", "1.5 ms" or "30s" as integer nanoseconds.
+
+    A bare number takes `bare_unit`, or is refused where that is None. Raises RtscopeError.
+    """
+    match = _TIME.fullmatch(text)
+    unit = (match[2].lower() or bare_unit) if match else None
+    if match is None or unit not in NS_PER_UNIT:
+        raise RtscopeError(
+            f"'{text}' is not a time: write a number and a unit, such as 200us, 1ms, 30s, 5m or 2h"
+        )
+    whole, _, fraction = match[1].partition(".")
+    scale = NS_PER_UNIT[unit]
+    ns = int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+    if ns > LONGEST_NS:
+        raise RtscopeError(f"'{text}' is longer than 292 years, the longest time that can be held")
+    return ns
+
+
+def format_ns(ns: float) -> str:
+    """A latency for people: microseconds below 10 ms, then ms and s; three significant places."""
+    if abs(ns) < 10_000_000:
+        return f"{ns / 1_000:.{3 if abs(ns) < 1_000 else 2 if abs(ns) < 100_000 else 1}f} us"
+    if abs(ns) < 10_000_000_000:
+        return f"{ns / 1_000_000:.2f} ms"
+    return f"{ns / 1_000_000_000:.2f} s"
+
+
+def format_duration_ns(ns: int) -> str:
+    """A span of time in the unit it was most likely asked in: 30s, 250ms, 200us, 90ns."""
+    for unit in ("s", "ms", "us"):
+        if ns and ns % NS_PER_UNIT[unit] == 0:
+            return f"{ns // NS_PER_UNIT[unit]}{unit}"
+    return f"{ns}ns"
