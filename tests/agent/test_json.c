@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the JSON writer puts on the wire, byte for byte. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/json.h"
+
+static int reader;
+static struct json json;
+
+static int open_pipe(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	/* O_DIRECT: one read() returns what one write() wrote. */
+	if (pipe2(ends, O_DIRECT | O_CLOEXEC))
+		return -1;
+	reader = ends[0];
+	json = (struct json){ .fd = ends[1] };
+	return 0;
+}
+
+static int close_pipe(void **state)
+{
+	(void)state;
+	close(reader);
+	return close(json.fd);
+}
+
+static void assert_line(const char *expected)
+{
+	char line[4096] = "";
+	ssize_t size = read(reader, line, sizeof(line) - 1);
+
+	assert_true(size > 0);
+	assert_false(json.failed);
+	assert_string_equal(line, expected);
+}
+
+static void test_a_line_without_values_is_its_type(void **state)
+{
+	(void)state;
+	json_begin(&json, "end");
+	json_end(&json);
+	assert_line("{\"type\":\"end\"}\n");
+}
+
+static void test_values_nest_with_commas_only_between(void **state)
+{
+	(void)state;
+	json_begin(&json, "x");
+	json_array_begin(&json, "empty");
+	json_array_end(&json);
+	json_array_begin(&json, "list");
+	json_u64(&json, NULL, 1);
+	json_object_begin(&json, NULL);
+	json_object_end(&json);
+	json_object_begin(&json, NULL);
+	json_bool(&json, "yes", true);
+	json_bool(&json, "no", false);
+	json_object_end(&json);
+	json_array_end(&json);
+	json_null(&json, "null");
+	json_string(&json, "bracket", "[");
+	json_string(&json, "brace", "{");
+	json_end(&json);
+	assert_line("{\"type\":\"x\",\"empty\":[],\"list\":[1,{},{\"yes\":true,\"no\":false}],"
+		    "\"null\":null,\"bracket\":\"[\",\"brace\":\"{\"}\n");
+}
+
+static void test_integers_keep_their_extremes(void **state)
+{
+	(void)state;
+	json_begin(&json, "x");
+	json_u64(&json, "u", UINT64_MAX);
+	json_i64(&json, "i", INT64_MIN);
+	json_end(&json);
+	assert_line("{\"type\":\"x\",\"u\":18446744073709551615,\"i\":-9223372036854775808}\n");
+}
+
+static void test_doubles_are_short_and_never_nan(void **state)
+{
+	(void)state;
+	json_begin(&json, "x");
+	json_array_begin(&json, "d");
+	json_double(&json, NULL, 0.1);
+	json_double(&json, NULL, 7.0);
+	json_double(&json, NULL, 0.1 + 0.2);
+	json_double(&json, NULL, NAN);
+	json_double(&json, NULL, INFINITY);
+	json_double(&json, NULL, -INFINITY);
+	json_array_end(&json);
+	json_end(&json);
+	assert_line("{\"type\":\"x\",\"d\":[0.1,7,0.30000000000000004,null,null,null]}\n");
+}
+
+static void test_what_would_break_a_line_is_escaped(void **state)
+{
+	(void)state;
+	json_begin(&json, "x");
+	json_string(&json, "a\"b", "q\" b\\ n\n t\t \x01 \x7f \xc3\xa9 \xff \xed\xa0\x80");
+	json_end(&json);
+	assert_line("{\"type\":\"x\",\"a\\\"b\":\"q\\\" b\\\\ n\\n t\\t \\u0001 \\u007f \xc3\xa9 "
+		    "\\ufffd \\ufffd\\ufffd\\ufffd\"}\n");
+}
+
+/* RFC 4648, section 10 */
+static void test_base64_pads_as_the_rfc_says(void **state)
+{
+	(void)state;
+	json_begin(&json, "x");
+	json_array_begin(&json, "b");
+	for (size_t size = 0; size <= 6; size++)
+		json_base64(&json, NULL, "foobar", size);
+	json_array_end(&json);
+	json_base64(&json, "high", "\xff\xfe", 2);
+	json_end(&json);
+	assert_line("{\"type\":\"x\",\"b\":[\"\",\"Zg==\",\"Zm8=\",\"Zm9v\",\"Zm9vYg==\","
+		    "\"Zm9vYmE=\",\"Zm9vYmFy\"],\"high\":\"//4=\"}\n");
+}
+
+static void test_a_line_is_one_write_and_the_next_starts_anew(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 2; i++) {
+		json_begin(&json, "x");
+		json_u64(&json, "i", i);
+		json_end(&json);
+	}
+	assert_line("{\"type\":\"x\",\"i\":0}\n");
+	assert_line("{\"type\":\"x\",\"i\":1}\n");
+}
+
+static void test_a_reader_that_left_is_noticed(void **state)
+{
+	(void)state;
+	close(reader);
+	reader = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	json_begin(&json, "x");
+	assert_false(json.failed);
+	json_end(&json);
+	assert_true(json.failed);
+
+	json_begin(&json, "y");
+	json_end(&json);
+	assert_int_equal(json.used, 0);
+}
+
+static void test_a_full_disk_is_noticed(void **state)
+{
+	struct json full = { .fd = open("/dev/full", O_WRONLY | O_CLOEXEC) };
+
+	(void)state;
+	assert_true(full.fd >= 0);
+	json_begin(&full, "x");
+	json_end(&full);
+	assert_true(full.failed);
+	close(full.fd);
+}
+
+#define on_pipe(test) cmocka_unit_test_setup_teardown(test, open_pipe, close_pipe)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_pipe(test_a_line_without_values_is_its_type),
+		on_pipe(test_values_nest_with_commas_only_between),
+		on_pipe(test_integers_keep_their_extremes),
+		on_pipe(test_doubles_are_short_and_never_nan),
+		on_pipe(test_what_would_break_a_line_is_escaped),
+		on_pipe(test_base64_pads_as_the_rfc_says),
+		on_pipe(test_a_line_is_one_write_and_the_next_starts_anew),
+		on_pipe(test_a_reader_that_left_is_noticed),
+		cmocka_unit_test(test_a_full_disk_is_noticed),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
