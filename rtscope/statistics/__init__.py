@@ -1,0 +1,1 @@
+"""Figures, confidence, comparison and verdicts: pure functions over the model."""

@@ -1,0 +1,85 @@
+"""In what two runs were not measured alike, in sentences."""
+
+from rtscope.model.run import Run
+from rtscope.model.units import format_duration_ns
+from rtscope.statistics.work import work_per_second
+
+_WORK_MAY_DIFFER = 1.1
+
+
+def incomparable(a: Run, b: Run) -> str | None:
+    """Why the figures of the two cannot be held against each other at all, or None."""
+    if a.probe != b.probe:
+        return f"A measured {a.probe} and B {b.probe}: these latencies are not the same thing."
+    return None
+
+
+def differences(a: Run, b: Run) -> list[str]:
+    """What lessens the comparison, one sentence each, loudest first; empty for runs alike."""
+    return [*_doubts("A", a), *_doubts("B", b), *_settings(a, b), *_loads(a, b)]
+
+
+def _doubts(name: str, run: Run) -> list[str]:
+    told = []
+    if run.status != "complete":
+        told.append(f"{name} is partial: it ended with status {run.status}")
+    if run.machine.high_resolution_timers is False:
+        told.append(
+            f"{name} ran without high-resolution timers: its latencies are those of the tick"
+        )
+    told += [f"{name} was warned: {warning.text}" for warning in run.warnings]
+    return told
+
+
+def _settings(a: Run, b: Run) -> list[str]:
+    pairs = [
+        ("load", a.load, b.load),
+        ("CPU model", a.machine.cpu_model, b.machine.cpu_model),
+        ("virtualisation", a.machine.virtualisation, b.machine.virtualisation),
+        ("kernel", a.machine.kernel_release, b.machine.kernel_release),
+        ("kernel build", a.machine.kernel_version, b.machine.kernel_version),
+        ("preemption model", a.machine.preemption, b.machine.preemption),
+        ("kernel command line", a.machine.command_line, b.machine.command_line),
+        ("clock source", a.machine.clock_source, b.machine.clock_source),
+        ("measuring tool", a.source, b.source),
+        ("interval", _time(a.asked.interval_ns), _time(b.asked.interval_ns)),
+        ("policy", _policies(a), _policies(b)),
+        ("CPUs", _cpus(a), _cpus(b)),
+        ("sleeping method", a.asked.method, b.asked.method),
+        ("phase", a.asked.phase, b.asked.phase),
+    ]
+    return [
+        f"{what} differs: A {left or 'unknown'}, B {right or 'unknown'}"
+        for what, left, right in pairs
+        if left != right
+    ]
+
+
+def _time(ns: int | None) -> str | None:
+    return None if ns is None else format_duration_ns(ns)
+
+
+def _policies(run: Run) -> str:
+    return ", ".join(sorted({f"{thread.policy}:{thread.priority}" for thread in run.threads}))
+
+
+def _cpus(run: Run) -> str:
+    numbers = sorted(thread.cpu for thread in run.threads if thread.cpu is not None)
+    loose = sum(thread.cpu is None for thread in run.threads)
+    listed = ",".join(str(number) for number in numbers)
+    return f"{listed}{' and ' if listed and loose else ''}{f'{loose} not pinned' if loose else ''}"
+
+
+def _loads(a: Run, b: Run) -> list[str]:
+    left = {load.name: work_per_second(load) for load in a.loads}
+    right = {load.name: work_per_second(load) for load in b.loads}
+    told = []
+    for name in sorted(left.keys() & right.keys()):
+        for unit in sorted(left[name].keys() & right[name].keys()):
+            one, other = left[name][unit], right[name][unit]
+            if max(one, other) > _WORK_MAY_DIFFER * min(one, other):
+                told.append(
+                    f"load {name} did not work alike: A {one:,.0f}, B {other:,.0f} "
+                    f"{unit.replace('_', ' ')} per second"
+                )
+    return told

@@ -1,0 +1,259 @@
+"""Whether one run is better than another, by more than chance.
+
+Every quantile that both runs have samples enough for is tested: the median, and each tail from p99
+on. The confidence limits of each are made of order statistics of n_eff samples, those of the
+difference from both (confidence.py); the p-value is the largest error probability whose limits of
+the difference still hold zero. Holm's step-down correction over all of them ("A Simple Sequentially
+Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979) keeps the
+probability of any false finding at 5 %. The deepest tail that differs decides; the median is told
+beside it, and decides where no tail differs. The maxima decide nothing: one sample more or less
+moves them.
+
+A difference below 2 % is not called better or worse, however sure: it is less than what the same
+machine gives after its next boot. Two runs can only say how those two runs differ; they do not show
+how much a machine differs from run to run.
+"""
+
+import math
+from typing import Final, Literal
+
+import msgspec
+
+from rtscope.model.run import Run, Windows
+from rtscope.model.units import format_ns
+from rtscope.statistics import confidence
+from rtscope.statistics.alike import differences, incomparable
+from rtscope.statistics.confidence import Interval, Ranks
+from rtscope.statistics.figures import (
+    PERCENTS,
+    SAMPLES_BEYOND,
+    Figures,
+    figures_of_run,
+    fraction_of,
+    merge,
+)
+
+Outcome = Literal["better", "worse", "no evidence", "too few", "not comparable"]
+Effect = Literal["better", "worse", "same", "untested"]
+
+SMALLEST_EFFECT: Final = 0.02
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A figure in ns with its confidence limits."""
+
+    value_ns: float | None
+    interval: Interval = Interval(None, None)
+    at_least: bool = False
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One figure of both runs side by side."""
+
+    figure: str
+    """mean, max, or p99.9"""
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+    """b - a"""
+    effect: Effect = "untested"
+    """B against A"""
+    p_value: float | None = None
+    """after Holm's correction; None where it was not tested"""
+    reason: str | None = None
+    """why it was not tested"""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """B against A."""
+
+    outcome: Outcome
+    sentence: str
+    rows: list[Row]
+    a: Figures
+    b: Figures
+    differences: list[str] = []
+    """in what the runs were not alike, loudest first; shown beside the outcome"""
+
+
+class _Side(msgspec.Struct, frozen=True):
+    figures: Figures
+    ranks: Ranks
+    windows: Windows
+    batches: confidence.Batches
+
+    def effective(self, percent: float) -> float:
+        cluster = confidence.cluster_size(self.ranks, self.windows, percent)
+        return self.ranks.total / max(self.batches.inflation, cluster)
+
+
+def compare(a: Run, b: Run) -> Comparison:
+    """Figures side by side, and one sentence on B against A.
+
+    Raises RtscopeError where a run's counts are impossible (figures.merge).
+    """
+    left, right = _side(a), _side(b)
+    told = differences(a, b)
+    refusal = incomparable(a, b)
+    tested = [
+        _quantile_row(left, right, percent, index, bool(refusal))
+        for index, percent in enumerate(PERCENTS)
+    ]
+    rows = [_mean_row(left, right), *_holm(tested), _max_row(left, right)]
+    if refusal:
+        return Comparison("not comparable", refusal, rows, left.figures, right.figures, told)
+    outcome, sentence = _conclude(rows[1:-1])
+    unknown = [name for name, side in (("A", left), ("B", right)) if not side.batches.number]
+    if unknown and outcome in ("better", "worse"):
+        told.append(
+            f"{' and '.join(unknown)}: no latency over time was kept, so the samples were taken to "
+            "be independent; bursts make such confidence limits too narrow"
+        )
+    return Comparison(outcome, sentence, rows, left.figures, right.figures, told)
+
+
+def _side(run: Run) -> _Side:
+    threads = [thread for thread in run.threads if thread.count]
+    figures = figures_of_run(run)
+    windows = confidence.pooled_windows(threads)
+    ranks = Ranks(merge([thread.histogram for thread in threads]))
+    return _Side(figures, ranks, windows, confidence.batch_means(windows, figures.stddev_ns))
+
+
+def _mean_row(a: _Side, b: _Side) -> Row:
+    left, right = _mean(a), _mean(b)
+    return Row("mean", left, right, _difference(left, right))
+
+
+def _mean(side: _Side) -> Estimate:
+    figures = side.figures
+    if figures.mean_ns is None or figures.stddev_ns is None:
+        return Estimate(figures.mean_ns)
+    return Estimate(
+        figures.mean_ns,
+        confidence.mean_interval(figures.mean_ns, figures.stddev_ns, figures.count, side.batches),
+    )
+
+
+def _max_row(a: _Side, b: _Side) -> Row:
+    left, right = Estimate(a.figures.max_ns), Estimate(b.figures.max_ns)
+    reason = "one sample decides it"
+    return Row("max", left, right, _difference(left, right), reason=reason)
+
+
+def _difference(a: Estimate, b: Estimate) -> Estimate:
+    if a.value_ns is None or b.value_ns is None:
+        return Estimate(None)
+    interval = confidence.difference_interval(a.value_ns, a.interval, b.value_ns, b.interval)
+    return Estimate(b.value_ns - a.value_ns, interval)
+
+
+def _quantile_row(a: _Side, b: _Side, percent: float, index: int, refused: bool) -> Row:
+    name = f"p{percent!r}".removesuffix(".0")
+    left, right = (_quantile(side, percent, index) for side in (a, b))
+    difference = _difference(left, right)
+    reason = None
+    for label, side in (("A", a), ("B", b)):
+        quantile = side.figures.quantiles[index]
+        beyond = side.effective(percent) * float(1 - fraction_of(percent))
+        if quantile.value_ns is None:
+            reason = f"{label}: {quantile.reason}"
+        elif beyond < SAMPLES_BEYOND:
+            reason = f"{label}: its samples are worth only {beyond:.1f} independent ones beyond it"
+    if refused:
+        reason = reason or "the runs are not comparable"
+    if reason or left.value_ns is None or right.value_ns is None:
+        return Row(name, left, right, difference, reason=reason)
+    p_value = _p_value(a, b, percent, left.value_ns, right.value_ns)
+    return Row(name, left, right, difference, "same", p_value)
+
+
+def _quantile(side: _Side, percent: float, index: int) -> Estimate:
+    quantile = side.figures.quantiles[index]
+    if quantile.value_ns is None:
+        return Estimate(None)
+    interval = confidence.quantile_interval(side.ranks, percent, side.effective(percent))
+    return Estimate(quantile.value_ns, interval, quantile.at_least)
+
+
+def _p_value(a: _Side, b: _Side, percent: float, a_ns: float, b_ns: float) -> float:
+    """The largest 1 - level whose limits of the difference hold zero, to three digits."""
+    effective = a.effective(percent), b.effective(percent)
+
+    def holds_zero(error: float) -> bool:
+        left, right = (
+            confidence.quantile_interval(side.ranks, percent, n, 1 - error)
+            for side, n in zip((a, b), effective, strict=True)
+        )
+        interval = confidence.difference_interval(a_ns, left, b_ns, right)
+        above = interval.low_ns is not None and interval.low_ns > 0
+        below = interval.high_ns is not None and interval.high_ns < 0
+        return not (above or below)
+
+    low, high = math.log(1e-9), 0.0
+    if not holds_zero(math.exp(low)):
+        return math.exp(low)
+    for _ in range(16):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds_zero(math.exp(middle)) else (low, middle)
+    return math.exp(high)
+
+
+def _holm(rows: list[Row]) -> list[Row]:
+    raw = [(row.p_value, index) for index, row in enumerate(rows) if row.p_value is not None]
+    result = list(rows)
+    corrected = 0.0
+    for position, (p_value, index) in enumerate(sorted(raw)):
+        corrected = max(corrected, min(1.0, p_value * (len(raw) - position)))
+        row = rows[index]
+        a, difference = row.a.value_ns or 0.0, row.difference.value_ns or 0.0
+        effect: Effect = "same"
+        if corrected <= 1 - confidence.LEVEL and abs(difference) >= SMALLEST_EFFECT * a:
+            effect = "better" if difference < 0 else "worse"
+        result[index] = msgspec.structs.replace(row, effect=effect, p_value=corrected)
+    return result
+
+
+def _conclude(rows: list[Row]) -> tuple[Outcome, str]:
+    tested = [row for row in rows if row.effect != "untested"]
+    if not tested:
+        reason = next((row.reason for row in rows if row.reason), "no samples")
+        return "too few", f"Too few data to compare: for {rows[0].figure}, {reason}."
+    found = [row for row in tested if row.effect in ("better", "worse")]
+    if not found:
+        sure = [row for row in tested if (row.p_value or 1.0) <= 1 - confidence.LEVEL]
+        small = f" (differences below {SMALLEST_EFFECT:.0%} are not called either)" if sure else ""
+        names = ", ".join(row.figure for row in tested)
+        return (
+            "no evidence",
+            f"No evidence that B is better or worse than A, judged on {names}{small}.",
+        )
+    decider = found[-1]
+    outcome = decider.effect
+    assert outcome in ("better", "worse")
+    sentence = f"B is {outcome} than A: {_told(decider)}"
+    others = [row for row in found[:-1] if row.effect != outcome]
+    if others:
+        names = " and ".join("the median" if row.figure == "p50" else row.figure for row in others)
+        verb = "is" if len(others) == 1 else "are"
+        sentence += f"; {names} {verb} {others[0].effect}, but the deeper tail decides"
+    elif decider.figure == "p50":
+        sentence += "; no evidence that a tail differs"
+    elif found[0].figure == "p50":
+        sentence += f"; the median is {outcome} too"
+    return outcome, sentence + "."
+
+
+def _told(row: Row) -> str:
+    difference = row.difference
+    text = (
+        f"{row.figure} is {format_ns(row.b.value_ns or 0)} against {format_ns(row.a.value_ns or 0)}"
+    )
+    low, high = difference.interval.low_ns, difference.interval.high_ns
+    if low is not None and high is not None:
+        text += f", a difference of {_signed(low)} to {_signed(high)} with 95 % confidence"
+    return text
+
+
+def _signed(ns: float) -> str:
+    return f"{'+' if ns > 0 else '−' if ns < 0 else ''}{format_ns(abs(ns))}"

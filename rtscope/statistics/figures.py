@@ -1,0 +1,220 @@
+"""Count, mean, quantiles and worst case of a thread and of a whole run.
+
+**Which value a quantile reports.** The quantile of p is the sample of rank ceil(p n), the inverse
+of the empirical distribution function (Hyndman and Fan, "Sample Quantiles in Statistical Packages",
+The American Statistician 50, 1996, definition 1). A histogram tells the bucket of that sample; the
+bucket's largest value, lower_ns + width_ns - 1, is reported, because an instrument may overstate a
+latency by its resolution but must not understate it. Buckets of 1 ns, which the agent has below
+2048 ns, make that exact. A bucket that is known to hold the worst sample ends at that sample.
+
+**When a quantile is reported.** At least ten samples must lie beyond it, n (1 - p) >= 10: ten
+events bound the probability of exceeding it to about a factor of two with 95 % confidence
+(Jeruchim, "Techniques for Estimating the Bit Error Rate in the Simulation of Digital Communication
+Systems", IEEE J. Selected Areas in Communications 2(1), 1984). With fewer it is None and the reason
+is given.
+
+Mean and standard deviation are the record's own, made by the agent from every sample.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
+from rtscope.model.run import Run, Thread
+from rtscope.model.units import LONGEST_NS
+
+PERCENTS: Final = (50.0, 99.0, 99.9, 99.99, 99.999)
+SAMPLES_BEYOND: Final = 10
+
+Integers = NDArray[np.int64]
+
+
+class Quantile(msgspec.Struct, frozen=True):
+    """One quantile in ns, or why there is none."""
+
+    percent: float
+    value_ns: int | None
+    at_least: bool = False
+    """the sample lies beyond the histogram's end, so the quantile is `value_ns` or more"""
+    reason: str | None = None
+    """why `value_ns` is None"""
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What a table shows of a thread or of a run; times in ns, None where there is no sample."""
+
+    count: int
+    missed: int | None
+    min_ns: int | None
+    mean_ns: float | None
+    stddev_ns: float | None
+    max_ns: int | None
+    quantiles: list[Quantile]
+    """one for each of PERCENTS, in that order"""
+
+    def quantile(self, percent: float) -> Quantile:
+        """The quantile of one of PERCENTS."""
+        return self.quantiles[PERCENTS.index(percent)]
+
+
+def fraction_of(percent: float) -> Fraction:
+    """99.9 as exactly 999/1000, so that ranks do not suffer from binary fractions.
+
+    Raises ValueError outside 0 <= percent < 100.
+    """
+    if not 0 <= percent < 100:
+        raise ValueError(f"a quantile is at least 0 % and below 100 %, not {percent} %")
+    return Fraction(repr(float(percent))) / 100
+
+
+def samples_needed(percent: float) -> int:
+    """How many samples a quantile needs to be reported: 10 / (1 - p)."""
+    return math.ceil(SAMPLES_BEYOND / (1 - fraction_of(percent)))
+
+
+def as_arrays(histogram: Histogram) -> tuple[Integers, Integers, Integers]:
+    """Three int64 arrays of shape (buckets,): lowest and highest value in ns, and count."""
+    lower = np.array(histogram.lower_ns, dtype=np.int64)
+    last = lower + (np.array(histogram.width_ns, dtype=np.int64) - 1)
+    return lower, last, np.array(histogram.count, dtype=np.int64)
+
+
+def quantile_ns(histogram: Histogram, percent: float, max_ns: int | None = None) -> Quantile:
+    """The quantile of a histogram; `max_ns` is the worst sample where it is known."""
+    return _quantiles(histogram, [percent], max_ns)[0]
+
+
+def merge(histograms: Sequence[Histogram]) -> Histogram:
+    """One histogram of all samples.
+
+    Buckets that overlap become one. Where a histogram has samples beyond its end, the others'
+    buckets from there on are beyond the end of the sum too, for their rank is no longer known.
+    Raises RtscopeError where the counts add up to more than 2^63.
+    """
+    if sum(histogram.total for histogram in histograms) > LONGEST_NS:
+        raise RtscopeError(
+            "this run's histograms count more than 2^63 samples: it is not a real run"
+        )
+    filled = [histogram for histogram in histograms if histogram.total]
+    if len(filled) < 2:
+        return filled[0] if filled else Histogram()
+    columns = [as_arrays(histogram) for histogram in filled]
+    lower, last, count = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.argsort(lower, kind="stable")
+    lower, last, count = lower[order], np.maximum.accumulate(last[order]), count[order]
+    if len(lower):
+        starts = np.flatnonzero(np.r_[True, lower[1:] > last[:-1]])
+        ends = np.r_[starts[1:], len(lower)] - 1
+        lower, last, count = lower[starts], last[ends], np.add.reduceat(count, starts)
+    beyond_count = sum(histogram.beyond_count for histogram in filled)
+    beyond_ns = 0
+    if beyond_count:
+        beyond_ns = min(histogram.beyond_ns for histogram in filled if histogram.beyond_count)
+        kept = int(np.searchsorted(last, beyond_ns))
+        if kept < len(lower):
+            beyond_ns = min(beyond_ns, int(lower[kept]))
+            beyond_count += int(count[kept:].sum())
+        lower, last, count = lower[:kept], last[:kept], count[:kept]
+    return Histogram(
+        lower.tolist(), (last - lower + 1).tolist(), count.tolist(), beyond_count, beyond_ns
+    )
+
+
+def figures(thread: Thread) -> Figures:
+    """The figures of one thread."""
+    return Figures(
+        thread.count,
+        thread.missed,
+        thread.min_ns,
+        thread.mean_ns,
+        thread.stddev_ns,
+        thread.max_ns,
+        _quantiles_or_reason(thread.histogram, thread.count, thread.max_ns),
+    )
+
+
+def figures_of_run(run: Run) -> Figures:
+    """The figures of all threads together.
+
+    Mean and variance are pooled with their counts:
+    s^2 = sum n_i (s_i^2 + (m_i - m)^2) / sum n_i.
+    Raises RtscopeError as `merge` does.
+    """
+    threads = [thread for thread in run.threads if thread.count]
+    count = sum(thread.count for thread in threads)
+    missed = [thread.missed for thread in run.threads]
+    max_ns = _all_or_none([thread.max_ns for thread in threads])
+    return Figures(
+        count,
+        sum(known) if len(known := [m for m in missed if m is not None]) == len(missed) else None,
+        min(minima) if (minima := _all_or_none([thread.min_ns for thread in threads])) else None,
+        *_pooled(threads, count),
+        max(max_ns) if max_ns else None,
+        _quantiles_or_reason(
+            merge([thread.histogram for thread in threads]), count, max(max_ns) if max_ns else None
+        ),
+    )
+
+
+def _all_or_none(values: list[int | None]) -> list[int] | None:
+    known = [value for value in values if value is not None]
+    return known if known and len(known) == len(values) else None
+
+
+def _pooled(threads: list[Thread], count: int) -> tuple[float | None, float | None]:
+    known = [(t.count / count, t.mean_ns) for t in threads if t.mean_ns is not None]
+    if not known or len(known) < len(threads):
+        return None, None
+    mean = sum(share * mean_ns for share, mean_ns in known)
+    deviations = [thread.stddev_ns for thread in threads]
+    variance = 0.0
+    for (share, mean_ns), deviation in zip(known, deviations, strict=True):
+        if deviation is None:
+            return mean, None
+        variance += share * (deviation * deviation + (mean_ns - mean) * (mean_ns - mean))
+    return mean, math.sqrt(variance)
+
+
+def _quantiles_or_reason(histogram: Histogram, count: int, max_ns: int | None) -> list[Quantile]:
+    reason = None
+    if not count:
+        reason = "no samples"
+    elif not histogram.total:
+        reason = "the tool that measured kept no histogram"
+    elif histogram.total < count:
+        reason = f"the histogram holds only {histogram.total:,} of {count:,} samples"
+    if reason:
+        return [Quantile(percent, None, reason=reason) for percent in PERCENTS]
+    return _quantiles(histogram, PERCENTS, max_ns)
+
+
+def _quantiles(
+    histogram: Histogram, percents: Sequence[float], max_ns: int | None
+) -> list[Quantile]:
+    total = histogram.total
+    _, last, count = as_arrays(histogram)
+    reached = np.cumsum(count)
+    result = []
+    for percent in percents:
+        needed = samples_needed(percent)
+        if total < needed:
+            reason = f"needs {needed:,} samples, has {total:,}" if total else "no samples"
+            result.append(Quantile(percent, None, reason=reason))
+            continue
+        rank = max(1, math.ceil(fraction_of(percent) * total))
+        bucket = int(np.searchsorted(reached, rank))
+        if bucket == len(last):
+            result.append(Quantile(percent, histogram.beyond_ns, at_least=True))
+            continue
+        value = int(last[bucket])
+        if max_ns is not None and histogram.lower_ns[bucket] <= max_ns < value:
+            value = max_ns
+        result.append(Quantile(percent, value))
+    return result

@@ -1,0 +1,150 @@
+"""Whether a run kept its limits: kept, broken, or undecidable from what was measured.
+
+A limit holds for every thread. A quantile's limit is judged by counting the samples at or above it:
+a thread may have at most floor(n (1 - p)) of them, which is the same as saying that the sample of
+rank ceil(p n) is below the limit. Ten samples decide in either direction (see figures.py): too few
+samples beyond the quantile cannot keep a limit, ten samples above it break it however short the run
+was. A run that was cut short can break a limit but not keep one.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from rtscope.model.budget import Limit
+from rtscope.model.run import Run, Thread
+from rtscope.model.units import format_ns
+from rtscope.statistics.figures import (
+    SAMPLES_BEYOND,
+    as_arrays,
+    fraction_of,
+    quantile_ns,
+    samples_needed,
+)
+
+Outcome = Literal["kept", "broken", "undecidable"]
+_ORDER: dict[Outcome, int] = {"kept": 0, "undecidable": 1, "broken": 2}
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What became of one limit, decided by its worst thread."""
+
+    limit: Limit
+    outcome: Outcome
+    sentence: str
+    """outcome, value with its unit, and where; ready to print"""
+    value: float | None = None
+    """ns, or a count for missed; None where it is not known"""
+    thread: int | None = None
+    cpu: int | None = None
+    samples_missing: int | None = None
+    """how many more samples this thread needs, where that is why it is undecidable"""
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    outcome: Outcome
+    value: float | None
+    why: str = ""
+    samples_missing: int | None = None
+    at_least: bool = False
+
+
+def judge(run: Run, limits: Sequence[Limit]) -> list[Judgement]:
+    """One judgement for each limit, in order."""
+    return [_judge(run, limit) for limit in limits]
+
+
+def exit_code(judgements: Sequence[Judgement]) -> int:
+    """0 when every limit was kept, else 1.
+
+    An undecidable limit gives 1 as a broken one does, because it was not proven; the sentence says
+    which of the two it is.
+    """
+    return int(any(judgement.outcome != "kept" for judgement in judgements))
+
+
+def _judge(run: Run, limit: Limit) -> Judgement:
+    if not any(thread.count for thread in run.threads):
+        return Judgement(limit, "undecidable", f"{limit.text}: not proven, the run has no samples")
+    findings = [(thread, _find(thread, limit)) for thread in run.threads]
+    thread, worst = max(
+        findings,
+        key=lambda pair: (
+            _ORDER[pair[1].outcome],
+            pair[1].samples_missing or 0,
+            pair[1].value or 0,
+        ),
+    )
+    if worst.outcome == "kept" and run.status != "complete":
+        worst = _Finding("undecidable", worst.value, f"the run was cut short (status {run.status})")
+    return Judgement(
+        limit,
+        worst.outcome,
+        _sentence(limit, worst, thread),
+        worst.value,
+        thread.thread,
+        thread.cpu,
+        worst.samples_missing,
+    )
+
+
+def _sentence(limit: Limit, finding: _Finding, thread: Thread) -> str:
+    where = f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
+    words = {"kept": "kept", "broken": "broken", "undecidable": "not proven"}[finding.outcome]
+    value = ""
+    if finding.value is not None:
+        number = f"{finding.value:,.0f}" if limit.figure == "missed" else format_ns(finding.value)
+        value = f"{limit.figure} is {'at least ' if finding.at_least else ''}{number}"
+    place = "worst on" if finding.outcome == "kept" else "on"
+    return f"{limit.text}: {words}, {'; '.join(part for part in (value, finding.why) if part)} ({place} {where}, {thread.count:,} samples)"  # noqa: E501
+
+
+def _find(thread: Thread, limit: Limit) -> _Finding:
+    if not thread.count:
+        return _Finding("undecidable", None, "no samples")
+    too_much = limit.value + 1 if limit.inclusive else limit.value
+    if limit.percent is not None:
+        return _find_quantile(thread, limit.percent, too_much)
+    value = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}[limit.figure]
+    if value is None:
+        return _Finding("undecidable", None, f"{limit.figure} was not recorded")
+    broken = value > limit.value or (value == limit.value and not limit.inclusive)
+    return _Finding("broken" if broken else "kept", value)
+
+
+def _find_quantile(thread: Thread, percent: float, too_much: int) -> _Finding:
+    histogram = thread.histogram
+    total = max(thread.count, histogram.total)
+    lower, last, count = as_arrays(histogram)
+    above = int(count[lower >= too_much].sum())
+    if histogram.beyond_ns >= too_much:
+        above += histogram.beyond_count
+    not_below = int(count[last >= too_much].sum()) + histogram.beyond_count
+    not_below += total - histogram.total
+    if thread.max_ns is not None and thread.max_ns < too_much and not above:
+        not_below = 0
+    allowed = math.floor((1 - fraction_of(percent)) * total)
+    quantile = quantile_ns(histogram, percent, thread.max_ns)
+    value = quantile.value_ns if histogram.total == total else None
+    missing = samples_needed(percent) - total
+    if above > allowed and above >= SAMPLES_BEYOND:
+        why = "" if value is not None else f"{above:,} samples are above the limit"
+        return _Finding("broken", value, why, at_least=quantile.at_least)
+    if missing > 0:
+        return _Finding(
+            "undecidable",
+            None,
+            f"{missing:,} more samples are needed for this quantile",
+            samples_missing=missing,
+        )
+    if not_below <= allowed:
+        return _Finding("kept", value)
+    if histogram.total < total:
+        why = f"the histogram holds only {histogram.total:,} of {total:,} samples"
+    elif quantile.at_least:
+        why = "the histogram ends below the limit"
+    else:
+        why = "the histogram's buckets are too wide to tell"
+    return _Finding("undecidable", value, why, at_least=quantile.at_least)
