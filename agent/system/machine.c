@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What this machine is, in the kernel's own words.
+ *
+ * Sends the text of a fixed list of files and a few facts that no file holds.
+ * Nothing is interpreted here: what the text means is decided by the reader,
+ * who can be corrected without visiting the board again. A file that is absent
+ * or refused is left out, so this works without root, /proc or /sys.
+ *
+ * Every read is bounded, in size and in number, and never blocks: some of
+ * these files are written by firmware, drivers and hypervisors.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include "core/clock.h"
+#include "core/hello.h"
+#include "core/json.h"
+#include "system/machine.h"
+
+#define TEXT_MAX	(64 << 10)
+#define CONFIG_TEXT_MAX	(512 << 10)
+#define BINARY_MAX	(1 << 20)
+#define FILES_MAX	32768
+
+/* The few that matter most first: a huge machine's list is cut at FILES_MAX. */
+static const char *const texts[] = {
+	"/proc/cpuinfo",
+	"/proc/cmdline",
+	"/proc/version",
+	"/proc/meminfo",
+	"/proc/interrupts",
+	"/proc/sys/kernel/sched_rt_runtime_us",
+	"/proc/sys/kernel/sched_rt_period_us",
+	"/sys/kernel/realtime",
+	"/sys/kernel/debug/sched/preempt",
+	"/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	"/sys/devices/system/clocksource/clocksource0/available_clocksource",
+	"/sys/hypervisor/type",
+	"/sys/class/dmi/id/sys_vendor",
+	"/sys/class/dmi/id/product_name",
+	"/sys/class/dmi/id/board_vendor",
+	"/sys/class/dmi/id/board_name",
+	"/sys/class/dmi/id/bios_vendor",
+	"/proc/device-tree/model",
+	"/proc/device-tree/compatible",
+	"/proc/device-tree/hypervisor/compatible",
+	"/proc/device-tree/fw-cfg*/compatible",
+	"/sys/devices/system/cpu/online",
+	"/sys/devices/system/cpu/possible",
+	"/sys/devices/system/cpu/present",
+	"/sys/devices/system/cpu/isolated",
+	"/sys/devices/system/cpu/nohz_full",
+	"/sys/devices/system/cpu/smt/active",
+	"/sys/devices/system/cpu/smt/control",
+	"/sys/devices/system/cpu/cpu0/microcode/version",
+	"/sys/devices/system/cpu/cpuidle/current_driver",
+	"/sys/devices/system/cpu/cpu0/cpuidle/state*/name",
+	"/sys/devices/system/cpu/cpu0/cpuidle/state*/latency",
+	"/sys/devices/system/cpu/cpu0/cpuidle/state*/disable",
+	"/sys/devices/system/cpu/cpu[0-9]*/topology/core_id",
+	"/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id",
+	"/sys/devices/system/cpu/cpu[0-9]*/topology/die_id",
+	"/sys/devices/system/cpu/cpu[0-9]*/topology/cluster_id",
+	"/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list",
+	"/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
+	"/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_driver",
+	"/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_min_freq",
+	"/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_max_freq",
+	"/sys/kernel/irq/*/actions",
+	"/proc/irq/*/smp_affinity_list",
+	"/sys/devices/system/cpu/cpu[0-9]*/cache/index*/level",
+	"/sys/devices/system/cpu/cpu[0-9]*/cache/index*/type",
+	"/sys/devices/system/cpu/cpu[0-9]*/cache/index*/size",
+	"/sys/devices/system/cpu/cpu[0-9]*/cache/index*/shared_cpu_list",
+};
+
+/* Where kernels and distributions put the kernel's configuration. */
+static const char *const configs[] = {
+	"/boot/config-%s",
+	"/lib/modules/%s/config",
+	"/lib/modules/%s/build/.config",
+};
+
+static struct json json = { .fd = STDOUT_FILENO };
+static bool lines;		/* JSON lines; else text for a person */
+static unsigned int sent;
+static char *buffer;		/* BINARY_MAX bytes */
+
+static void send_text(const char *path, const char *text, size_t size)
+{
+	sent++;
+	if (!lines) {
+		printf("==> %s <==\n", path);
+		fwrite(text, 1, size, stdout);
+		fputs(size && text[size - 1] == '\n' ? "\n" : "\n\n", stdout);
+		return;
+	}
+	json_begin(&json, "file");
+	json_string(&json, "path", path);
+	json_text(&json, "text", text, size);
+	json_end(&json);
+}
+
+static void send_string(const char *path, const char *text)
+{
+	send_text(path, text, strlen(text));
+}
+
+static void send_binary(const char *path, const char *data, size_t size)
+{
+	sent++;
+	if (!lines) {
+		printf("==> %s <==\n(%zu bytes, compressed)\n\n", path, size);
+		return;
+	}
+	json_begin(&json, "file");
+	json_string(&json, "path", path);
+	json_base64(&json, "base64", data, size);
+	json_end(&json);
+}
+
+static void warn(const char *code, const char *text)
+{
+	if (!lines) {
+		fprintf(stderr, "rtscope-agent machine: %s\n", text);
+		return;
+	}
+	json_begin(&json, "warning");
+	json_string(&json, "code", code);
+	json_string(&json, "text", text);
+	json_end(&json);
+}
+
+/*
+ * Read at most @limit bytes of a regular file into @buffer. Returns -1 when it
+ * cannot be read. Paths start with a slash that means the current directory.
+ */
+static ssize_t read_file(const char *path, size_t limit)
+{
+	ssize_t size = -1, part;
+	struct stat status;
+	int fd;
+
+	fd = open(path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		goto out;
+
+	for (size = 0; (size_t)size < limit; size += part) {
+		part = read(fd, buffer + size, limit - size);
+		if (!part)
+			break;
+		if (part > 0)
+			continue;
+		if (errno != EINTR) {
+			size = -1;
+			break;
+		}
+		part = 0;
+	}
+out:
+	close(fd);
+	return size;
+}
+
+static bool send_file(const char *path, size_t limit)
+{
+	ssize_t size = read_file(path, limit);
+
+	if (size >= 0)
+		send_text(path, buffer, size);
+	return size >= 0;
+}
+
+static void send_matches(const char *pattern)
+{
+	glob_t matches = { 0 };
+
+	if (glob(pattern + 1, 0, NULL, &matches))
+		goto out;
+	for (size_t i = 0; i < matches.gl_pathc && sent < FILES_MAX && !json.failed; i++) {
+		char path[512];
+
+		snprintf(path, sizeof(path), "/%s", matches.gl_pathv[i]);
+		send_file(path, TEXT_MAX);
+	}
+out:
+	globfree(&matches);
+}
+
+/* Only as far as it tells of high-resolution timers: the rest is long. */
+static void send_timer_list(void)
+{
+	static const char key[] = ".hres_active";
+	const char path[] = "/proc/timer_list";
+	ssize_t size = read_file(path, BINARY_MAX - 1);
+	char *end;
+
+	if (size < 0)
+		return;
+	buffer[size] = '\0';
+	end = strstr(buffer, key);
+	if (end)
+		end = strchr(end, '\n');
+	if (end && end - buffer < TEXT_MAX)
+		send_text(path, buffer, end + 1 - buffer);
+	else
+		send_text(path, buffer, size < TEXT_MAX ? size : TEXT_MAX);
+}
+
+static void send_config(const char *release)
+{
+	ssize_t size = read_file("/proc/config.gz", BINARY_MAX);
+
+	if (size > 0) {
+		send_binary("/proc/config.gz", buffer, size);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+		char path[256];
+
+		snprintf(path, sizeof(path), configs[i], release);
+		if (send_file(path, CONFIG_TEXT_MAX))
+			return;
+	}
+}
+
+/* The hypervisor's signature, "KVMKVMKVM" or the like, where there is one. */
+static void send_hypervisor(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned int eax, ebx, ecx, edx;
+	unsigned int signature[4] = { 0 };
+
+	__cpuid(1, eax, ebx, ecx, edx);
+	if (!(ecx & 1u << 31))
+		return;
+	__cpuid(0x40000000, eax, signature[0], signature[1], signature[2]);
+	send_string("cpuid:hypervisor", (const char *)signature);
+#endif
+}
+
+/* What no file tells, of the running kernel. */
+static void send_facts(const struct utsname *name)
+{
+	struct timespec resolution;
+	char text[24];
+
+	send_string("uname:release", name->release);
+	send_string("uname:version", name->version);
+	send_string("uname:machine", name->machine);
+	send_string("uname:nodename", name->nodename);
+	if (!clock_getres(CLOCK_MONOTONIC, &resolution)) {
+		snprintf(text, sizeof(text), "%" PRIu64, timespec_to_ns(&resolution));
+		send_string("clock:monotonic_resolution_ns", text);
+	}
+	send_hypervisor();
+}
+
+static void send_machine(bool running)
+{
+	struct utsname name;
+
+	if (uname(&name))
+		name.release[0] = '\0';
+	else if (running)
+		send_facts(&name);
+	send_config(name.release);
+	send_timer_list();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		send_matches(texts[i]);
+	if (sent >= FILES_MAX)
+		warn("machine-cut",
+		     "this machine has more CPUs or interrupts than can be told in 32768 files; the rest was left out");
+}
+
+static void help(void)
+{
+	puts("usage: rtscope-agent machine [--json] [--sysroot DIR]\n\n"
+	     "Tell what this machine is: CPUs, caches, kernel, clocks, interrupts, as the\n"
+	     "kernel's own files have it. Reads only; without root it tells less.\n\n"
+	     "  --json         print the protocol, one JSON object a line\n"
+	     "  --sysroot DIR  read the files below DIR: a copy of another machine's\n"
+	     "                 /proc and /sys\n\n"
+	     "example: rtscope-agent machine | less");
+}
+
+static int bad_option(const char *what, const char *option)
+{
+	fprintf(stderr, "rtscope-agent machine: %s '%s'; see rtscope-agent machine --help\n", what,
+		option);
+	return 2;
+}
+
+int machine_main(int argc, char **argv)
+{
+	uint64_t start_ns = clock_now_ns();
+	const char *root = NULL;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			help();
+			return 0;
+		}
+		if (!strcmp(argv[i], "--json"))
+			lines = true;
+		else if (!strcmp(argv[i], "--sysroot") && i + 1 < argc)
+			root = argv[++i];
+		else if (!strcmp(argv[i], "--sysroot"))
+			return bad_option("a directory must follow", argv[i]);
+		else
+			return bad_option("no option", argv[i]);
+	}
+	if (chdir(root ? root : "/"))
+		return bad_option(strerror(errno), root ? root : "/");
+	buffer = malloc(BINARY_MAX);
+	if (!buffer) {
+		fputs("rtscope-agent machine: no memory to read files into (1 MiB)\n", stderr);
+		return 1;
+	}
+
+	if (lines)
+		hello_write(&json);
+	send_machine(!root);
+	if (lines) {
+		json_begin(&json, "end");
+		json_string(&json, "status", "complete");
+		json_u64(&json, "time_ns", clock_now_ns() - start_ns);
+		json_end(&json);
+	}
+	free(buffer);
+	if (json.failed || fflush(stdout) || ferror(stdout)) {
+		fputs("rtscope-agent machine: the output could not be written in full\n", stderr);
+		return 1;
+	}
+	return 0;
+}

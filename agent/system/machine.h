@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verb that tells what machine this is. */
+#ifndef RTSCOPE_MACHINE_H
+#define RTSCOPE_MACHINE_H
+
+int machine_main(int argc, char **argv);
+
+#endif
