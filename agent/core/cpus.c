@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The CPUs that can be measured, as the kernel grants them. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cpus.h"
+
+int cpus_pin(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+void cpus_unpin(void)
+{
+	cpu_set_t set;
+
+	memset(&set, 0xff, sizeof(set));
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+void cpus_usable(struct cpus *cpus)
+{
+	cpu_set_t before;
+	bool known = sched_getaffinity(0, sizeof(before), &before) == 0;
+
+	cpus->count = 0;
+	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
+		if (cpus_pin(cpu) == 0)
+			cpus->number[cpus->count++] = (uint16_t)cpu;
+	}
+	if (known)
+		sched_setaffinity(0, sizeof(before), &before);
+	else
+		cpus_unpin();
+}
+
+static bool contains(const struct cpus *cpus, unsigned int cpu)
+{
+	for (unsigned int i = 0; i < cpus->count; i++) {
+		if (cpus->number[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+void cpus_avoid(const struct cpus *usable, const struct cpus *busy)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (unsigned int i = 0; i < usable->count; i++) {
+		if (!contains(busy, usable->number[i]))
+			CPU_SET(usable->number[i], &set);
+	}
+	if (CPU_COUNT(&set))
+		sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* A CPU number at *@text, which moves past it; -1 when there is none. */
+static long read_number(const char **text)
+{
+	char *end;
+	long number;
+
+	if (**text < '0' || **text > '9')
+		return -1;
+	errno = 0;
+	number = strtol(*text, &end, 10);
+	*text = end;
+	return errno || number >= CPUS_MAX ? -1 : number;
+}
+
+int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
+	       char *error, size_t error_size)
+{
+	bool wanted[CPUS_MAX] = { false };
+	const char *at = text;
+
+	if (!strcmp(text, "all")) {
+		*cpus = *usable;
+		return 0;
+	}
+	do {
+		long first = read_number(&at), last = first;
+
+		if (*at == '-') {
+			at++;
+			last = read_number(&at);
+		}
+		if (first < 0 || last < first || (*at && *at != ',')) {
+			snprintf(error, error_size,
+				 "'%s' is not a CPU list: write numbers below %d such as 0-3,8, or all",
+				 text, CPUS_MAX);
+			return -1;
+		}
+		for (long cpu = first; cpu <= last; cpu++)
+			wanted[cpu] = true;
+	} while (*at++ == ',');
+
+	cpus->count = 0;
+	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
+		if (!wanted[cpu])
+			continue;
+		if (!contains(usable, cpu)) {
+			snprintf(error, error_size,
+				 "CPU %u cannot be measured: it is offline, absent or outside this process's cpuset; see /sys/devices/system/cpu/online and /proc/self/cgroup",
+				 cpu);
+			return -1;
+		}
+		cpus->number[cpus->count++] = (uint16_t)cpu;
+	}
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The CPUs that can be measured.
+ *
+ * The caller's own affinity says too little: it leaves out isolated CPUs,
+ * and a cpuset may forbid more. So the kernel is asked, CPU by CPU, whether
+ * a thread may run there.
+ */
+#ifndef RTSCOPE_CPUS_H
+#define RTSCOPE_CPUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CPUS_MAX	1024
+
+struct cpus {
+	unsigned int count;
+	uint16_t number[CPUS_MAX];	/* ascending */
+};
+
+/* Read "0-3,8" or "all" (then @usable). Returns 0, or -1 with a sentence in @error. */
+int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
+	       char *error, size_t error_size);
+
+/* Every CPU that a thread of this process may be moved to. */
+void cpus_usable(struct cpus *cpus);
+
+/* Allow the calling thread on @cpu only. Returns 0 or -1 with errno. */
+int cpus_pin(unsigned int cpu);
+
+/* Allow the calling thread on every CPU that the machine lets it have. */
+void cpus_unpin(void);
+
+/* Keep the calling thread off @busy where @usable has another CPU. */
+void cpus_avoid(const struct cpus *usable, const struct cpus *busy);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Becoming a real-time thread, and saying so when the machine does not let us. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/realtime.h"
+
+#define SCHED_DEADLINE_POLICY	6	/* neither libc names it without linux/sched.h */
+#define DEADLINE_RUNTIME_MIN_NS	(10 * NSEC_PER_USEC)
+
+/* As in linux/sched/types.h, first version: musl has no such header. */
+struct deadline_attr {
+	uint32_t size;
+	uint32_t sched_policy;
+	uint64_t sched_flags;
+	int32_t sched_nice;
+	uint32_t sched_priority;
+	uint64_t sched_runtime;
+	uint64_t sched_deadline;
+	uint64_t sched_period;
+};
+
+const char *policy_name(enum policy policy)
+{
+	static const char *const names[] = { "fifo", "deadline", "other" };
+
+	return names[policy];
+}
+
+static int enter_deadline(uint64_t period_ns)
+{
+	uint64_t runtime_ns = period_ns / 10;
+	struct deadline_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = SCHED_DEADLINE_POLICY,
+		.sched_deadline = period_ns,
+		.sched_period = period_ns,
+	};
+
+	if (runtime_ns < DEADLINE_RUNTIME_MIN_NS)
+		runtime_ns = DEADLINE_RUNTIME_MIN_NS;
+	attr.sched_runtime = runtime_ns < period_ns ? runtime_ns : period_ns;
+	return (int)syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+/* By system call: musl's own sched_setscheduler() always fails. */
+int realtime_enter(const struct schedule *schedule)
+{
+	struct sched_param param = { .sched_priority = (int)schedule->priority };
+	int policy = SCHED_OTHER;
+
+	if (schedule->policy == POLICY_DEADLINE)
+		return enter_deadline(schedule->period_ns);
+	if (schedule->policy == POLICY_FIFO)
+		policy = SCHED_FIFO;
+	else
+		param.sched_priority = 0;
+	return (int)syscall(SYS_sched_setscheduler, 0, policy, &param);
+}
+
+static bool may_enter(const struct schedule *schedule)
+{
+	static const struct schedule back = { .policy = POLICY_OTHER };
+
+	if (realtime_enter(schedule) < 0)
+		return errno != EPERM;
+	realtime_enter(&back);
+	return true;
+}
+
+struct schedule realtime_allowed(struct schedule wanted, warn_fn *warn)
+{
+	struct schedule given = wanted;
+	struct rlimit limit;
+	char text[256];
+
+	if (wanted.policy == POLICY_OTHER || may_enter(&wanted))
+		return wanted;
+
+	if (wanted.policy == POLICY_FIFO && !getrlimit(RLIMIT_RTPRIO, &limit) && limit.rlim_cur &&
+	    limit.rlim_cur < wanted.priority) {
+		given.priority = (unsigned int)limit.rlim_cur;
+		if (may_enter(&given)) {
+			snprintf(text, sizeof(text),
+				 "measured at SCHED_FIFO priority %u, not %u: that is all this user may have (ulimit -r); run as root or raise rtprio in /etc/security/limits.conf",
+				 given.priority, wanted.priority);
+			warn("lower-rt-priority", text);
+			return given;
+		}
+	}
+	given = (struct schedule){ .policy = POLICY_OTHER };
+	snprintf(text, sizeof(text),
+		 "measured as an ordinary thread (SCHED_OTHER): SCHED_%s is refused to this user, so the figures say little about real-time work; run as root or with CAP_SYS_NICE",
+		 wanted.policy == POLICY_FIFO ? "FIFO" : "DEADLINE");
+	warn("no-rt-priority", text);
+	return given;
+}
+
+void realtime_lock_memory(warn_fn *warn)
+{
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) == 0)
+		return;
+	warn("no-memlock",
+	     "memory is not locked: a page fault may be part of a latency; run as root or raise memlock (ulimit -l)");
+}
+
+int realtime_hold_cpu_awake(warn_fn *warn)
+{
+	static const int32_t latency_us;
+	char text[192];
+	int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, &latency_us, sizeof(latency_us)) == sizeof(latency_us))
+		return fd;
+	snprintf(text, sizeof(text),
+		 "idle states could not be held off (/dev/cpu_dma_latency: %s): the time to leave one may be part of a latency",
+		 strerror(errno));
+	warn("no-cpu-dma-latency", text);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static bool read_number(const char *path, long *number)
+{
+	char text[32];
+	ssize_t size;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+	*number = strtol(text, NULL, 10);
+	return true;
+}
+
+void realtime_check_throttling(warn_fn *warn)
+{
+	long runtime_us, period_us;
+	char text[256];
+
+	if (!read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime_us) ||
+	    !read_number("/proc/sys/kernel/sched_rt_period_us", &period_us) ||
+	    runtime_us < 0 || runtime_us >= period_us)
+		return;
+	snprintf(text, sizeof(text),
+		 "real-time throttling is on: real-time threads may use %ld us of each %ld us, and one that needs more is stopped for the rest; sysctl kernel.sched_rt_runtime_us=-1 turns it off",
+		 runtime_us, period_us);
+	warn("rt-throttling", text);
+}
+
+static bool any_cpu_not_high_resolution(FILE *list)
+{
+	char line[256];
+	int active;
+
+	while (fgets(line, sizeof(line), list)) {
+		if (sscanf(line, " .hres_active : %d", &active) == 1 && !active)
+			return true;
+	}
+	return false;
+}
+
+enum tristate realtime_high_resolution(void)
+{
+	struct timespec resolution;
+	bool low;
+	FILE *list;
+
+	if (clock_getres(CLOCK_MONOTONIC, &resolution))
+		return STATE_UNKNOWN;
+	if (timespec_to_ns(&resolution) > 1)
+		return STATE_NO;
+	list = fopen("/proc/timer_list", "re");
+	if (!list)
+		return STATE_YES;
+	low = any_cpu_not_high_resolution(list);
+	fclose(list);
+	return low ? STATE_NO : STATE_YES;
+}

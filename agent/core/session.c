@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a session. The main thread is the housekeeping thread: it starts
+ * everything, then wakes a few times a second to renew the lease, write
+ * progress and empty the rings, and ends everything.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/hello.h"
+#include "core/session_output.h"
+
+#define STACK_SIZE		(64 * 1024)
+#define STACK_TOUCHED		(16 * 1024)
+#define TICK_NS			(100 * NSEC_PER_MSEC)
+#define SAMPLES_TICK_NS		(20 * NSEC_PER_MSEC)
+#define CHECK_NS		NSEC_PER_SEC
+#define LOAD_TIMEOUT_NS		(60 * NSEC_PER_SEC)
+#define START_DELAY_NS		(10 * NSEC_PER_MSEC)
+#define STARVING_PERCENT	90
+#define SIGNAL_WAKE		SIGUSR1	/* ends a measuring thread's sleep */
+#define SIGNAL_DONE		SIGUSR2	/* a measuring thread has ended */
+
+static struct session session;
+static pthread_barrier_t ready, go;
+static pthread_t housekeeping;
+static FILE *samples_file;
+static bool samples_lost;
+
+static void warn(const char *code, const char *text)
+{
+	output_warning(&session, code, text);
+}
+
+static __attribute__((noinline)) void touch_stack(void)
+{
+	volatile char stack[STACK_TOUCHED];
+
+	for (size_t i = 0; i < sizeof(stack); i += 1024)
+		stack[i] = 0;
+}
+
+static int set_up_thread(struct measuring *measuring)
+{
+	char name[16];
+
+	measuring->tid = (int)syscall(SYS_gettid);
+	snprintf(name, sizeof(name), "%s/%u", measuring->probe->name, measuring->index);
+	prctl(PR_SET_NAME, name);
+	prctl(PR_SET_TIMERSLACK, 1);	/* else an ordinary thread may be woken 50 us late on purpose */
+	if (measuring->cpu < 0)
+		cpus_unpin();
+	else if (cpus_pin((unsigned int)measuring->cpu))
+		return errno;
+	if (realtime_enter(&measuring->schedule))
+		return errno;
+	touch_stack();
+	return 0;
+}
+
+static void *measuring_thread(void *argument)
+{
+	struct measuring *measuring = argument;
+
+	measuring->error = set_up_thread(measuring);
+	pthread_barrier_wait(&ready);
+	pthread_barrier_wait(&go);
+	if (!measuring->error)
+		measuring->probe->measure(measuring);
+	__atomic_store_n(&measuring->done, true, __ATOMIC_RELEASE);
+	pthread_kill(housekeeping, SIGNAL_DONE);
+	return NULL;
+}
+
+static void wake(int number)
+{
+	(void)number;
+}
+
+static void set_up_signals(sigset_t *waited)
+{
+	struct sigaction action = { .sa_handler = wake };	/* no SA_RESTART: sleeps end */
+
+	sigaction(SIGNAL_WAKE, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(waited);
+	sigaddset(waited, SIGINT);
+	sigaddset(waited, SIGTERM);
+	sigaddset(waited, SIGHUP);
+	sigaddset(waited, SIGNAL_DONE);
+	pthread_sigmask(SIG_BLOCK, waited, NULL);
+}
+
+static int fail(int status, const char *text)
+{
+	fprintf(stderr, "rtscope-agent %s: %s\n", session.probe->name, text);
+	return status;
+}
+
+static int parse_loads(char *error, size_t error_size)
+{
+	session.loads = load_set_new(session.options.seed);
+	if (!session.loads) {
+		snprintf(error, error_size, "out of memory");
+		return -1;
+	}
+	for (unsigned int i = 0; i < session.options.load_count; i++) {
+		if (load_set_parse(session.loads, session.options.loads[i], error, error_size))
+			return -1;
+	}
+	return 0;
+}
+
+static int open_samples_file(char *error, size_t error_size)
+{
+	const char *path = session.options.samples_file;
+
+	if (!path)
+		return 0;
+	samples_file = fopen(path, "we");
+	if (!samples_file) {
+		snprintf(error, error_size, "cannot write --samples-file %s: %s", path,
+			 strerror(errno));
+		return -1;
+	}
+	fputs("# thread\tcpu\ttime_ns\tlatency_ns\n", samples_file);
+	return 0;
+}
+
+static void drain_rings(void)
+{
+	struct ring_sample sample;
+
+	if (!samples_file)
+		return;
+	for (unsigned int i = 0; i < session.threads; i++) {
+		struct measuring *measuring = &session.measuring[i];
+
+		while (ring_pop(measuring->record.ring, &sample))
+			fprintf(samples_file, "%u\t%d\t%llu\t%llu\n", i, measuring->cpu,
+				(unsigned long long)(sample.time_ns - session.start_ns),
+				(unsigned long long)sample.latency_ns);
+		if (record_get(measuring->record.ring->dropped) && !samples_lost) {
+			samples_lost = true;
+			warn("samples-file-dropped",
+			     "the samples file lacks samples: they came faster than they could be written; the histogram has them all");
+		}
+	}
+	if (ferror(samples_file) && !samples_lost) {
+		samples_lost = true;
+		warn("samples-file-failed",
+		     "the samples file could not be written on (disk full?); the histogram has every sample");
+	}
+}
+
+static int create_threads(char *error, size_t error_size)
+{
+	const struct session_options *options = &session.options;
+	struct schedule wanted = {
+		.policy = options->policy,
+		.priority = options->policy == POLICY_FIFO ? options->priority : 0,
+		.period_ns = options->interval_ns,
+	}, schedule = realtime_allowed(wanted, warn);
+	pthread_attr_t attributes;
+	int result;
+
+	session.threads = session.cpus.count;
+	session.measuring = calloc(session.threads, sizeof(*session.measuring));
+	if (!session.measuring)
+		goto no_memory;
+	if (schedule.policy == POLICY_DEADLINE)
+		warn("not-pinned",
+		     "SCHED_DEADLINE threads cannot be pinned to a CPU: a figure belongs to a thread, not to a CPU");
+	pthread_barrier_init(&ready, NULL, session.threads + 1);
+	pthread_barrier_init(&go, NULL, session.threads + 1);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	for (unsigned int i = 0; i < session.threads; i++) {
+		struct measuring *measuring = &session.measuring[i];
+
+		*measuring = (struct measuring){
+			.probe = session.probe,
+			.options = options,
+			.control = &session.control,
+			.index = i,
+			.cpu = schedule.policy == POLICY_DEADLINE ? -1 : session.cpus.number[i],
+			.schedule = schedule,
+			.samples = options->samples ? options->samples : UINT64_MAX,
+		};
+		measuring->schedule.period_ns = session.probe->interval_ns(options, i);
+		if (record_init(&measuring->record, options->worst,
+				options->threshold_ns ? options->threshold_ns : UINT64_MAX,
+				samples_file))
+			goto no_memory;
+		result = pthread_create(&measuring->thread, &attributes, measuring_thread,
+					measuring);
+		if (result) {
+			snprintf(error, error_size, "cannot start measuring thread %u: %s", i,
+				 strerror(result));
+			return -1;
+		}
+	}
+	pthread_barrier_wait(&ready);
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (!session.measuring[i].error)
+			continue;
+		snprintf(error, error_size, "cannot give thread %u CPU %d and SCHED_%s: %s%s", i,
+			 session.measuring[i].cpu, policy_name(schedule.policy),
+			 strerror(session.measuring[i].error),
+			 schedule.policy == POLICY_DEADLINE ?
+				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" : "");
+		return -1;
+	}
+	return 0;
+no_memory:
+	snprintf(error, error_size, "out of memory for the records of %u threads",
+		 session.threads);
+	return -1;
+}
+
+static void grant_lease(uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns + session.options.watchdog_ns;
+
+	record_set(session.control.until_ns,
+		   until_ns < session.end_ns ? until_ns : session.end_ns);
+}
+
+static void begin_measuring(void)
+{
+	struct load_work work;
+
+	for (unsigned int i = 0; i < load_set_size(session.loads); i++) {
+		load_set_read(session.loads, i, &work);
+		memcpy(session.load_base[i], work.total, sizeof(work.total));
+	}
+	session.load_start_ns = clock_now_ns();
+	session.start_ns = session.load_start_ns + START_DELAY_NS;
+	session.end_ns = session.options.duration_ns ?
+				 session.start_ns + session.options.duration_ns : UINT64_MAX;
+	for (unsigned int i = 0; i < session.threads; i++) {
+		session.measuring[i].start_ns = session.start_ns;
+		session.measuring[i].seen.cpu_checked_ns = session.start_ns;
+	}
+	output_start(&session);
+	grant_lease(clock_now_ns());
+	pthread_barrier_wait(&go);
+}
+
+/* A thread that takes nearly all of its CPU leaves nothing for the kernel's own threads. */
+static bool starves(struct measuring *measuring, uint64_t now_ns)
+{
+	uint64_t elapsed_ns = now_ns - measuring->seen.cpu_checked_ns, used_ns;
+	clockid_t clock;
+	char text[256];
+
+	if (now_ns < measuring->seen.cpu_checked_ns || elapsed_ns < session.options.watchdog_ns ||
+	    pthread_getcpuclockid(measuring->thread, &clock))
+		return false;
+	used_ns = clock_read_ns(clock) - measuring->seen.cpu_ns;
+	measuring->seen.cpu_ns += used_ns;
+	measuring->seen.cpu_checked_ns = now_ns;
+	if (used_ns < elapsed_ns / 100 * STARVING_PERCENT)
+		return false;
+	snprintf(text, sizeof(text),
+		 "stopped by the watchdog: thread %u used %llu %% of CPU %d for %.1f s, which starves everything else there; use a longer interval",
+		 measuring->index, (unsigned long long)(used_ns * 100 / elapsed_ns), measuring->cpu,
+		 (double)elapsed_ns / NSEC_PER_SEC);
+	warn("watchdog", text);
+	return true;
+}
+
+static bool thread_completed(const struct measuring *measuring)
+{
+	return measuring->next_due_ns >= session.end_ns ||
+	       measuring->record.count >= measuring->samples;
+}
+
+/* What the threads' ends mean: a status, or NULL while all is well and some still run. */
+static const char *status_of_threads(void)
+{
+	bool running = false;
+
+	for (unsigned int i = 0; i < session.threads; i++) {
+		const struct measuring *measuring = &session.measuring[i];
+
+		if (!__atomic_load_n(&measuring->done, __ATOMIC_ACQUIRE)) {
+			running = true;
+			continue;
+		}
+		if (measuring->error)
+			return "failed";
+		if (measuring->record.threshold_reached)
+			return "threshold";
+		if (!thread_completed(measuring)) {
+			warn("watchdog",
+			     "stopped by the watchdog: the housekeeping thread could not run, so measuring or its load starves the machine; use a longer interval, fewer CPUs or less load");
+			return "watchdog";
+		}
+	}
+	return running ? NULL : "complete";
+}
+
+static const char *check_machine(uint64_t now_ns)
+{
+	static bool told;
+	char text[256];
+
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (starves(&session.measuring[i], now_ns))
+			return "watchdog";
+	}
+	if (!told && !load_set_alive(session.loads, text, sizeof(text))) {
+		told = true;
+		warn("load-ended", text);
+	}
+	return NULL;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Until the session should end; returns why. */
+static const char *keep_house(const sigset_t *waited)
+{
+	const struct session_options *options = &session.options;
+	uint64_t next_progress_ns = session.start_ns + options->progress_ns;
+	uint64_t next_check_ns = session.start_ns + smaller(CHECK_NS, options->watchdog_ns);
+	uint64_t tick_ns = smaller(samples_file ? SAMPLES_TICK_NS : TICK_NS,
+				   options->watchdog_ns / 4);
+	const char *status;
+
+	if (options->progress_ns)
+		tick_ns = smaller(tick_ns, options->progress_ns);
+	while (!(status = status_of_threads())) {
+		struct timespec tick = ns_to_timespec(tick_ns);
+		int number = sigtimedwait(waited, NULL, &tick);
+		uint64_t now_ns = clock_now_ns();
+
+		if (number == SIGINT || number == SIGTERM || number == SIGHUP ||
+		    !output_wanted(&session))
+			return "interrupted";
+		grant_lease(now_ns);
+		drain_rings();
+		if (options->progress_ns && now_ns >= next_progress_ns) {
+			uint64_t window = session.control.window;
+
+			record_set(session.control.window, window + 1);
+			output_progress(&session, now_ns, window);
+			next_progress_ns = now_ns + options->progress_ns;
+		}
+		if (now_ns >= next_check_ns) {
+			status = check_machine(now_ns);
+			if (status)
+				return status;
+			next_check_ns = now_ns + smaller(CHECK_NS, options->watchdog_ns);
+		}
+	}
+	return status;
+}
+
+static void end_measuring(void)
+{
+	static const struct timespec pause = { .tv_nsec = NSEC_PER_MSEC };
+
+	record_set(session.control.until_ns, 0);
+	for (unsigned int i = 0; i < session.threads; i++) {
+		struct measuring *measuring = &session.measuring[i];
+
+		while (!__atomic_load_n(&measuring->done, __ATOMIC_ACQUIRE)) {
+			pthread_kill(measuring->thread, SIGNAL_WAKE);
+			nanosleep(&pause, NULL);
+		}
+		pthread_join(measuring->thread, NULL);
+	}
+}
+
+static int write_result(const char *status, uint64_t end_ns)
+{
+	drain_rings();
+	if (samples_file && fclose(samples_file) && !samples_lost)
+		warn("samples-file-failed",
+		     "the samples file could not be written to its end (disk full?); the histogram has every sample");
+	if (realtime_high_resolution() == STATE_NO)
+		warn("no-high-resolution-timers",
+		     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
+	output_result(&session, status, end_ns);
+	return session.json.failed || ferror(stdout) || fflush(stdout) ? 1 : 0;
+}
+
+static int measure(const sigset_t *waited, char *error, size_t error_size)
+{
+	const char *status;
+	uint64_t end_ns;
+
+	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, warn, error, error_size))
+		return fail(1, error);
+	if (create_threads(error, error_size))
+		return fail(1, error);
+	realtime_lock_memory(warn);
+	realtime_hold_cpu_awake(warn);
+	realtime_check_throttling(warn);
+	cpus_avoid(&session.usable, &session.cpus);
+
+	begin_measuring();
+	status = keep_house(waited);
+	end_measuring();
+	end_ns = clock_now_ns();
+	return write_result(status, end_ns);
+}
+
+int session_main(const struct probe *probe, int argc, char **argv)
+{
+	char error[512];
+	sigset_t waited;
+	int result;
+
+	session.probe = probe;
+	session.json.fd = STDOUT_FILENO;
+	housekeeping = pthread_self();
+	if (session_parse(probe, argc, argv, &session.options, error, sizeof(error)))
+		return fail(2, error);
+	if (session.options.help) {
+		session_help(probe);
+		return 0;
+	}
+	cpus_usable(&session.usable);
+	if (cpus_parse(session.options.cpus, &session.usable, &session.cpus, error,
+		       sizeof(error)) ||
+	    parse_loads(error, sizeof(error)) || open_samples_file(error, sizeof(error)))
+		return fail(2, error);
+
+	set_up_signals(&waited);
+	if (session.options.json)
+		hello_write(&session.json);
+	result = measure(&waited, error, sizeof(error));
+	load_set_stop(session.loads);
+	load_set_free(session.loads);
+	return result;
+}

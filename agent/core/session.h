@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A session: the life of one probe, from its options to its last line.
+ *
+ * A probe brings its own options and the body of its measuring threads; all
+ * else is the same for every probe and lives here: CPUs, priorities, memory,
+ * loads, warnings, progress, the watchdog, and the two ways of writing results.
+ *
+ * The watchdog is a lease. Measuring threads wait for no deadline later than
+ * control.until_ns, and the housekeeping thread, which runs at normal
+ * priority, keeps moving that forward. If measuring starves the machine, the
+ * lease is not renewed and measuring ends by itself.
+ */
+#ifndef RTSCOPE_SESSION_H
+#define RTSCOPE_SESSION_H
+
+#include <getopt.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/cpus.h"
+#include "core/json.h"
+#include "core/realtime.h"
+#include "core/record.h"
+#include "load/load.h"
+
+#define PROBE_OPTIONS_MAX	8
+#define INTERVAL_MIN_NS		10000ULL
+
+struct session_options {
+	const char *cpus;
+	const char *samples_file;
+	const char *loads[LOADS_MAX];
+	unsigned int load_count;
+	enum policy policy;
+	unsigned int priority;
+	uint64_t interval_ns;
+	uint64_t duration_ns;		/* 0: none */
+	uint64_t samples;		/* 0: none */
+	uint64_t threshold_ns;		/* 0: none */
+	uint64_t progress_ns;		/* 0: silent */
+	uint64_t watchdog_ns;
+	uint64_t seed;
+	unsigned int worst;
+	bool json;
+	bool nanoseconds;
+	bool quiet;
+	bool help;
+};
+
+struct probe;
+
+struct measuring {
+	const struct probe *probe;
+	const struct session_options *options;
+	struct control *control;
+	unsigned int index;
+	int cpu;			/* -1: not pinned */
+	struct schedule schedule;
+	uint64_t start_ns;
+	uint64_t samples;		/* UINT64_MAX: no limit */
+	struct record record;
+
+	pthread_t thread;
+	int tid;
+	int error;			/* errno of a failed set-up */
+	uint64_t next_due_ns;		/* the deadline that was not waited for */
+	bool done;
+	struct {			/* the housekeeping thread's last look */
+		uint64_t count;
+		uint64_t sum_ns;
+		uint64_t late_max_ns;	/* of the window before, when it was read */
+		uint64_t cpu_ns;
+		uint64_t cpu_checked_ns;
+	} seen;
+};
+
+struct probe {
+	const char *name;
+	const char *help;		/* its own options, as --help prints them */
+	const char *examples;
+	const struct option *options;	/* its own long options, at most PROBE_OPTIONS_MAX */
+	const char *short_options;	/* those that have a letter, as getopt(3) wants them */
+	/* Take option @val. Returns 0, or -1 with a sentence in @error. */
+	int (*option)(int val, const char *argument, char *error, size_t error_size);
+	/* Add its own options to the start line. */
+	void (*describe)(struct json *json);
+	/* The measuring thread, from its first deadline to its last. */
+	void (*measure)(struct measuring *measuring);
+	/* Time between two samples of thread @index, where that is fixed. */
+	uint64_t (*interval_ns)(const struct session_options *options, unsigned int index);
+};
+
+/* Whether the thread may still wait for @due_ns. */
+static inline bool measuring_goes_on(const struct measuring *measuring, uint64_t due_ns)
+{
+	return due_ns < record_get(measuring->control->until_ns) &&
+	       measuring->record.count < measuring->samples;
+}
+
+/* Read the command line. Returns 0, or -1 with a sentence in @error. */
+int session_parse(const struct probe *probe, int argc, char **argv,
+		  struct session_options *options, char *error, size_t error_size);
+void session_help(const struct probe *probe);
+
+/* Run @probe; the agent's exit status. */
+int session_main(const struct probe *probe, int argc, char **argv);
+
+#endif

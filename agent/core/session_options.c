@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The options that every probe takes. Names follow cyclictest where it has them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/session.h"
+
+#define WATCHDOG_MIN_NS		(100 * NSEC_PER_MSEC)
+#define PROGRESS_MIN_NS		(10 * NSEC_PER_MSEC)
+
+enum {
+	OPTION_POLICY = 256,
+	OPTION_LOAD,
+	OPTION_SEED,
+	OPTION_JSON,
+	OPTION_PROGRESS,
+	OPTION_WATCHDOG,
+	OPTION_SAMPLES_FILE,
+	OPTION_WORST,
+};
+
+static const char short_options[] = ":a:b:D:hi:l:Np:q";
+
+static const struct option common[] = {
+	{ "cpus", required_argument, NULL, 'a' },
+	{ "affinity", required_argument, NULL, 'a' },
+	{ "break", required_argument, NULL, 'b' },
+	{ "duration", required_argument, NULL, 'D' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "samples", required_argument, NULL, 'l' },
+	{ "loops", required_argument, NULL, 'l' },
+	{ "nsecs", no_argument, NULL, 'N' },
+	{ "priority", required_argument, NULL, 'p' },
+	{ "prio", required_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "policy", required_argument, NULL, OPTION_POLICY },
+	{ "load", required_argument, NULL, OPTION_LOAD },
+	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "progress", required_argument, NULL, OPTION_PROGRESS },
+	{ "watchdog", required_argument, NULL, OPTION_WATCHDOG },
+	{ "samples-file", required_argument, NULL, OPTION_SAMPLES_FILE },
+	{ "worst", required_argument, NULL, OPTION_WORST },
+};
+
+#define COMMON_COUNT	(sizeof(common) / sizeof(common[0]))
+
+void session_help(const struct probe *probe)
+{
+	printf("usage: rtscope-agent %s [OPTIONS]\n\n%s", probe->name, probe->help);
+	fputs("\n"
+	      "  -a, --cpus LIST          measure on these CPUs, one thread each: 0-3,8 or all (all)\n"
+	      "  -i, --interval TIME      time between two deadlines; bare numbers are us (1000us)\n"
+	      "  -p, --priority N         SCHED_FIFO priority, 1 to 99 (80)\n"
+	      "      --policy POLICY      fifo, deadline or other (fifo)\n"
+	      "  -D, --duration TIME      measure for this long; bare numbers are seconds\n"
+	      "  -l, --samples N          measure this many samples a thread\n"
+	      "  -b, --break TIME         stop at the first latency of TIME or more; bare: us\n"
+	      "      --worst N            keep the N worst samples of each thread (10)\n"
+	      "      --samples-file FILE  write every sample to FILE\n"
+	      "      --load LOAD          run LOAD beside the measurement; may be repeated\n"
+	      "      --seed N             seed of loads and phases (1)\n"
+	      "      --watchdog TIME      end when measuring starves the machine this long (10s)\n"
+	      "      --json               write the protocol instead of a table\n"
+	      "      --progress TIME      a progress line this often, 0 for none (250ms)\n"
+	      "  -N, --nsecs              show nanoseconds\n"
+	      "  -q, --quiet              show only the result\n"
+	      "  -h, --help               this text\n"
+	      "\n"
+	      "Without a duration or a number of samples it measures until Ctrl-C.\n"
+	      "\nLoads, as NAME or NAME:STRENGTH, joined by '+':\n", stdout);
+	for (const char *const *name = load_names(); *name; name++)
+		printf("  %-10s %s\n", *name, load_help(*name));
+	printf("\nExamples:\n%s", probe->examples);
+}
+
+static int refuse(char *error, size_t error_size, const char *option, const char *argument,
+		  const char *wanted)
+{
+	snprintf(error, error_size, "%s '%s' is not %s", option, argument, wanted);
+	return -1;
+}
+
+static int take_policy(struct session_options *options, const char *text, char *error,
+		       size_t error_size)
+{
+	for (enum policy policy = POLICY_FIFO; policy <= POLICY_OTHER; policy++) {
+		if (!strcmp(text, policy_name(policy))) {
+			options->policy = policy;
+			return 0;
+		}
+	}
+	return refuse(error, error_size, "--policy", text, "fifo, deadline or other");
+}
+
+static int take(struct session_options *options, int val, const char *text, char *error,
+		size_t error_size)
+{
+	uint64_t number = 0;
+
+	switch (val) {
+	case 'a':
+		options->cpus = text;
+		return 0;
+	case 'b':
+		if (!option_time(text, NSEC_PER_USEC, &options->threshold_ns) ||
+		    !options->threshold_ns)
+			return refuse(error, error_size, "--break", text, "a time such as 100us");
+		return 0;
+	case 'D':
+		if (!option_time(text, NSEC_PER_SEC, &options->duration_ns) ||
+		    !options->duration_ns)
+			return refuse(error, error_size, "--duration", text,
+				      "a time such as 30s or 5m");
+		return 0;
+	case 'h':
+		options->help = true;
+		return 0;
+	case 'i':
+		if (!option_time(text, NSEC_PER_USEC, &options->interval_ns) ||
+		    options->interval_ns < INTERVAL_MIN_NS ||
+		    options->interval_ns > 3600 * NSEC_PER_SEC)
+			return refuse(error, error_size, "--interval", text,
+				      "a time from 10us to 1h");
+		return 0;
+	case 'l':
+		if (!option_number(text, INT64_MAX, &options->samples) || !options->samples)
+			return refuse(error, error_size, "--samples", text, "a number from 1");
+		return 0;
+	case 'N':
+		options->nanoseconds = true;
+		return 0;
+	case 'p':
+		if (!option_number(text, 99, &number) || !number)
+			return refuse(error, error_size, "--priority", text,
+				      "a number from 1 to 99");
+		options->priority = (unsigned int)number;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case OPTION_POLICY:
+		return take_policy(options, text, error, error_size);
+	case OPTION_LOAD:
+		if (options->load_count == LOADS_MAX)
+			return refuse(error, error_size, "--load", text,
+				      "possible beside 16 others");
+		options->loads[options->load_count++] = text;
+		return 0;
+	case OPTION_SEED:
+		if (!option_number(text, UINT64_MAX, &options->seed))
+			return refuse(error, error_size, "--seed", text, "a number");
+		return 0;
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_PROGRESS:
+		if (!option_time(text, NSEC_PER_MSEC, &options->progress_ns) ||
+		    (options->progress_ns && options->progress_ns < PROGRESS_MIN_NS))
+			return refuse(error, error_size, "--progress", text,
+				      "0 or a time from 10ms");
+		return 0;
+	case OPTION_WATCHDOG:
+		if (!option_time(text, NSEC_PER_SEC, &options->watchdog_ns) ||
+		    options->watchdog_ns < WATCHDOG_MIN_NS)
+			return refuse(error, error_size, "--watchdog", text, "a time from 100ms");
+		return 0;
+	case OPTION_SAMPLES_FILE:
+		options->samples_file = text;
+		return 0;
+	case OPTION_WORST:
+		if (!option_number(text, WORST_MAX, &number))
+			return refuse(error, error_size, "--worst", text, "a number up to 64");
+		options->worst = (unsigned int)number;
+		return 0;
+	}
+	return -1;
+}
+
+static bool owns(const struct probe *probe, int val)
+{
+	for (const struct option *own = probe->options; own->name; own++) {
+		if (own->val == val)
+			return true;
+	}
+	return false;
+}
+
+int session_parse(const struct probe *probe, int argc, char **argv,
+		  struct session_options *options, char *error, size_t error_size)
+{
+	struct option all[COMMON_COUNT + PROBE_OPTIONS_MAX + 1] = { 0 };
+	char letters[sizeof(short_options) + 2 * PROBE_OPTIONS_MAX];
+	size_t count = COMMON_COUNT;
+	int val, result;
+
+	*options = (struct session_options){
+		.cpus = "all",
+		.policy = POLICY_FIFO,
+		.priority = 80,
+		.interval_ns = NSEC_PER_MSEC,
+		.progress_ns = 250 * NSEC_PER_MSEC,
+		.watchdog_ns = 10 * NSEC_PER_SEC,
+		.seed = 1,
+		.worst = 10,
+	};
+	memcpy(all, common, sizeof(common));
+	for (const struct option *own = probe->options; own->name; own++)
+		all[count++] = *own;
+	snprintf(letters, sizeof(letters), "%s%s", short_options, probe->short_options);
+
+	opterr = 0;
+	optind = 0;	/* both libcs then forget an earlier command line */
+	while ((val = getopt_long(argc, argv, letters, all, NULL)) != -1) {
+		const char *word = argv[optind <= argc ? optind - 1 : argc - 1];
+
+		if (val == '?' || val == ':') {
+			snprintf(error, error_size,
+				 val == ':' ? "%s needs a value; rtscope-agent %s --help tells which" :
+					      "no option '%s'; rtscope-agent %s --help lists them",
+				 word, probe->name);
+			return -1;
+		}
+		if (owns(probe, val))
+			result = probe->option(val, optarg, error, error_size);
+		else
+			result = take(options, val, optarg, error, error_size);
+		if (result)
+			return -1;
+	}
+	if (optind < argc) {
+		snprintf(error, error_size, "'%s' is not an option; rtscope-agent %s --help lists them",
+			 argv[optind], probe->name);
+		return -1;
+	}
+	return 0;
+}

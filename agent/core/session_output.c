@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The two ways of writing a session: the protocol, and cyclictest's lines. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/session_output.h"
+
+bool output_wanted(struct session *session)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	if (session->json.failed)
+		return false;
+	return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP | POLLNVAL));
+}
+
+void output_warning(struct session *session, const char *code, const char *text)
+{
+	if (!session->options.json) {
+		fprintf(stderr, "warning: %s\n", text);
+		return;
+	}
+	json_begin(&session->json, "warning");
+	json_string(&session->json, "code", code);
+	json_string(&session->json, "text", text);
+	json_end(&session->json);
+}
+
+static void put_tristate(struct json *json, const char *key, enum tristate state)
+{
+	if (state == STATE_UNKNOWN)
+		json_null(json, key);
+	else
+		json_bool(json, key, state == STATE_YES);
+}
+
+static void put_cpu(struct json *json, int cpu)
+{
+	if (cpu < 0)
+		json_null(json, "cpu");
+	else
+		json_i64(json, "cpu", cpu);
+}
+
+static void put_thread_head(struct json *json, const struct measuring *measuring)
+{
+	json_u64(json, "thread", measuring->index);
+	put_cpu(json, measuring->cpu);
+	json_string(json, "policy", policy_name(measuring->schedule.policy));
+	json_u64(json, "priority", measuring->schedule.priority);
+}
+
+static uint64_t utc_now_ns(void)
+{
+	return clock_read_ns(CLOCK_REALTIME);
+}
+
+static void put_load_head(struct json *json, const struct load_work *work)
+{
+	json_string(json, "name", work->name);
+	json_u64(json, "strength", work->strength);
+	json_u64(json, "seed", work->seed);
+}
+
+void output_start(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	const struct probe *probe = session->probe;
+	struct json *json = &session->json;
+	struct load_work work;
+
+	if (!options->json)
+		return;
+	json_begin(json, "start");
+	json_string(json, "probe", probe->name);
+	json_u64(json, "utc_ns", utc_now_ns() - clock_now_ns() + session->start_ns);
+	json_u64(json, "interval_ns", options->interval_ns);
+	json_u64(json, "duration_ns", options->duration_ns);
+	json_u64(json, "samples", options->samples);
+	json_string(json, "policy", policy_name(options->policy));
+	json_u64(json, "priority", options->priority);
+	json_u64(json, "seed", options->seed);
+	json_u64(json, "threshold_ns", options->threshold_ns);
+	probe->describe(json);
+	put_tristate(json, "high_resolution", realtime_high_resolution());
+	json_array_begin(json, "threads");
+	for (unsigned int i = 0; i < session->threads; i++) {
+		json_object_begin(json, NULL);
+		put_thread_head(json, &session->measuring[i]);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_array_begin(json, "loads");
+	for (unsigned int i = 0; i < load_set_size(session->loads); i++) {
+		load_set_read(session->loads, i, &work);
+		json_object_begin(json, NULL);
+		put_load_head(json, &work);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_end(json);
+}
+
+static void put_work(struct session *session, unsigned int index, const struct load_work *work)
+{
+	json_object_begin(&session->json, "work");
+	for (unsigned int unit = 0; unit < work->units; unit++)
+		json_u64(&session->json, work->unit[unit],
+			 work->total[unit] - session->load_base[index][unit]);
+	json_object_end(&session->json);
+}
+
+/*
+ * The largest latency since the last look: that of the window that just ended,
+ * and what the window before still took in after it was read.
+ */
+static uint64_t window_max_ns(struct measuring *measuring, uint64_t window)
+{
+	uint64_t max = record_window_max_ns(&measuring->record, window);
+	uint64_t late = window ? record_window_max_ns(&measuring->record, window - 1) : 0;
+
+	if (late > measuring->seen.late_max_ns && late > max)
+		max = late;
+	measuring->seen.late_max_ns = record_window_max_ns(&measuring->record, window);
+	return max;
+}
+
+static void put_figure(struct json *json, const char *key, uint64_t value, bool known)
+{
+	if (known)
+		json_u64(json, key, value);
+	else
+		json_null(json, key);
+}
+
+static void put_thread_progress(struct json *json, struct measuring *measuring, uint64_t window)
+{
+	const struct record *record = &measuring->record;
+	uint64_t count = record_get(record->count);
+	uint64_t sum = record_get(record->sum_ns);
+	uint64_t max = record_get(record->max_ns);
+	uint64_t window_count = count - measuring->seen.count;
+	uint64_t window_max = window_max_ns(measuring, window);
+
+	json_object_begin(json, NULL);
+	json_u64(json, "thread", measuring->index);
+	json_u64(json, "count", count);
+	json_u64(json, "missed", record_get(record->missed));
+	put_figure(json, "min_ns", record_get(record->min_ns), count);
+	if (count)
+		json_double(json, "mean_ns", (double)sum / (double)count);
+	else
+		json_null(json, "mean_ns");
+	put_figure(json, "p999_ns", histogram_tail_ns(record->histogram, count / 1000, max), count);
+	put_figure(json, "max_ns", max, count);
+	json_object_begin(json, "window");
+	json_u64(json, "count", window_count);
+	if (window_count)
+		json_double(json, "mean_ns",
+			    (double)(sum - measuring->seen.sum_ns) / (double)window_count);
+	else
+		json_null(json, "mean_ns");
+	put_figure(json, "max_ns", window_max, window_count || window_max);
+	json_object_end(json);
+	json_object_end(json);
+
+	measuring->seen.count = count;
+	measuring->seen.sum_ns = sum;
+}
+
+static void json_progress(struct session *session, uint64_t now_ns, uint64_t window)
+{
+	struct json *json = &session->json;
+	struct load_work work;
+
+	json_begin(json, "progress");
+	json_u64(json, "time_ns", now_ns - session->start_ns);
+	json_array_begin(json, "threads");
+	for (unsigned int i = 0; i < session->threads; i++)
+		put_thread_progress(json, &session->measuring[i], window);
+	json_array_end(json);
+	json_array_begin(json, "loads");
+	for (unsigned int i = 0; i < load_set_size(session->loads); i++) {
+		load_set_read(session->loads, i, &work);
+		json_object_begin(json, NULL);
+		json_string(json, "name", work.name);
+		put_work(session, i, &work);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_end(json);
+}
+
+/* cyclictest's line, so that a person and a script find what they know. */
+static void print_threads(struct session *session)
+{
+	uint64_t unit = session->options.nanoseconds ? 1 : NSEC_PER_USEC;
+
+	for (unsigned int i = 0; i < session->threads; i++) {
+		const struct measuring *measuring = &session->measuring[i];
+		const struct record *record = &measuring->record;
+		uint64_t count = record_get(record->count);
+		uint64_t interval = session->probe->interval_ns(&session->options, i);
+
+		printf("T:%2u (%5d) P:%2u I:%llu C:%7llu Min:%7llu Act:%5llu Avg:%5llu Max:%8llu",
+		       i, measuring->tid, measuring->schedule.priority,
+		       (unsigned long long)(interval / NSEC_PER_USEC), (unsigned long long)count,
+		       (unsigned long long)(count ? record_get(record->min_ns) / unit : 0),
+		       (unsigned long long)(record_get(record->last_ns) / unit),
+		       (unsigned long long)(record_mean_ns(record) / (double)unit),
+		       (unsigned long long)(record_get(record->max_ns) / unit));
+		if (record_get(record->missed))
+			printf(" Missed:%llu", (unsigned long long)record_get(record->missed));
+		printf(isatty(STDOUT_FILENO) ? "\033[K\n" : "\n");
+	}
+	fflush(stdout);
+}
+
+void output_progress(struct session *session, uint64_t now_ns, uint64_t window)
+{
+	if (session->options.json) {
+		json_progress(session, now_ns, window);
+		return;
+	}
+	if (session->options.quiet || !isatty(STDOUT_FILENO))
+		return;
+	if (session->drawn)
+		printf("\033[%uA", session->threads);
+	session->drawn = true;
+	print_threads(session);
+}
+
+static void json_thread(struct session *session, const struct measuring *measuring)
+{
+	const struct record *record = &measuring->record;
+	struct json *json = &session->json;
+
+	json_begin(json, "thread");
+	put_thread_head(json, measuring);
+	json_u64(json, "count", record->count);
+	json_u64(json, "missed", record->missed);
+	json_u64(json, "early", record->early);
+	put_figure(json, "min_ns", record->min_ns, record->count);
+	put_figure(json, "max_ns", record->max_ns, record->count);
+	if (record->count) {
+		json_double(json, "mean_ns", record_mean_ns(record));
+		json_double(json, "stddev_ns", record_stddev_ns(record));
+	} else {
+		json_null(json, "mean_ns");
+		json_null(json, "stddev_ns");
+	}
+	json_array_begin(json, "worst");
+	for (unsigned int i = 0; i < record->worst_count; i++) {
+		json_object_begin(json, NULL);
+		json_u64(json, "time_ns", record->worst[i].time_ns - session->start_ns);
+		json_u64(json, "latency_ns", record->worst[i].latency_ns);
+		put_cpu(json, measuring->cpu);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_end(json);
+}
+
+static void put_buckets(struct json *json, const char *key, const struct histogram *histogram,
+			uint64_t (*value)(unsigned int index))
+{
+	json_array_begin(json, key);
+	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		if (histogram->count[i])
+			json_u64(json, NULL, value ? value(i) : histogram->count[i]);
+	}
+	json_array_end(json);
+}
+
+static void json_histogram(struct session *session, const struct measuring *measuring)
+{
+	const struct histogram *histogram = measuring->record.histogram;
+	struct json *json = &session->json;
+
+	json_begin(json, "histogram");
+	json_u64(json, "thread", measuring->index);
+	put_buckets(json, "lower_ns", histogram, histogram_lower_ns);
+	put_buckets(json, "width_ns", histogram, histogram_width_ns);
+	put_buckets(json, "count", histogram, NULL);
+	json_end(json);
+}
+
+static void print_load(const struct session *session, unsigned int index,
+		       const struct load_work *work, double seconds)
+{
+	printf("load %s strength %u:", work->name, work->strength);
+	for (unsigned int unit = 0; unit < work->units; unit++)
+		printf(" %.1f %s/s",
+		       (double)(work->total[unit] - session->load_base[index][unit]) / seconds,
+		       work->unit[unit]);
+	printf("\n");
+}
+
+static void write_loads(struct session *session, uint64_t end_ns)
+{
+	double seconds = (double)(end_ns - session->load_start_ns) / NSEC_PER_SEC;
+	struct json *json = &session->json;
+	struct load_work work;
+
+	for (unsigned int i = 0; i < load_set_size(session->loads); i++) {
+		load_set_read(session->loads, i, &work);
+		if (!session->options.json) {
+			print_load(session, i, &work, seconds);
+			continue;
+		}
+		json_begin(json, "load");
+		put_load_head(json, &work);
+		json_double(json, "seconds", seconds);
+		put_work(session, i, &work);
+		json_end(json);
+	}
+}
+
+void output_result(struct session *session, const char *status, uint64_t end_ns)
+{
+	struct json *json = &session->json;
+
+	if (!session->options.json) {
+		if (session->drawn)
+			printf("\033[%uA", session->threads);
+		print_threads(session);
+		write_loads(session, end_ns);
+		printf("# %s after %.3f s\n", status,
+		       (double)(end_ns - session->start_ns) / NSEC_PER_SEC);
+		return;
+	}
+	for (unsigned int i = 0; i < session->threads; i++) {
+		json_thread(session, &session->measuring[i]);
+		json_histogram(session, &session->measuring[i]);
+	}
+	write_loads(session, end_ns);
+	json_begin(json, "end");
+	json_string(json, "status", status);
+	json_u64(json, "time_ns", end_ns - session->start_ns);
+	put_tristate(json, "high_resolution", realtime_high_resolution());
+	json_end(json);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The verb table, nothing else. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/hello.h"
+#include "core/verbs.h"
+#include "probe/probe.h"
+#include "system/machine.h"
+
+const struct verb verbs[] = {
+	{ "cyclic", "how late a thread wakes from a timed sleep", cyclic_main, true },
+	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
+	{ 0 },
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: rtscope-agent VERB [OPTIONS]\n\n", out);
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
+	fputs("\nrtscope-agent VERB --help tells a verb's options.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("rtscope-agent %s (protocol %d)\n", RTSCOPE_VERSION, PROTOCOL_VERSION);
+		return 0;
+	}
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		if (!strcmp(argv[1], verb->name))
+			return verb->main(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "rtscope-agent: no verb '%s'; rtscope-agent --help lists them\n", argv[1]);
+	return 2;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cyclic: how late a thread wakes from a timed sleep.
+ *
+ * One thread a CPU sleeps until an absolute deadline and reads the clock when
+ * it runs again; the latency is the difference. The deadlines are those of a
+ * period, each moved by a phase that sweeps the interval back and forth in
+ * steps which share no factor with it: a thread that always woke at the same
+ * place in another timer's period would never meet what happens in the rest of
+ * it. The phase is part of the deadline, so it is not part of the latency.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/session.h"
+#include "probe/probe.h"
+
+/*
+ * A phase is a position on a triangle wave over 32 bits. The step, odd and a
+ * golden fraction of a sixteenth of the wave, moves it by 6.2 % of the interval.
+ */
+#define PHASE_STEP	132721791U
+
+enum {
+	OPTION_METHOD = 1,
+	OPTION_PHASE,
+};
+
+static struct {
+	uint64_t distance_ns;
+	bool timerfd;
+	bool fixed_phase;
+} cyclic;
+
+static const struct option options[] = {
+	{ "distance", required_argument, NULL, 'd' },
+	{ "method", required_argument, NULL, OPTION_METHOD },
+	{ "phase", required_argument, NULL, OPTION_PHASE },
+	{ 0 },
+};
+
+static int choose(const char *option, const char *text, const char *no, const char *yes,
+		  bool *choice, char *error, size_t error_size)
+{
+	*choice = !strcmp(text, yes);
+	if (*choice || !strcmp(text, no))
+		return 0;
+	snprintf(error, error_size, "%s '%s' is not %s or %s", option, text, no, yes);
+	return -1;
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	switch (val) {
+	case OPTION_METHOD:
+		return choose("--method", text, "nanosleep", "timerfd", &cyclic.timerfd, error,
+			      error_size);
+	case OPTION_PHASE:
+		return choose("--phase", text, "sweep", "fixed", &cyclic.fixed_phase, error,
+			      error_size);
+	}
+	if (option_time(text, NSEC_PER_USEC, &cyclic.distance_ns) &&
+	    cyclic.distance_ns <= NSEC_PER_SEC)
+		return 0;
+	snprintf(error, error_size, "--distance '%s' is not a time from 0us to 1s", text);
+	return -1;
+}
+
+static uint64_t interval_of(const struct session_options *session, unsigned int index)
+{
+	return session->interval_ns + index * cyclic.distance_ns;
+}
+
+static void describe(struct json *json)
+{
+	json_u64(json, "distance_ns", cyclic.distance_ns);
+	json_string(json, "method", cyclic.timerfd ? "timerfd" : "nanosleep");
+	json_string(json, "phase", cyclic.fixed_phase ? "fixed" : "sweep");
+}
+
+struct deadline {
+	uint64_t period_start_ns;	/* the period's own beginning */
+	uint64_t interval_ns;
+	uint32_t phase;			/* place on the triangle wave */
+	uint32_t phase_step;		/* 0: the phase stays where it is */
+};
+
+static inline uint64_t deadline_ns(const struct deadline *deadline)
+{
+	uint32_t folded = deadline->phase ^ (uint32_t)((int32_t)deadline->phase >> 31);
+
+	return deadline->period_start_ns +
+	       (uint64_t)(((unsigned __int128)deadline->interval_ns * folded) >> 31);
+}
+
+static inline uint64_t deadline_advance(struct deadline *deadline, uint64_t periods)
+{
+	deadline->period_start_ns += periods * deadline->interval_ns;
+	deadline->phase += (uint32_t)periods * deadline->phase_step;
+	return deadline_ns(deadline);
+}
+
+/* Pass over the periods that are gone at @now_ns; returns how many. */
+static __attribute__((noinline)) uint64_t deadline_catch_up(struct deadline *deadline,
+							    uint64_t now_ns)
+{
+	uint64_t missed = (now_ns - deadline_ns(deadline)) / deadline->interval_ns;
+
+	if (missed)	/* the phase may move a deadline by most of an interval */
+		missed--;
+	deadline_advance(deadline, missed);
+	while (deadline_ns(deadline) <= now_ns) {
+		deadline_advance(deadline, 1);
+		missed++;
+	}
+	return missed;
+}
+
+/* 0 once @due_ns has come; an error number when the sleep was ended. */
+static int sleep_until(uint64_t due_ns)
+{
+	struct timespec due = ns_to_timespec(due_ns);
+
+	return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
+static int timer_until(int fd, uint64_t due_ns)
+{
+	struct itimerspec due = { .it_value = ns_to_timespec(due_ns) };
+	uint64_t expirations;
+
+	if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &due, NULL) ||
+	    read(fd, &expirations, sizeof(expirations)) != sizeof(expirations))
+		return errno;
+	return 0;
+}
+
+static struct deadline first_deadline(const struct measuring *measuring, uint64_t interval_ns,
+				      uint64_t seed)
+{
+	struct deadline deadline = {
+		.period_start_ns = measuring->start_ns,
+		.interval_ns = interval_ns,
+	};
+
+	if (!cyclic.fixed_phase) {
+		/* Weyl's sequence spreads seeds and threads over the wave. */
+		deadline.phase = (uint32_t)((seed + measuring->index) * 2654435769U);
+		deadline.phase_step = PHASE_STEP;
+	}
+	return deadline;
+}
+
+static void measure(struct measuring *measuring)
+{
+	const struct session_options *session = measuring->options;
+	struct deadline deadline = first_deadline(measuring,
+						  interval_of(session, measuring->index),
+						  session->seed);
+	struct record *record = &measuring->record;
+	uint64_t due_ns = deadline_ns(&deadline), now_ns;
+	int timer = -1, ended;
+
+	if (cyclic.timerfd) {
+		timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		if (timer < 0) {
+			measuring->error = errno;
+			return;
+		}
+	}
+	while (measuring_goes_on(measuring, due_ns)) {
+		ended = timer < 0 ? sleep_until(due_ns) : timer_until(timer, due_ns);
+		now_ns = clock_now_ns();
+		if (ended)
+			break;
+		record_add(record, measuring->control, due_ns, now_ns);
+		if (record->threshold_reached)
+			break;
+		due_ns = deadline_advance(&deadline, 1);
+		if (due_ns <= now_ns) {
+			record_set(record->missed,
+				   record->missed + deadline_catch_up(&deadline, now_ns));
+			due_ns = deadline_ns(&deadline);
+		}
+	}
+	measuring->next_due_ns = due_ns;
+	if (timer >= 0)
+		close(timer);
+}
+
+static const struct probe probe = {
+	.name = "cyclic",
+	.help = "How late a thread wakes from a timed sleep: from the deadline, to the clock read by\n"
+		"the thread when it runs again.\n\n"
+		"  -d, --distance TIME      thread N has an interval longer by N times TIME; bare: us (0)\n"
+		"      --method METHOD      sleep by nanosleep or timerfd (nanosleep)\n"
+		"      --phase PHASE        sweep: move the deadline within the interval; fixed (sweep)\n",
+	.examples = "  rtscope-agent cyclic -D 1m                      as cyclictest -S -m -p80 -D 1m\n"
+		    "  rtscope-agent cyclic -a 2,3 -i 200 -p 95 -D 8h --load mixed\n"
+		    "  rtscope-agent cyclic --json -D 10s | jq 'select(.type == \"thread\")'\n",
+	.options = options,
+	.short_options = "d:",
+	.option = take_option,
+	.describe = describe,
+	.measure = measure,
+	.interval_ns = interval_of,
+};
+
+int cyclic_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}
