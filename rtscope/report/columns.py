@@ -1,0 +1,48 @@
+"""A table that leaves out columns, rather than breaking numbers, where the terminal is narrow."""
+
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_GAP = 2
+
+
+@dataclass
+class Column:
+    """One column; the lower its rank, the longer it stays."""
+
+    title: str
+    rank: int
+    cells: list[str | Text] = field(default_factory=list)
+    left: bool = False
+
+    @property
+    def width(self) -> int:
+        """In terminal cells."""
+        return max(cell_len(str(cell)) for cell in [self.title, *self.cells])
+
+
+def fitted(columns: list[Column], width: int) -> RenderableType:
+    """The table of the columns that fit, and a line that names those left out."""
+    used = 0
+    kept: list[Column] = []
+    for column in sorted(columns, key=lambda column: column.rank):
+        if kept and used + _GAP + column.width > width:
+            break
+        kept.append(column)
+        used += column.width + (_GAP if used else 0)
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    shown = [column for column in columns if column in kept]
+    for column in shown:
+        table.add_column(
+            Text(column.title), justify="left" if column.left else "right", no_wrap=True
+        )
+    for row in zip(*(column.cells for column in shown), strict=True):
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    left_out = [column.title for column in columns if column not in kept]
+    if not left_out:
+        return table
+    return Group(table, Text(f"(not shown for want of room: {', '.join(left_out)})", style="dim"))

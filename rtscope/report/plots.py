@@ -1,0 +1,209 @@
+"""What the figures of the page are drawn from: few enough points, and none of the tail lost.
+
+Buckets are gathered into some hundreds of bins for drawing. A bin keeps the true edges of what is
+in it, so a lone bucket in the tail is drawn exactly where it is. The bins are the same for every
+thread of the page, so that counts can be held against each other; there are two sets of them, of
+equal width for a linear axis and of equal ratio for a logarithmic one. Counts are of samples a bin.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NotRequired, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtscope.model.histogram import Histogram
+from rtscope.model.run import Run, Thread
+from rtscope.report.words import thread_name
+from rtscope.statistics.figures import as_arrays, merge
+
+_BINS: Final = 320
+_BINS_OF_MANY: Final = 160
+_MANY: Final = 16
+_TAIL_DRAWN_EXACTLY: Final = 50
+_WINDOWS: Final = 300
+
+Integers = NDArray[np.int64]
+
+
+class Bins(TypedDict):
+    """Lists of equal length: edges in us and samples between them."""
+
+    low: list[float]
+    high: list[float]
+    count: list[int]
+
+
+class Curve(TypedDict):
+    """Latency in us against 1 / (share of samples beyond it): 10 is the 90th percentile."""
+
+    x: list[float]
+    y: list[float]
+
+
+class OverTime(TypedDict):
+    """Lists of equal length: end of the window in s, mean and max in us."""
+
+    t: list[float]
+    mean: list[float | None]
+    max: list[float | None]
+
+
+class Series(TypedDict):
+    """One line of every figure; everything in it is ours or a number, never text of a machine."""
+
+    run: int
+    """index"""
+    name: str
+    colour: int
+    """index, the same for the same CPU in every run; -1 for all CPUs together"""
+    linear: Bins
+    log: Bins
+    curve: Curve
+    time: OverTime
+    worst: NotRequired[float]
+    """max in us"""
+    beyond: NotRequired[tuple[float, int]]
+    """us at which the histogram ends, and how many samples lie there or later"""
+
+
+class Drawing(TypedDict):
+    """All lines: for each run its threads in order, then all of them together."""
+
+    width_us: float
+    """of a bin on the linear axis"""
+    ratio: float
+    """of a bin's end to its start on the logarithmic axis"""
+    series: list[Series]
+
+
+def drawing(runs: Sequence[Run]) -> Drawing:
+    """Everything that the figures are drawn from.
+
+    Raises RtscopeError where a run's counts are impossible (figures.merge).
+    """
+    names = sorted(
+        {(thread.cpu is None, thread.cpu if thread.cpu is not None else thread.thread)
+         for run in runs for thread in run.threads}
+    )  # fmt: skip
+    merged = [merge([thread.histogram for thread in run.threads]) for run in runs]
+    arrays = [as_arrays(histogram) for histogram in merged]
+    lowest = min((int(lower[0]) for lower, _, _ in arrays if len(lower)), default=1)
+    highest = max((int(last[-1]) for _, last, _ in arrays if len(last)), default=1)
+    head = max((_head_ns(last, count) for _, last, count in arrays), default=1)
+    bins = _BINS if sum(len(run.threads) for run in runs) <= _MANY else _BINS_OF_MANY
+    width = _round_width((head - lowest) / bins)
+    ratio = max(1.01, (highest / max(1, lowest)) ** (1 / bins))
+    result: list[Series] = []
+    for index, run in enumerate(runs):
+        span_ns = max((t.windows.end_ns[-1] for t in run.threads if t.windows.end_ns), default=0)
+        for thread in run.threads:
+            number = thread.cpu if thread.cpu is not None else thread.thread
+            line = _line(index, thread_name(thread), thread.histogram, width, ratio)
+            line["colour"] = names.index((thread.cpu is None, number))
+            line["time"] = _over_time([thread], span_ns)
+            _mark(line, thread.histogram, thread.max_ns if thread.count else None)
+            result.append(line)
+        known = [thread.max_ns for thread in run.threads if thread.max_ns is not None]
+        line = _line(index, "all CPUs", merged[index], width, ratio)
+        line["time"] = _over_time(run.threads, span_ns)
+        _mark(line, merged[index], max(known, default=None))
+        result.append(line)
+    return {"width_us": width / 1000, "ratio": round(ratio, 4), "series": result}
+
+
+def _line(index: int, name: str, histogram: Histogram, width: int, ratio: float) -> Series:
+    lower, last, count = as_arrays(histogram)
+    return {
+        "run": index,
+        "name": name,
+        "colour": -1,
+        "linear": _bins(lower, last, count, lower // width),
+        "log": _bins(
+            lower, last, count, np.floor(np.log(np.maximum(lower, 1)) / np.log(ratio)).astype(int)
+        ),
+        "curve": _curve(last, count, histogram.total),
+        "time": {"t": [], "mean": [], "max": []},
+    }
+
+
+def _mark(line: Series, histogram: Histogram, max_ns: int | None) -> None:
+    if max_ns is not None:
+        line["worst"] = max_ns / 1000
+    if histogram.beyond_count:
+        line["beyond"] = (histogram.beyond_ns / 1000, histogram.beyond_count)
+
+
+def _head_ns(last: Integers, count: Integers) -> int:
+    """Where all but one sample in a thousand are: the part that equal widths must resolve."""
+    if not len(last):
+        return 1
+    return int(last[np.searchsorted(np.cumsum(count), 0.999 * count.sum())])
+
+
+def _round_width(ns: float) -> int:
+    """The next of 1, 2, 5, 10, 20, 50 ... ns."""
+    scale = 1
+    while True:
+        for step in (1, 2, 5):
+            if step * scale >= ns:
+                return step * scale
+        scale *= 10
+
+
+def _bins(lower: Integers, last: Integers, count: Integers, bin_of: Integers) -> Bins:
+    if not len(lower):
+        return {"low": [], "high": [], "count": []}
+    starts = np.flatnonzero(np.r_[True, np.diff(bin_of) > 0])
+    ends = np.r_[starts[1:], len(lower)] - 1
+    low, high = lower[starts], last[ends] + 1
+    neighbours = np.diff(bin_of[starts]) == 1
+    high[:-1][neighbours] = low[1:][neighbours]
+    return {
+        "low": (low / 1000).tolist(),
+        "high": (high / 1000).tolist(),
+        "count": np.add.reduceat(count, starts).tolist(),
+    }
+
+
+def _curve(last: Integers, count: Integers, total: int) -> Curve:
+    if not len(last):
+        return {"x": [], "y": []}
+    beyond = total - np.cumsum(count)
+    inverse = total / (beyond + count)
+    key = np.floor(np.log10(inverse) * 60).astype(int)
+    kept = (np.diff(key, prepend=-1) > 0) | (beyond <= _TAIL_DRAWN_EXACTLY)
+    kept[-1] = True
+    end = total / max(1, int(beyond[-1]))
+    return {
+        "x": [*np.round(inverse[kept], 6).tolist(), end],
+        "y": (np.r_[last[kept], last[-1]] / 1000).tolist(),
+    }
+
+
+def _over_time(threads: Sequence[Thread], span_ns: int) -> OverTime:
+    windows = [thread.windows for thread in threads if thread.windows.end_ns]
+    if not windows or span_ns <= 0:
+        return {"t": [], "mean": [], "max": []}
+    end = np.concatenate([np.array(w.end_ns, dtype=np.int64) for w in windows])
+    count = np.concatenate([np.array(w.count, dtype=np.float64) for w in windows])
+    mean = np.concatenate([np.array(w.mean_ns, dtype=np.float64) for w in windows])
+    maximum = np.concatenate([np.array(w.max_ns, dtype=np.int64) for w in windows])
+    order = np.argsort(end, kind="stable")
+    end, count, mean, maximum = end[order], count[order], mean[order], maximum[order]
+    bin_of = (
+        end
+        if len(np.unique(end)) <= _WINDOWS
+        else np.floor((end - 1) / span_ns * _WINDOWS).astype(np.int64)
+    )
+    starts = np.flatnonzero(np.r_[True, np.diff(bin_of) > 0])
+    ends = np.r_[starts[1:], len(end)] - 1
+    samples = np.add.reduceat(count, starts)
+    share = count / np.maximum(np.repeat(samples, ends - starts + 1), 1)
+    means = np.add.reduceat(share * mean, starts) / 1000
+    maxima = np.maximum.reduceat(maximum, starts) / 1000
+    return {
+        "t": (end[ends] / 1e9).tolist(),
+        "mean": [round(m, 4) if n else None for m, n in zip(means.tolist(), samples, strict=True)],
+        "max": [m if n else None for m, n in zip(maxima.tolist(), samples, strict=True)],
+    }

@@ -1,0 +1,215 @@
+"""A run and a comparison as the terminal shows them.
+
+Everything that a machine or a file said goes through `plain` and into rich's Text, so that neither
+terminal escapes nor rich's markup in it take effect.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.text import Text
+
+from rtscope.model.run import Run, Thread
+from rtscope.model.units import format_duration_ns
+from rtscope.report.columns import Column, fitted
+from rtscope.report.words import (
+    NOTHING,
+    count_text,
+    doubts,
+    load_lines,
+    missing_quantiles,
+    plain,
+    policy_text,
+    preemption_text,
+    quantile_text,
+    span_text,
+    thread_name,
+    time_text,
+)
+from rtscope.statistics.figures import Figures, figures, figures_of_run
+from rtscope.statistics.verdict import Judgement, Outcome
+
+if TYPE_CHECKING:
+    from rtscope.statistics.comparison import Comparison, Effect, Estimate, Row
+
+PIPED_WIDTH = 120
+_VERDICT: dict[Outcome, tuple[str, str]] = {
+    "kept": ("kept", "bold green"),
+    "broken": ("broken", "bold red"),
+    "undecidable": ("not proven", "bold yellow"),
+}
+
+
+def output_console(file: TextIO | None = None) -> Console:
+    """A console for results: as wide as the terminal, or 120 columns and no colours in a pipe."""
+    stream = file or sys.stdout
+    piped = not stream.isatty() and "COLUMNS" not in os.environ
+    return Console(file=stream, width=PIPED_WIDTH if piped else None, highlight=False)
+
+
+def summary(run: Run, judgements: Sequence[Judgement] = ()) -> "Summary":
+    """What was measured, on what, how much it is worth, and whether the limits were kept."""
+    return Summary(run, judgements)
+
+
+@dataclass
+class Summary:
+    """Renders itself to the width it gets."""
+
+    run: Run
+    judgements: Sequence[Judgement]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        yield from _heading(self.run)
+        for doubt in doubts(self.run):
+            yield _line("! ", doubt, "bold yellow")
+        if self.run.threads:
+            yield Text()
+            total = figures_of_run(self.run)
+            yield fitted(_columns(self.run.threads, total), options.max_width)
+            missing = missing_quantiles(total.quantiles) if total.count else []
+            if missing:
+                yield Text(f"{NOTHING} all CPUs: {'; '.join(missing)}", style="dim")
+        loads = load_lines(self.run)
+        if loads:
+            yield Text()
+            yield from (_line("load ", line) for line in loads)
+        if self.judgements:
+            yield Text()
+            yield from (judgement_line(judgement) for judgement in self.judgements)
+
+
+def judgement_line(judgement: Judgement) -> Text:
+    """max<50us: broken, ... with its outcome in colour; the outcome is in words too."""
+    word, style = _VERDICT[judgement.outcome]
+    limit, _, rest = plain(judgement.sentence).partition(f": {word}")
+    return Text.assemble((limit, "bold"), ": ", (word, style), rest)
+
+
+def _line(mark: str, text: str, style: str = "") -> Text:
+    return Text.assemble((mark, style or "bold"), text)
+
+
+def _heading(run: Run) -> list[Text]:
+    machine, asked = run.machine, run.asked
+    how = [f"load {plain(run.load)}"]
+    if asked.interval_ns:
+        how.append(f"every {format_duration_ns(asked.interval_ns)}")
+    if run.elapsed_ns is not None:
+        how.append(f"for {span_text(run.elapsed_ns)}")
+    if run.source != "rtscope":
+        how.append(f"measured by {plain(run.source)}")
+    where = [machine.hostname, machine.cpu_model, machine.kernel_release]
+    told = " · ".join(plain(text) for text in where if text)
+    virtual = machine.virtualisation
+    if virtual not in (None, "none"):
+        told += f" · virtualised by {plain(virtual)}" if virtual else ""
+    lines = [Text.assemble((plain(run.probe), "bold"), f", {', '.join(how)}  [{plain(run.id)}]")]
+    if told:
+        lines.append(Text(f"{told} · preemption {preemption_text(run)}"))
+    return lines
+
+
+def _columns(threads: list[Thread], total: Figures) -> list[Column]:
+    rows = [figures(thread) for thread in threads] + [total]
+    names: list[str | Text] = [thread_name(t).removeprefix("CPU ") for t in threads]
+    names.append(Text("all", style="bold"))
+    policies: list[str | Text] = [policy_text(thread) for thread in threads]
+
+    def quantiles(percent: float) -> list[str | Text]:
+        return [quantile_text(row.quantile(percent)) for row in rows]
+
+    return [
+        Column("CPU", 0, names, left=True),
+        Column("policy", 8, [*policies, ""], left=True),
+        Column("samples", 4, [count_text(row.count) for row in rows]),
+        Column("missed", 5, [_missed(row.missed) for row in rows]),
+        Column("min", 6, [time_text(row.min_ns) for row in rows]),
+        Column("mean", 3, [time_text(row.mean_ns) for row in rows]),
+        Column("p99", 9, quantiles(99.0)),
+        Column("p99.9", 2, quantiles(99.9)),
+        Column("p99.99", 7, quantiles(99.99)),
+        Column("max", 1, [Text(time_text(row.max_ns), style="bold") for row in rows]),
+    ]
+
+
+def _missed(missed: int | None) -> Text:
+    return Text(count_text(missed), style="yellow" if missed else "")
+
+
+def comparison_table(comparison: "Comparison") -> "ComparisonTable":
+    """Both runs' figures with their confidence limits, and the sentence."""
+    return ComparisonTable(comparison)
+
+
+@dataclass
+class ComparisonTable:
+    """Renders itself to the width it gets."""
+
+    comparison: "Comparison"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        comparison = self.comparison
+        rows = comparison.rows
+        columns = [
+            Column("figure", 0, [row.figure for row in rows], left=True),
+            Column("A", 1, [_estimate(row.a) for row in rows]),
+            Column("95 % limits of A", 5, [_limits(row.a) for row in rows]),
+            Column("B", 2, [_estimate(row.b) for row in rows]),
+            Column("95 % limits of B", 6, [_limits(row.b) for row in rows]),
+            Column("B − A", 4, [_estimate(row.difference, signed=True) for row in rows]),
+            Column("its 95 % limits", 7, [_limits(row.difference, signed=True) for row in rows]),
+            Column("B is", 3, [_effect(row) for row in rows], left=True),
+        ]
+        count = "samples: A {}, B {}; missed periods: A {}, B {}".format(
+            *(count_text(side.count) for side in (comparison.a, comparison.b)),
+            *(count_text(side.missed) for side in (comparison.a, comparison.b)),
+        )
+        yield Group(fitted(columns, options.max_width), Text(count))
+        for row in rows:
+            if row.effect == "untested" and row.reason and row.figure != "max":
+                yield Text(f"{row.figure} was not tested: {plain(row.reason)}", style="dim")
+        yield Text()
+        for difference in comparison.differences:
+            yield _line("! ", plain(difference), "bold yellow")
+        style = {"better": "bold green", "worse": "bold red"}.get(comparison.outcome, "bold")
+        yield Text(plain(comparison.sentence), style=style)
+
+
+def _estimate(estimate: "Estimate", signed: bool = False) -> str:
+    text = _signed(estimate.value_ns) if signed else time_text(estimate.value_ns)
+    return f"≥ {text}" if estimate.at_least else text
+
+
+def _limits(estimate: "Estimate", signed: bool = False) -> str:
+    low, high = estimate.interval.low_ns, estimate.interval.high_ns
+    if low is None and high is None:
+        return NOTHING
+    shown = [_signed(side) if signed else time_text(side) for side in (low, high)]
+    if low is None:
+        return f"up to {shown[1]}"
+    return f"from {shown[0]}" if high is None else f"{shown[0]} … {shown[1]}"
+
+
+def _signed(ns: float | None) -> str:
+    if ns is None:
+        return NOTHING
+    return f"{'+' if ns > 0 else '−' if ns < 0 else ''}{time_text(abs(ns))}"
+
+
+def _effect(row: "Row") -> Text:
+    words: dict[Effect, tuple[str, str]] = {
+        "better": ("better", "green"),
+        "worse": ("worse", "red"),
+        "same": ("no evidence", ""),
+        "untested": ("not tested", "dim"),
+    }
+    if row.figure == "mean":
+        return Text("shown only", style="dim")
+    return Text(*words[row.effect])

@@ -1,0 +1,149 @@
+"""The words and numbers that the terminal and the page have in common."""
+
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+from rtscope.model.run import Run, Thread
+from rtscope.model.units import format_duration_ns, format_ns
+from rtscope.statistics.figures import Quantile
+from rtscope.statistics.work import work_per_second
+
+NOTHING = "–"
+
+
+def plain(text: str) -> str:
+    """Text from a machine or a file without anything that steers a terminal or turns text around.
+
+    Control and format characters and lone surrogates become U+FFFD, line ends and tabs a blank.
+    """
+    return "".join(_plain_character(character) for character in text)
+
+
+def _plain_character(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in "\n\r\t" or category in ("Zl", "Zp"):
+        return " "
+    return "\ufffd" if category in ("Cc", "Cf", "Cs") else character
+
+
+def time_text(ns: float | None) -> str:
+    """A latency with its unit, or a dash."""
+    return NOTHING if ns is None else format_ns(ns)
+
+
+def quantile_text(quantile: Quantile) -> str:
+    """A quantile with its unit, "≥ 100.0 us" where only a bound is known, or a dash."""
+    return f"{'≥ ' if quantile.at_least else ''}{time_text(quantile.value_ns)}"
+
+
+def count_text(count: int | None) -> str:
+    """A count with separators, or a dash where the tool did not count."""
+    return NOTHING if count is None else f"{count:,}"
+
+
+def percent_name(percent: float) -> str:
+    """p99.9 for 99.9."""
+    return f"p{percent!r}".removesuffix(".0")
+
+
+def thread_name(thread: Thread) -> str:
+    """CPU 3, or thread 3 where it was not pinned."""
+    return f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
+
+
+def policy_text(thread: Thread) -> str:
+    """fifo:90; other has no priority."""
+    if thread.policy in ("fifo", "rr"):
+        return f"{plain(thread.policy)}:{thread.priority}"
+    return plain(thread.policy)
+
+
+def rate_text(unit: str, rate: float) -> str:
+    """1.20 M bytes written/s."""
+    for scale, prefix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if rate >= scale:
+            return f"{rate / scale:,.2f}{prefix} {plain(unit).replace('_', ' ')}/s"
+    return f"{rate:,.1f} {plain(unit).replace('_', ' ')}/s"
+
+
+def load_lines(run: Run) -> list[str]:
+    """One line a load: its name and what it did per second."""
+    lines = []
+    for load in run.loads:
+        rates = work_per_second(load)
+        done = ", ".join(rate_text(unit, rate) for unit, rate in rates.items())
+        strength = f" ×{load.strength}" if load.strength else ""
+        lines.append(f"{plain(load.name)}{strength}: {done or 'work not counted'}")
+    return lines
+
+
+def doubts(run: Run) -> list[str]:
+    """Whatever lessens what the figures are worth, most important first."""
+    told = []
+    if run.status != "complete":
+        told.append(f"PARTIAL: {_how_it_ended(run)}")
+    if not any(thread.count for thread in run.threads):
+        told.append("This run has no samples.")
+    else:
+        silent = [thread_name(thread) for thread in run.threads if not thread.count]
+        if silent:
+            told.append(f"No sample came from {', '.join(silent)}.")
+    if run.machine.high_resolution_timers is False:
+        told.append(
+            "High-resolution timers were off: these latencies are those of the tick, "
+            "not of the machine."
+        )
+    return told + [plain(warning.text) for warning in run.warnings]
+
+
+def _how_it_ended(run: Run) -> str:
+    spans = [run.elapsed_ns, run.asked.duration_ns]
+    lasted = f" after {span_text(spans[0])}" if spans[0] is not None else ""
+    asked = f" of {span_text(spans[1])} asked" if spans[1] else ""
+    ended = {
+        "interrupted": "interrupted",
+        "threshold": "stopped by a latency at the break threshold",
+        "watchdog": "ended by the watchdog, because a measuring thread starved the machine",
+        "failed": "measuring failed",
+    }.get(run.status, run.status)
+    return f"{ended}{lasted}{asked}."
+
+
+def span_text(ns: int) -> str:
+    """A duration for people: 29.7 s, 2 min 5 s."""
+    if ns < 1_000_000_000:
+        return format_duration_ns(ns)
+    seconds = round(ns / 1e9, 1)
+    if seconds < 60:
+        return f"{seconds:g} s"
+    minutes, rest = divmod(round(ns / 1e9), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def missing_quantiles(quantiles: list[Quantile]) -> list[str]:
+    """Why some quantiles have no value, such as "p99.999: needs 1,000,000 samples, has 30,000"."""
+    return [
+        f"{percent_name(quantile.percent)}: {quantile.reason}"
+        for quantile in quantiles
+        if quantile.value_ns is None
+    ]
+
+
+def moment_text(run: Run, since_start_ns: int) -> str:
+    """UTC time of day of something in the run; empty where its start is not known."""
+    try:
+        start = datetime.fromisoformat(run.created)
+        moment = start.astimezone(UTC) + timedelta(microseconds=since_start_ns / 1000)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+def preemption_text(run: Run) -> str:
+    """rt (uname -v says PREEMPT_RT), or not known."""
+    machine = run.machine
+    if machine.preemption is None:
+        return "not known"
+    evidence = f" ({plain(machine.preemption_evidence)})" if machine.preemption_evidence else ""
+    return f"{plain(machine.preemption)}{evidence}"
