@@ -1,0 +1,269 @@
+"""Run files: one Run as JSON, read with distrust and written whole or not at all."""
+
+import errno
+import json
+import math
+import os
+import re
+import secrets
+import stat
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import FORMAT_VERSION, Run, Thread, Windows
+from rtscope.model.units import LONGEST_NS
+from rtscope.store.sniff import sniff
+
+MOST_BYTES: Final = 512 * 1024 * 1024
+MOST_THREADS: Final = 8192
+
+_ID: Final = re.compile(r"[0-9a-f]{16}")
+
+
+def encode_run(run: Run) -> bytes:
+    """One line of UTF-8 JSON. Text that UTF-8 cannot hold is written as \\udcXX."""
+    try:
+        return msgspec.json.encode(run) + b"\n"
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_storable(msgspec.to_builtins(run))) + b"\n"
+
+
+def decode_run(data: bytes) -> Run:
+    """Read what encode_run wrote. Raises RtscopeError that says what is wrong with it."""
+    if len(data) > MOST_BYTES:
+        raise RtscopeError(_too_big())
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise RtscopeError(
+            f"not a run file: byte {error.start} is not UTF-8 text; export the run again"
+        ) from None
+    _check_shape(_parse(text), text)
+    try:
+        run = msgspec.json.decode(data, type=Run)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RtscopeError(f"not a valid run: {error}; export the run again") from None
+    check_run(run)
+    return run
+
+
+def read_run(path: Path) -> Run:
+    """Read a run file. Raises RtscopeError that begins with the path."""
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise RtscopeError(f"{path}: {_too_big()}")
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise RtscopeError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        return decode_run(data)
+    except RtscopeError as error:
+        raise RtscopeError(f"{path}: {error}") from None
+
+
+def write_run(run: Run, path: Path, *, overwrite: bool = False) -> None:
+    """Write a run file; afterwards `path` holds all of it, or what it held before.
+
+    A device or pipe is written to directly. Raises RtscopeError.
+    """
+    data = encode_run(run)
+    try:
+        path = Path(os.path.realpath(path))
+        if path.is_dir():
+            raise RtscopeError(f"{path} is a directory: name a file in it")
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            with path.open("wb", buffering=0) as device:
+                _write_all(device.fileno(), data)
+            return
+        _write_beside(data, path, overwrite)
+    except FileExistsError:
+        raise RtscopeError(
+            f"{path} exists already and was left as it is: name another file or overwrite it"
+        ) from None
+    except OSError as error:
+        raise RtscopeError(
+            f"run {run.id} was not written to {path}: {error.strerror}; nothing there was changed, "
+            "and the run is only where it was before: free some space or name another place"
+        ) from None
+
+
+def check_run(run: Run) -> None:
+    """Refuse a record that contradicts itself. Raises RtscopeError."""
+    if not _ID.fullmatch(run.id):
+        raise RtscopeError(f"not a valid run: its id {run.id!r} is not sixteen hexadecimal digits")
+    try:
+        datetime.fromisoformat(run.created)
+    except ValueError:
+        raise RtscopeError(
+            f"not a valid run: its start {run.created!r} is not an ISO 8601 time"
+        ) from None
+    if len(run.threads) > MOST_THREADS:
+        raise RtscopeError(
+            f"not a valid run: it has {len(run.threads)} threads, more than the {MOST_THREADS} "
+            "that a machine can have"
+        )
+    for thread in run.threads:
+        problem = _problem_of(thread)
+        if problem:
+            raise RtscopeError(f"not a valid run: thread {thread.thread} has {problem}")
+
+
+def _problem_of(thread: Thread) -> str | None:
+    missed = thread.missed or 0
+    if thread.count < 0 or missed < 0:
+        return "a negative count"
+    if thread.count != thread.histogram.total:
+        return (
+            f"a count of {thread.count} samples, but its histogram holds {thread.histogram.total}"
+        )
+    figures = [missed, thread.min_ns or 0, thread.max_ns or 0]
+    figures += [sample.latency_ns for sample in thread.worst]
+    if max(map(abs, figures)) > LONGEST_NS:
+        return "a figure beyond 2^63"
+    if thread.min_ns is not None and thread.max_ns is not None and thread.min_ns > thread.max_ns:
+        return f"a minimum of {thread.min_ns} ns above its maximum of {thread.max_ns} ns"
+    if not all(math.isfinite(figure or 0) for figure in (thread.mean_ns, thread.stddev_ns)):
+        return "a mean or standard deviation that is no number"
+    return _problem_of_windows(thread.windows)
+
+
+def _problem_of_windows(windows: Windows) -> str | None:
+    if any(count < 0 for count in windows.count):
+        return "a negative count in a window"
+    figures = (windows.end_ns, windows.count, windows.max_ns)
+    if any(max(map(abs, column), default=0) > LONGEST_NS for column in figures):
+        return "a figure beyond 2^63 in a window"
+    return None
+
+
+def _parse(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Check what msgspec lets pass (duplicate keys) or says less well (truncation, line)."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        foreign = sniff(text)
+        if foreign is not None and foreign != "rtscope":
+            raise RtscopeError(_foreign(foreign)) from None
+        if not text.strip():
+            raise RtscopeError("not a run file: it is empty") from None
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            raise RtscopeError(
+                f"truncated: the file ends after {len(text)} characters in the middle of the run; "
+                "copy or export it again"
+            ) from None
+        raise RtscopeError(
+            f"not a run file: line {error.lineno} column {error.colno} is not JSON ({error.msg})"
+        ) from None
+    except RecursionError:
+        raise RtscopeError("not a run file: its JSON is nested too deeply") from None
+    except ValueError as error:
+        raise RtscopeError(f"not a valid run: {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:80]!r} stands twice in one object")
+    for key, value in pairs:
+        if isinstance(value, int) and abs(value) > LONGEST_NS:
+            raise ValueError(f"the number at {key[:80]!r} is beyond 2^63")
+    return result
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a figure")
+
+
+def _check_shape(value: Any, text: str) -> None:  # noqa: ANN401 - any JSON value
+    if not isinstance(value, dict) or value.get("format") != "rtscope-run":
+        foreign = sniff(text)
+        if foreign is not None and foreign != "rtscope":
+            raise RtscopeError(_foreign(foreign))
+        raise RtscopeError(
+            'not a run file: it is JSON without "format": "rtscope-run"; '
+            "rtscope measure -o and rtscope export write run files"
+        )
+    version = value.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise RtscopeError(f"not a valid run: its version {str(version)[:40]!r} is not a number")
+    if version > FORMAT_VERSION:
+        raise RtscopeError(
+            f"written by a newer rtscope (format {version}); this one reads up to {FORMAT_VERSION}:"
+            " update rtscope"
+        )
+
+
+def _foreign(name: str) -> str:
+    return f"this is a {name} file, not a run file: use rtscope import"
+
+
+def _too_big() -> str:
+    return f"larger than {MOST_BYTES // 1024**2} MiB, which no run file is"
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace the surrogates that Python makes of undecodable arguments and host names."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _write_beside(data: bytes, path: Path, overwrite: bool) -> None:
+    partial = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
+    if not overwrite and path.exists():
+        raise FileExistsError(errno.EEXIST, "exists", str(path))
+    file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            _write_all(file, data)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        _put(partial, path, overwrite)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _put(partial: Path, path: Path, overwrite: bool) -> None:
+    """Give the finished file its name; a hard link refuses an existing one without a race."""
+    if not overwrite:
+        try:
+            path.hardlink_to(partial)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links, such as vfat
+            if path.exists():
+                raise FileExistsError(errno.EEXIST, "exists", str(path)) from None
+        else:
+            partial.unlink()
+            return
+    partial.replace(path)
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _sync_directory(directory: Path) -> None:
+    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    except OSError:  # some network file systems cannot; the file itself is safe
+        return
+    finally:
+        os.close(file)

@@ -1,0 +1,54 @@
+"""Which tool wrote a file, told from its text alone."""
+
+import re
+from typing import Final, Literal
+
+Format = Literal[
+    "rtscope",
+    "cyclictest-json",
+    "cyclictest-histogram",
+    "cyclictest-text",
+    "oslat-json",
+    "rtla-timerlat",
+    "jitterdebugger",
+]
+FORMATS: Final[dict[Format, str]] = {
+    "rtscope": "a run file",
+    "cyclictest-json": "what cyclictest --json wrote",
+    "cyclictest-histogram": "what cyclictest -h or --histfile wrote",
+    "cyclictest-text": "what cyclictest -q printed",
+    "oslat-json": "what oslat --json wrote",
+    "rtla-timerlat": "what rtla timerlat hist printed",
+    "jitterdebugger": "results.json of jitterdebugger -o",
+}
+
+HEAD: Final = 65536
+"""characters that hold the keys by which JSON is told apart, in every format"""
+
+_KEY: Final = re.compile(r'"([a-z_]{1,32}:?)"[ \t]*:')
+_CYCLICTEST_LINE: Final = re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) P:")
+
+
+def sniff(text: str) -> Format | None:
+    """The format of a file's text, or None when it is none of FORMATS."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("{"):
+        return _sniff_json(start)
+    if "RTLA timerlat histogram" in text:
+        return "rtla-timerlat"
+    if "# Histogram" in text or "# Min Latencies:" in text:
+        return "cyclictest-histogram"
+    if _CYCLICTEST_LINE.search(text):
+        return "cyclictest-text"
+    return None
+
+
+def _sniff_json(text: str) -> Format | None:
+    keys = {key.rstrip(":") for key in _KEY.findall(text, 0, HEAD)}
+    if {"created", "probe"} <= keys or '"rtscope-run"' in text:
+        return "rtscope"
+    if "thread" in keys:
+        if keys & {"cycles", "resolution_in_ns"}:
+            return "cyclictest-json"
+        return "oslat-json" if keys & {"freq", "duration"} else None
+    return "jitterdebugger" if {"version", "cpu"} <= keys else None
