@@ -1,0 +1,278 @@
+"""Import of what cyclictest writes: --json, -h/--histfile, and the lines of -q.
+
+Facts about its output, from its source and from running it (rt-tests 2.4 to 2.9), stand in
+docs/formats.md. A figure that cyclictest prints as 6 us was at least 6 and less than 7 us.
+"""
+
+import re
+from typing import Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.run import Asked, Run, Thread
+from rtscope.store.foreign import (
+    UNIT_ASSUMED,
+    binned,
+    convert,
+    counts_of,
+    import_id,
+    read_json,
+    read_text,
+    scaled,
+)
+from rtscope.store.rttests import Head, option
+from rtscope.store.runfile import check_run
+
+US: Final = 1000
+"""nanoseconds"""
+
+_LINE: Final = re.compile(
+    r"T: ?(?P<thread>\d{1,5}) \( *\d{1,12}\) P: ?(?P<priority>\d{1,3}) I:(?P<interval>\d{1,15}) "
+    r"C: *(?P<count>\d{1,18}) Min: *(?P<min>-?\d{1,18}) Act: *-?\d{1,18} "
+    r"Avg: *(?P<avg>-?\d{1,18}) Max: *(?P<max>-?\d{1,18})"
+)
+_POLICY: Final = re.compile(r"^policy: ([a-z]{1,16})", re.MULTILINE)
+_SUMMARY: Final = re.compile(r"# ([A-Z][A-Za-z ]{1,40}):((?:[ \t]+-?\d{1,18})*)[ \t]*")
+_ROW: Final = re.compile(r"\d{6,18}(?:[ \t]+\d{1,18})+[ \t]*", re.ASCII)
+
+
+class _Thread(msgspec.Struct, frozen=True):
+    cycles: int
+    min: int
+    max: int
+    avg: float | None
+    histogram: dict[str, int] = {}
+    """absent without -h since rt-tests 2.5, empty before"""
+    cpu: int = -1
+
+
+class _File(Head, frozen=True):
+    thread: dict[str, _Thread] = msgspec.field(default_factory=dict)
+    resolution_in_ns: int = 0
+    """1 when -N was given: figures are ns, not us"""
+
+
+def parse_json(data: bytes, created: str) -> Run:
+    """Read cyclictest --json. `created` serves where the file's start cannot be read.
+
+    Raises RtscopeError.
+    """
+    tool = "cyclictest"
+    value = read_json(read_text(data, tool), tool)
+    if "thread" not in value:
+        raise RtscopeError("this cyclictest file has no key 'thread': it holds no results")
+    file = convert(value, _File, tool)
+    unit_ns = 1 if file.resolution_in_ns else US
+    policy = re.search(r"--policy[= ]([a-z]{1,16})", file.cmdline)
+    priority = option(file.cmdline, "p", "prio|priority")
+    interval_us = option(file.cmdline, "i", "interval")
+    histogram_end = option(file.cmdline, "hH", "histogram|histofall")
+    how = policy[1] if policy else "fifo" if priority else "other"
+    threads = [
+        _thread_of(number, thread, unit_ns, (histogram_end or 0) * unit_ns, (how, priority or 0))
+        for number, thread in _numbered(file.thread)
+    ]
+    run = Run(
+        id=import_id(data, "cyclictest-json"),
+        created=file.created(created),
+        probe="cyclic",
+        status=file.status,
+        load="unknown",
+        machine=file.machine,
+        threads=threads,
+        asked=Asked(
+            command=file.command,
+            interval_ns=None if interval_us is None else interval_us * US,
+            samples=option(file.cmdline, "l", "loops"),
+            policy=how,
+            priority=priority,
+        ),
+        elapsed_ns=file.elapsed_ns,
+        source="cyclictest",
+    )
+    check_run(run)
+    return run
+
+
+def parse_text(data: bytes, created: str) -> Run:
+    """Read what cyclictest prints (-q, or live: the last line of each thread counts).
+
+    There is no histogram in it, so all samples are "beyond" the minimum. Raises RtscopeError.
+    """
+    text = read_text(data, "cyclictest")
+    lines = _lines(text)
+    if not lines:
+        raise RtscopeError("no complete 'T: 0 ...' line of cyclictest is in it: is it truncated?")
+    threads = []
+    for number, line in sorted(lines.items()):
+        count, low, high = int(line["count"]), int(line["min"]) * US, int(line["max"]) * US
+        threads.append(
+            Thread(
+                thread=number,
+                cpu=None,
+                policy=_policy(text, line),
+                priority=int(line["priority"]),
+                count=count,
+                histogram=binned([], "cyclictest", count, max(low, 0)),
+                min_ns=low if count else None,
+                max_ns=high if count else None,
+                mean_ns=int(line["avg"]) * US if count else None,
+                missed=None,
+            )
+        )
+    return _text_run(data, "cyclictest-text", created, lines, threads)
+
+
+def parse_histogram(data: bytes, created: str) -> Run:
+    """Read cyclictest -h, -H or --histfile. Raises RtscopeError."""
+    text = read_text(data, "cyclictest")
+    rows, summary = _table(text)
+    for name in ("Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"):
+        if not summary.get(name):
+            raise RtscopeError(
+                f"this cyclictest histogram has no line '# {name}:': is it truncated?"
+            )
+    width = len(summary["Min Latencies"])
+    for name in ("Avg Latencies", "Max Latencies", "Histogram Overflows"):
+        if len(summary[name]) not in (width, width + 1):
+            raise RtscopeError(
+                f"this cyclictest histogram has {width} threads, but {len(summary[name])} figures "
+                f"in '# {name}:'"
+            )
+    lines = _lines(text)
+    threads = [_column(index, rows, summary, lines.get(index), text) for index in range(width)]
+    return _text_run(data, "cyclictest-histogram", created, lines, threads)
+
+
+def _numbered(threads: dict[str, _Thread]) -> list[tuple[int, _Thread]]:
+    for key in threads:
+        if not re.fullmatch("[0-9]{1,5}", key, re.ASCII):
+            raise RtscopeError(
+                f"this cyclictest file has a thread '{key[:40]}', which is no number"
+            )
+    return sorted((int(key), thread) for key, thread in threads.items())
+
+
+def _thread_of(
+    number: int, thread: _Thread, unit_ns: int, histogram_end_ns: int, scheduling: tuple[str, int]
+) -> Thread:
+    counts = counts_of(thread.histogram, "cyclictest")
+    beyond = thread.cycles - sum(count for _, count in counts)
+    if beyond < 0:
+        raise RtscopeError(
+            f"this cyclictest file contradicts itself: thread {number} has {thread.cycles} cycles, "
+            f"but {thread.cycles - beyond} samples in its histogram"
+        )
+    low = thread.min * unit_ns
+    return Thread(
+        thread=number,
+        cpu=thread.cpu if thread.cpu >= 0 else None,
+        policy=scheduling[0],
+        priority=scheduling[1],
+        count=thread.cycles,
+        histogram=binned(
+            [(at * unit_ns, unit_ns, count) for at, count in counts],
+            "cyclictest",
+            beyond,
+            max(histogram_end_ns, 0 if counts else low),
+        ),
+        min_ns=low if thread.cycles else None,
+        max_ns=thread.max * unit_ns if thread.cycles else None,
+        mean_ns=scaled(thread.avg, unit_ns) if thread.cycles else None,
+        missed=None,
+    )
+
+
+def _lines(text: str) -> dict[int, re.Match[str]]:
+    return {int(match["thread"]): match for match in _LINE.finditer(text)}
+
+
+def _policy(text: str, line: re.Match[str] | None) -> str:
+    named = _POLICY.search(text)
+    if named:
+        return named[1]
+    if line is None:
+        return "unknown"
+    return "fifo" if int(line["priority"]) else "other"
+
+
+def _table(text: str) -> tuple[list[list[int]], dict[str, list[int]]]:
+    """The rows (latency, count of each thread) and the `# Name:` lines below them."""
+    rows: list[list[int]] = []
+    summary: dict[str, list[int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        named = _SUMMARY.fullmatch(line)
+        if named:
+            summary[named[1]] = [int(figure) for figure in named[2].split()]
+        elif _ROW.fullmatch(line):
+            row = [int(figure) for figure in line.split()]
+            if rows and (row[0] <= rows[-1][0] or len(row) != len(rows[-1])):
+                raise RtscopeError(f"line {number} of this cyclictest histogram is out of place")
+            rows.append(row)
+    return rows, summary
+
+
+def _column(
+    index: int,
+    rows: list[list[int]],
+    summary: dict[str, list[int]],
+    line: re.Match[str] | None,
+    text: str,
+) -> Thread:
+    threads = len(summary["Min Latencies"])
+    if rows and len(rows[0]) - 1 not in (threads, threads + 1):
+        raise RtscopeError(
+            f"this cyclictest histogram has {threads} threads, but {len(rows[0]) - 1} columns"
+        )
+    counts = [(row[0] * US, US, row[index + 1]) for row in rows if row[index + 1]]
+    total = sum(count for _, _, count in counts)
+    stated = summary.get("Total")
+    if stated is not None and (len(stated) <= index or stated[index] != total):
+        raise RtscopeError(
+            f"this cyclictest histogram contradicts itself: the column of thread {index} holds "
+            f"{total} samples, which is not its '# Total:'"
+        )
+    over = summary["Histogram Overflows"][index]
+    low = summary["Min Latencies"][index] * US
+    count = total + over
+    end = (rows[-1][0] + 1) * US if rows else 0
+    if over < 0:
+        raise RtscopeError("this cyclictest histogram has a negative count of overflows")
+    return Thread(
+        thread=index,
+        cpu=None,
+        policy=_policy(text, line),
+        priority=int(line["priority"]) if line else 0,
+        count=count,
+        histogram=binned(counts, "cyclictest", over, max(end, 0 if counts else low)),
+        min_ns=low if count else None,
+        max_ns=summary["Max Latencies"][index] * US if count else None,
+        mean_ns=summary["Avg Latencies"][index] * US if count else None,
+        missed=None,
+    )
+
+
+def _text_run(
+    data: bytes,
+    kind: str,
+    created: str,
+    lines: dict[int, re.Match[str]],
+    threads: list[Thread],
+) -> Run:
+    first = lines[min(lines)] if lines else None
+    run = Run(
+        id=import_id(data, kind),
+        created=created,
+        probe="cyclic",
+        status="complete",
+        load="unknown",
+        machine=Machine(),
+        threads=threads,
+        asked=Asked(interval_ns=int(first["interval"]) * US) if first else Asked(),
+        warnings=[UNIT_ASSUMED],
+        source="cyclictest",
+    )
+    check_run(run)
+    return run
