@@ -1,0 +1,18 @@
+"""The JSON Schema of a run file: python -m rtscope.store.schema > docs/run.schema.json"""
+
+import json
+import sys
+
+import msgspec
+
+from rtscope.model.run import Run
+
+
+def run_schema() -> str:
+    """JSON Schema (draft 2020-12) of a Run, made from the record itself."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | msgspec.json.schema(Run)
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(run_schema())
