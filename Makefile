@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+
+PYTHON = python3
+ARGS =
+AGENT_ARCHES = aarch64 mips64el powerpc64 riscv64 x86_64
+
+BIN = $(CURDIR)/.venv/bin
+PIP_INSTALL = PATH="$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check
+AGENT_CC = $(shell command -v musl-gcc || echo gcc)
+C_FILES = $(shell find agent tests setup -name '*.[ch]')
+INSTALLED_FILES = $(shell find agent rtscope -type f -not -path '*/__pycache__/*') \
+	meson.build meson.options $(wildcard README.md)
+
+export NINJA = $(BIN)/ninja
+
+.PHONY: help measure check agent agents bench check-kernels check-long format clean \
+	packages-measure packages-agents packages-check lint units pytest FORCE
+.NOTPARALLEL:
+
+help: ## Tell the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
+
+measure: packages-measure .venv/.installed ## Measure this machine, about a minute; ARGS="--budget 'max<50us'" adds options
+	$(BIN)/rtscope measure --duration 30s --load idle --load mixed $(ARGS)
+
+check: packages-check agent .venv/.installed lint units agents pytest ## Run every check and test
+
+agent: build/native/build.ninja ## Build the agent for this machine, build/native/rtscope-agent
+	$(NINJA) --quiet -C build/native
+
+agents: packages-agents $(AGENT_ARCHES:%=build/agents/%/rtscope-agent) ## Build the agent for each architecture, build/agents/ARCH/rtscope-agent
+
+bench: packages-check .venv/.installed .venv/.check ## Compare with cyclictest and time what has to be quick
+	for bench in bench/*.py; do $(BIN)/python $$bench || exit; done
+
+check-kernels: ## Boot the lab's kernels and run their tests
+	@echo "There are no kernels to check yet."
+
+check-long: ## Run the tests that take hours
+	@echo "There are no long tests yet."
+
+format: .venv/.check ## Put C and Python into the project's style
+	$(BIN)/clang-format -i $(C_FILES)
+	$(BIN)/ruff check --fix rtscope tests bench
+	$(BIN)/ruff format rtscope tests bench
+
+clean: ## Remove build/ and .venv/
+	rm -rf build .venv
+
+packages-measure:
+	@extra=$$(setup/python $(PYTHON)) && setup/packages measure -- $$extra
+
+packages-agents:
+	@extra=$$(setup/python $(PYTHON)) && setup/packages measure agents -- $$extra
+
+packages-check:
+	@extra=$$(setup/python $(PYTHON)) && setup/packages measure agents check -- $$extra
+
+lint: .venv/.installed .venv/.check
+	$(BIN)/ruff check rtscope tests bench
+	$(BIN)/ruff format --check rtscope tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	shellcheck setup/musl setup/packages setup/python setup/sources .ci/run
+
+units: build/units/build.ninja
+	$(BIN)/meson test -C build/units --print-errorlogs
+
+pytest: .venv/.installed .venv/.check
+	$(BIN)/python -m pytest
+
+.venv/.tools: pyproject.toml
+	@setup/python $(PYTHON)
+	$(PYTHON) -m venv .venv
+	$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; \
+		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@touch $@
+
+.venv/.installed: .venv/.tools $(INSTALLED_FILES)
+	CC=$(AGENT_CC) $(PIP_INSTALL) --no-build-isolation .
+	@touch $@
+
+.venv/.check: .venv/.tools
+	$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; \
+		print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["check"])')
+	@touch $@
+
+build/native/build.ninja: | .venv/.tools
+	CC=$(AGENT_CC) $(BIN)/meson setup build/native
+
+# With gcc's own libc, which has the sanitizers.
+build/units/build.ninja: | .venv/.tools
+	CC=gcc $(BIN)/meson setup build/units -Dtests=true -Ddebug=true -Db_sanitize=address,undefined
+
+build/agents/%/rtscope-agent: FORCE | .venv/.tools
+	@setup/musl $*
+	@[ -f build/agents/$*/build.ninja ] || \
+		$(BIN)/meson setup --cross-file cross/$*.ini build/agents/$*
+	$(NINJA) --quiet -C build/agents/$*
