@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "probe/cyclic.c"	/* its deadlines are its own */
+
+#define INTERVAL_NS	1000000ULL
+
+int session_main(const struct probe *unused, int argc, char **argv)
+{
+	(void)unused;
+	(void)argc;
+	(void)argv;
+	return 0;
+}
+
+static struct deadline sweeping(uint64_t seed)
+{
+	struct measuring measuring = { .start_ns = 5000 };
+
+	return first_deadline(&measuring, INTERVAL_NS, seed);
+}
+
+static void the_phase_sweeps_the_whole_interval_evenly(void **state)
+{
+	struct deadline deadline = sweeping(1);
+	unsigned int hits[100] = { 0 };
+
+	(void)state;
+	for (unsigned int i = 0; i < 100000; i++) {
+		uint64_t phase_ns = deadline_ns(&deadline) - deadline.period_start_ns;
+
+		assert_true(phase_ns < INTERVAL_NS);
+		hits[phase_ns / (INTERVAL_NS / 100)]++;
+		deadline_advance(&deadline, 1);
+	}
+	for (unsigned int i = 0; i < 100; i++)
+		assert_in_range(hits[i], 980, 1020);
+}
+
+static void deadlines_are_near_an_interval_apart_and_keep_its_mean(void **state)
+{
+	struct deadline deadline = sweeping(7);
+	uint64_t first_ns = deadline_ns(&deadline), last_ns = first_ns;
+
+	(void)state;
+	for (unsigned int i = 0; i < 100000; i++) {
+		uint64_t due_ns = deadline_advance(&deadline, 1);
+
+		assert_in_range(due_ns - last_ns, INTERVAL_NS * 93 / 100, INTERVAL_NS * 107 / 100);
+		last_ns = due_ns;
+	}
+	assert_in_range((last_ns - first_ns) / 100000, INTERVAL_NS - 10, INTERVAL_NS + 10);
+}
+
+/* 200 us in every seventh interval: a fixed phase outside it never meets it. */
+static unsigned int met(struct deadline deadline)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < 70000; i++) {
+		count += deadline_ns(&deadline) % (7 * INTERVAL_NS) < INTERVAL_NS / 5;
+		deadline_advance(&deadline, 1);
+	}
+	return count;
+}
+
+static void a_disturbance_that_shares_a_factor_with_the_interval_is_met(void **state)
+{
+	struct deadline fixed = { .period_start_ns = INTERVAL_NS / 2, .interval_ns = INTERVAL_NS };
+
+	(void)state;
+	assert_int_equal(met(fixed), 0);
+	for (uint64_t seed = 0; seed < 50; seed++)
+		assert_in_range(met(sweeping(seed)), 1800, 2200);
+}
+
+static void each_missed_period_is_counted_once(void **state)
+{
+	(void)state;
+	for (uint64_t late_ns = 0; late_ns < 40 * INTERVAL_NS; late_ns += 7919) {
+		struct deadline jumped = sweeping(late_ns), walked = jumped;
+		uint64_t now_ns = deadline_ns(&jumped) + late_ns, missed = 0;
+
+		while (deadline_ns(&walked) <= now_ns) {
+			deadline_advance(&walked, 1);
+			missed++;
+		}
+		assert_int_equal(deadline_catch_up(&jumped, now_ns), missed);
+		assert_int_equal(deadline_ns(&jumped), deadline_ns(&walked));
+	}
+}
+
+static void an_hour_of_stall_at_10_us_is_passed_over_at_once(void **state)
+{
+	struct measuring measuring = { .start_ns = 0 };
+	struct deadline deadline = first_deadline(&measuring, 10000, 1);
+	uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t missed = deadline_catch_up(&deadline, 3600 * NSEC_PER_SEC);
+
+	(void)state;
+	assert_in_range(missed, 359999999, 360000001);
+	assert_true(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns < NSEC_PER_SEC / 10);
+}
+
+static void two_threads_and_two_seeds_have_other_phases(void **state)
+{
+	struct measuring second = { .start_ns = 5000, .index = 1 };
+	struct deadline a = sweeping(1), b = first_deadline(&second, INTERVAL_NS, 1);
+	struct deadline c = sweeping(3);
+
+	(void)state;
+	assert_true(a.phase != b.phase);
+	assert_true(a.phase != c.phase);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_phase_sweeps_the_whole_interval_evenly),
+		cmocka_unit_test(deadlines_are_near_an_interval_apart_and_keep_its_mean),
+		cmocka_unit_test(a_disturbance_that_shares_a_factor_with_the_interval_is_met),
+		cmocka_unit_test(each_missed_period_is_counted_once),
+		cmocka_unit_test(an_hour_of_stall_at_10_us_is_passed_over_at_once),
+		cmocka_unit_test(two_threads_and_two_seeds_have_other_phases),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

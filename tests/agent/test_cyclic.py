@@ -1,0 +1,330 @@
+"""The agent's cyclic verb on this machine: the protocol kept, known disturbances found."""
+
+import json
+import os
+import signal
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Lines = list[dict[str, Any]]
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need root")
+
+# Keeps a CPU busy, above the measuring thread, for BURST ms of every PERIOD ms.
+DISTURBER = """
+import os, sys, time
+cpu, burst, period, priority = map(float, sys.argv[1:])
+os.sched_setaffinity(0, {int(cpu)})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
+print("ready", flush=True)
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    until = time.monotonic() + burst / 1000
+    while time.monotonic() < until:
+        pass
+    time.sleep((period - burst) / 1000)
+"""
+
+
+@contextmanager
+def disturber(cpu: int, burst_ms: float, period_ms: float, priority: int) -> Iterator[None]:
+    arguments = [str(n) for n in (cpu, burst_ms, period_ms, priority)]
+    with subprocess.Popen(
+        [sys.executable, "-c", DISTURBER, *arguments], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def measure(agent: Path, *options: str, **popen: Any) -> Lines:
+    done = subprocess.run(
+        [agent, "cyclic", "--json", *options], capture_output=True, timeout=60, check=False, **popen
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def of_type(lines: Lines, kind: str) -> Lines:
+    return [line for line in lines if line["type"] == kind]
+
+
+def end(lines: Lines) -> dict[str, Any]:
+    assert lines[-1]["type"] == "end"
+    return lines[-1]
+
+
+def test_lines_come_in_the_order_of_the_protocol(agent_path: Path) -> None:
+    lines = measure(agent_path, "-D", "600ms", "--progress", "100ms")
+    kinds = [line["type"] for line in lines if line["type"] != "warning"]
+    cpus = len(os.sched_getaffinity(0))
+    assert kinds[:2] == ["hello", "start"]
+    assert kinds.count("progress") >= 2
+    assert kinds[-1 - 2 * cpus :] == ["thread", "histogram"] * cpus + ["end"]
+    assert lines[0]["protocol"] == 1
+    assert end(lines)["status"] == "complete"
+
+
+def test_every_period_is_a_sample_or_missed(agent_path: Path) -> None:
+    lines = measure(agent_path, "-D", "1s", "-i", "500us")
+    for thread in of_type(lines, "thread"):
+        assert abs(thread["count"] + thread["missed"] - 2000) <= 1
+
+
+def test_figures_agree_with_the_histogram(agent_path: Path) -> None:
+    lines = measure(agent_path, "-l", "2000", "-i", "200us")
+    for thread, histogram in zip(
+        of_type(lines, "thread"), of_type(lines, "histogram"), strict=True
+    ):
+        buckets = list(
+            zip(histogram["lower_ns"], histogram["width_ns"], histogram["count"], strict=True)
+        )
+        assert sum(count for _, _, count in buckets) == thread["count"] == 2000
+        assert buckets[0][0] <= thread["min_ns"] < buckets[0][0] + buckets[0][1]
+        assert buckets[-1][0] <= thread["max_ns"] < buckets[-1][0] + buckets[-1][1]
+        assert thread["worst"][0]["latency_ns"] == thread["max_ns"]
+        mean = sum((low + (width - 1) / 2) * count for low, width, count in buckets) / 2000
+        assert mean == pytest.approx(thread["mean_ns"], rel=0.001)
+        square = sum((low + (width - 1) / 2 - mean) ** 2 * count for low, width, count in buckets)
+        assert (square / 1999) ** 0.5 == pytest.approx(thread["stddev_ns"], rel=0.002)
+
+
+def test_the_samples_file_has_every_sample(agent_path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.tsv"
+    lines = measure(agent_path, "-l", "1000", "-i", "500us", "--samples-file", str(file))
+    rows = [row.split("\t") for row in file.read_text().splitlines()[1:]]
+    for thread in of_type(lines, "thread"):
+        latencies = [int(row[3]) for row in rows if int(row[0]) == thread["thread"]]
+        assert len(latencies) == thread["count"]
+        assert (min(latencies), max(latencies)) == (thread["min_ns"], thread["max_ns"])
+        assert sum(latencies) / len(latencies) == pytest.approx(thread["mean_ns"])
+
+
+def test_a_full_disk_costs_the_samples_file_and_not_the_run(agent_path: Path) -> None:
+    lines = measure(agent_path, "-D", "500ms", "-i", "100us", "--samples-file", "/dev/full")
+    assert "samples-file-failed" in {line["code"] for line in of_type(lines, "warning")}
+    assert all(thread["count"] > 1000 for thread in of_type(lines, "thread"))
+
+
+@needs_root
+@pytest.mark.parametrize("method", ["nanosleep", "timerfd"])
+def test_a_thread_of_higher_priority_is_found_with_its_length(
+    agent_path: Path, method: str
+) -> None:
+    # 20 ms of every 100: a fifth of the deadlines fall into it, spread evenly over it.
+    with disturber(0, 20, 100, 90):
+        lines = measure(agent_path, "-a", "0", "-D", "3s", "--method", method)
+    thread = of_type(lines, "thread")[0]
+    histogram = of_type(lines, "histogram")[0]
+    counts = Counter(dict(zip(histogram["lower_ns"], histogram["count"], strict=True)))
+    bursts = sum(count for low, count in counts.items() if low > 15_000_000)
+    assert bursts >= 20, "a latency near 20 ms for most of 30 bursts"
+    assert thread["missed"] >= 15 * bursts
+
+
+@needs_root
+def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet(agent_path: Path) -> None:
+    # Bursts and deadlines share their period: a fixed phase meets all of them or none.
+    with disturber(0, 4, 20, 90):
+        lines = measure(agent_path, "-a", "0", "-D", "4s", "-i", "20ms")
+    thread = of_type(lines, "thread")[0]
+    assert thread["worst"][0]["latency_ns"] > 2_000_000
+    histogram = of_type(lines, "histogram")[0]
+    undisturbed = sum(
+        count
+        for low, count in zip(histogram["lower_ns"], histogram["count"], strict=True)
+        if low < 500_000
+    )
+    assert undisturbed > thread["count"] / 4
+
+
+@needs_root
+def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> None:
+    with disturber(0, 20, 100, 90):
+        lines = measure(agent_path, "-a", "0", "-D", "10s", "--break", "10ms")
+    assert end(lines)["status"] == "threshold"
+    assert end(lines)["time_ns"] < 5e9
+    thread = of_type(lines, "thread")[0]
+    assert thread["max_ns"] >= 10_000_000
+    histogram = of_type(lines, "histogram")[0]
+    over = [low for low in histogram["lower_ns"] if low >= 10_000_000]
+    assert len(over) == 1
+
+
+@needs_root
+def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path: Path) -> None:
+    # Of the only CPU that housekeeping may use, throttling leaves it 50 ms of each second.
+    with disturber(0, 19_000, 19_001, 50):
+        lines = measure(
+            agent_path, "-D", "15s", "--watchdog", "300ms",
+            preexec_fn=lambda: os.sched_setaffinity(0, {0}),
+        )  # fmt: skip
+    assert end(lines)["status"] == "watchdog"
+    assert "watchdog" in {line["code"] for line in of_type(lines, "warning")}
+    assert end(lines)["time_ns"] < 10e9
+    assert sum(thread["count"] for thread in of_type(lines, "thread")) > 0
+
+
+def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--json", "-i", "1ms"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                break
+        process.send_signal(signal.SIGINT)
+        lines = [json.loads(line) for line in process.stdout]
+    assert process.returncode == 0
+    assert end(lines)["status"] == "interrupted"
+    assert all(thread["count"] > 50 for thread in of_type(lines, "thread"))
+
+
+def test_a_long_sleep_does_not_delay_ctrl_c(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--json", "-i", "1h"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"start"' in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        assert end([json.loads(line) for line in process.stdout])["status"] == "interrupted"
+        assert process.wait(timeout=5) == 0
+
+
+def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
+    process = subprocess.Popen(
+        [agent_path, "cyclic", "--json", "--progress", "0"], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=10) is not None
+
+
+@pytest.fixture
+def public_agent(agent_path: Path) -> Iterator[Path]:
+    """The agent where every user may start it."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(shutil.copy(agent_path, directory))
+
+
+def measure_as_nobody(agent: Path, *options: str, prefix: tuple[str, ...] = ()) -> Lines:
+    command = [
+        *prefix, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+        "--bounding-set=-all", agent, "cyclic", "--json", *options,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@needs_root
+def test_an_ordinary_user_still_measures_and_is_told_what_it_is_worth(public_agent: Path) -> None:
+    lines = measure_as_nobody(public_agent, "-D", "300ms")
+    codes = {line["code"] for line in of_type(lines, "warning")}
+    assert "no-rt-priority" in codes
+    assert ("no-cpu-dma-latency" in codes) == (
+        not os.path.exists("/dev/cpu_dma_latency")  # noqa: PTH110
+        or Path("/dev/cpu_dma_latency").stat().st_mode & 0o002 == 0
+    )
+    assert all(thread["policy"] == "other" for thread in of_type(lines, "thread"))
+    assert all(thread["count"] > 0 for thread in of_type(lines, "thread"))
+
+
+@needs_root
+def test_a_limited_priority_is_used_and_told(public_agent: Path) -> None:
+    lines = measure_as_nobody(public_agent, "-D", "200ms", prefix=("prlimit", "--rtprio=12:12"))
+    assert "lower-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
+    assert {thread["priority"] for thread in of_type(lines, "thread")} == {12}
+
+
+@needs_root
+def test_memory_that_cannot_be_locked_is_told(public_agent: Path) -> None:
+    lines = measure_as_nobody(
+        public_agent, "-D", "200ms", prefix=("prlimit", "--memlock=4096:4096")
+    )
+    assert "no-memlock" in {line["code"] for line in of_type(lines, "warning")}
+
+
+@needs_root
+def test_real_time_throttling_is_never_silent(agent_path: Path) -> None:
+    setting = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip()
+    lines = measure(agent_path, "-D", "100ms")
+    warned = "rt-throttling" in {line["code"] for line in of_type(lines, "warning")}
+    assert warned == (setting != "-1")
+
+
+@needs_root
+def test_deadline_threads_are_measured_and_not_pinned(agent_path: Path) -> None:
+    lines = measure(agent_path, "-D", "300ms", "--policy", "deadline")
+    for thread in of_type(lines, "thread"):
+        assert (thread["policy"], thread["cpu"]) == ("deadline", None)
+        assert thread["count"] > 100
+    assert "not-pinned" in {line["code"] for line in of_type(lines, "warning")}
+
+
+def test_threads_sit_on_the_cpus_asked_for_whatever_the_callers_affinity(agent_path: Path) -> None:
+    last = max(os.sched_getaffinity(0))
+    lines = measure(
+        agent_path, "-D", "100ms", "-a", str(last),
+        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
+    )  # fmt: skip
+    assert [thread["cpu"] for thread in of_type(lines, "thread")] == [last]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-a", "4000"], ["-i", "5us"], ["--load", "nonsense"], ["--bogus"], ["-D"], ["-p", "x"]],
+)
+def test_bad_options_exit_2_with_one_sentence(agent_path: Path, options: list[str]) -> None:
+    done = subprocess.run(
+        [agent_path, "cyclic", "--json", *options], capture_output=True, timeout=10, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"rtscope-agent cyclic: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_person_gets_cyclictests_lines(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "cyclic", "-D", "200ms", "-q"], capture_output=True, text=True, check=True
+    )
+    cpus = len(os.sched_getaffinity(0))
+    lines = done.stdout.splitlines()
+    assert len([line for line in lines if line.startswith("T: ")]) == cpus
+    assert all(word in lines[0] for word in ("P:80", "I:1000", "Min:", "Act:", "Avg:", "Max:"))
+
+
+def test_memory_does_not_grow_with_samples(agent_path: Path) -> None:
+    def resident_kb(process: subprocess.Popen[bytes]) -> int:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0])
+
+    sizes: list[int] = []
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--json", "-i", "50us"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                sizes.append(resident_kb(process))
+            if len(sizes) == 12:
+                break
+        process.kill()
+    assert sizes[-1] == sizes[1]
+    assert sizes[-1] < 8192

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "core/histogram.h"
+
+static uint64_t random_state = 88172645463325252ULL;
+
+static uint64_t random_ns(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state >> (1 + random_state % 63);
+}
+
+static void every_value_is_inside_its_bucket(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2000000; i++) {
+		uint64_t ns = random_ns();
+		unsigned int index = histogram_index(ns);
+
+		assert_true(index < HISTOGRAM_BUCKETS);
+		assert_true(histogram_lower_ns(index) <= ns);
+		assert_true(ns - histogram_lower_ns(index) < histogram_width_ns(index));
+	}
+}
+
+static void buckets_follow_each_other_without_a_gap(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i + 1 < HISTOGRAM_BUCKETS; i++)
+		assert_true(histogram_lower_ns(i) + histogram_width_ns(i) ==
+			    histogram_lower_ns(i + 1));
+	assert_true(histogram_lower_ns(HISTOGRAM_BUCKETS - 1) +
+		    histogram_width_ns(HISTOGRAM_BUCKETS - 1) - 1 == HISTOGRAM_MAX_NS);
+}
+
+static void exact_below_2048_ns_and_within_a_thousandth_above(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint64_t lower = histogram_lower_ns(i), width = histogram_width_ns(i);
+
+		if (lower < 2048)
+			assert_true(width == 1);
+		else
+			assert_true(width <= lower / 1000);
+	}
+}
+
+static void the_largest_latency_of_all_is_kept(void **state)
+{
+	struct histogram *histogram = calloc(1, sizeof(*histogram));
+
+	(void)state;
+	assert_non_null(histogram);
+	histogram_add(histogram, HISTOGRAM_MAX_NS);
+	assert_true(histogram->count[HISTOGRAM_BUCKETS - 1] == 1);
+	free(histogram);
+}
+
+static void the_tail_is_what_at_most_so_many_samples_exceed(void **state)
+{
+	struct histogram *histogram = calloc(1, sizeof(*histogram));
+
+	(void)state;
+	assert_non_null(histogram);
+	assert_true(histogram_tail_ns(histogram, 0, 0) == 0);
+	for (uint64_t ns = 1; ns <= 1000; ns++)
+		histogram_add(histogram, ns);
+	assert_true(histogram_tail_ns(histogram, 0, 1000) == 1000);
+	assert_true(histogram_tail_ns(histogram, 1, 1000) == 999);
+	assert_true(histogram_tail_ns(histogram, 999, 1000) == 1);
+	histogram_add(histogram, 1000001);
+	assert_true(histogram_tail_ns(histogram, 0, 1000001) == 1000001);
+	free(histogram);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_value_is_inside_its_bucket),
+		cmocka_unit_test(buckets_follow_each_other_without_a_gap),
+		cmocka_unit_test(exact_below_2048_ns_and_within_a_thousandth_above),
+		cmocka_unit_test(the_largest_latency_of_all_is_kept),
+		cmocka_unit_test(the_tail_is_what_at_most_so_many_samples_exceed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/record.h"
+
+static struct control control;
+
+static struct record *fresh(unsigned int worst, uint64_t threshold_ns, bool every_sample)
+{
+	static struct record record;
+
+	control.window = 0;
+	assert_int_equal(record_init(&record, worst, threshold_ns, every_sample), 0);
+	return &record;
+}
+
+static void add(struct record *record, uint64_t latency_ns)
+{
+	uint64_t due_ns = 1000000 + record->count * 1000;
+
+	record_add(record, &control, due_ns, due_ns + latency_ns);
+}
+
+static void figures_are_exact(void **state)
+{
+	struct record *record = fresh(10, UINT64_MAX, false);
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		add(record, 5000 + i % 2 * 1000000000);
+	assert_int_equal(record->count, 100);
+	assert_int_equal(record->min_ns, 5000);
+	assert_int_equal(record->max_ns, 1000005000);
+	assert_true(record_mean_ns(record) == 500005000.0);
+	assert_true(fabs(record_stddev_ns(record) - 500000000.0 * sqrt(100.0 / 99)) < 1e-3);
+}
+
+static void deviation_survives_sums_beyond_64_bits(void **state)
+{
+	struct record *record = fresh(0, UINT64_MAX, false);
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		add(record, (1ULL << 60) + (i % 2 ? 1ULL << 50 : 0));
+	assert_true(fabs(record_stddev_ns(record) / ((1ULL << 49) * sqrt(4.0 / 3)) - 1) < 0.01);
+}
+
+static void the_worst_samples_are_kept_largest_first(void **state)
+{
+	struct record *record = fresh(3, UINT64_MAX, false);
+	static const uint64_t latencies_ns[] = { 5, 900, 7, 1, 900, 2000, 6, 1500, 0 };
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(latencies_ns) / sizeof(latencies_ns[0]); i++)
+		add(record, latencies_ns[i]);
+	assert_int_equal(record->worst_count, 3);
+	assert_int_equal(record->worst[0].latency_ns, 2000);
+	assert_int_equal(record->worst[0].time_ns, 1005000);
+	assert_int_equal(record->worst[1].latency_ns, 1500);
+	assert_int_equal(record->worst[2].latency_ns, 900);
+}
+
+static void a_threshold_is_reached_at_itself_with_and_without_worst_samples(void **state)
+{
+	(void)state;
+	for (unsigned int worst = 0; worst < 3; worst++) {
+		struct record *record = fresh(worst, 1000, false);
+
+		for (int i = 0; i < 10; i++)
+			add(record, 999);
+		assert_false(record->threshold_reached);
+		add(record, 1000);
+		assert_true(record->threshold_reached);
+	}
+}
+
+static void an_early_wake_up_is_counted_and_not_a_huge_latency(void **state)
+{
+	struct record *record = fresh(1, UINT64_MAX, false);
+
+	(void)state;
+	record_add(record, &control, 1000, 990);
+	assert_int_equal(record->early, 1);
+	assert_int_equal(record->max_ns, 0);
+	assert_int_equal(record->histogram->count[0], 1);
+}
+
+static void each_window_has_its_own_largest_latency(void **state)
+{
+	struct record *record = fresh(0, UINT64_MAX, false);
+
+	(void)state;
+	add(record, 700);
+	control.window = 1;
+	assert_int_equal(record_window_max_ns(record, 0), 700);
+	add(record, 300);
+	assert_int_equal(record_window_max_ns(record, 1), 300);
+	assert_int_equal(record_window_max_ns(record, 0), 700);
+	control.window = 2;
+	assert_int_equal(record_window_max_ns(record, 2), 0);
+	add(record, 200);
+	assert_int_equal(record_window_max_ns(record, 2), 200);
+}
+
+static void a_full_ring_drops_and_counts_and_keeps_what_it_had(void **state)
+{
+	struct record *record = fresh(0, UINT64_MAX, true);
+	struct ring_sample sample;
+
+	(void)state;
+	for (unsigned int i = 0; i < RING_SLOTS + 5; i++)
+		add(record, i);
+	assert_int_equal(record->ring->dropped, 5);
+	for (unsigned int i = 0; i < RING_SLOTS; i++) {
+		assert_true(ring_pop(record->ring, &sample));
+		assert_int_equal(sample.latency_ns, i);
+	}
+	assert_false(ring_pop(record->ring, &sample));
+	assert_int_equal(record->count, RING_SLOTS + 5);
+}
+
+#define STREAMED	3000000
+
+static void *produce(void *ring)
+{
+	for (uint64_t i = 0; i < STREAMED; i++)
+		ring_push(ring, i, ~i);
+	return NULL;
+}
+
+static void a_ring_between_two_threads_never_tears_or_reorders_a_sample(void **state)
+{
+	struct record *record = fresh(0, UINT64_MAX, true);
+	struct ring *ring = record->ring;
+	struct ring_sample sample;
+	uint64_t popped = 0, next = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, produce, ring), 0);
+	while (popped + __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED) < STREAMED) {
+		if (!ring_pop(ring, &sample))
+			continue;
+		assert_true(sample.latency_ns == ~sample.time_ns);
+		assert_true(sample.time_ns >= next);
+		next = sample.time_ns + 1;
+		popped++;
+	}
+	pthread_join(thread, NULL);
+	assert_true(popped > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(figures_are_exact),
+		cmocka_unit_test(deviation_survives_sums_beyond_64_bits),
+		cmocka_unit_test(the_worst_samples_are_kept_largest_first),
+		cmocka_unit_test(a_threshold_is_reached_at_itself_with_and_without_worst_samples),
+		cmocka_unit_test(an_early_wake_up_is_counted_and_not_a_huge_latency),
+		cmocka_unit_test(each_window_has_its_own_largest_latency),
+		cmocka_unit_test(a_full_ring_drops_and_counts_and_keeps_what_it_had),
+		cmocka_unit_test(a_ring_between_two_threads_never_tears_or_reorders_a_sample),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
