@@ -279,7 +279,7 @@ def _is_new(database: sqlite3.Connection, path: Path) -> bool:
     if version > SCHEMA_VERSION:
         raise StoreError(
             f"the store {path} was written by a newer rtscope (format {version}); this one reads "
-            f"up to {SCHEMA_VERSION}: get a newer rtscope, or set XDG_DATA_HOME to another directory"
+            f"up to {SCHEMA_VERSION}: get a newer rtscope, or set XDG_DATA_HOME elsewhere"
         )
     return False
 

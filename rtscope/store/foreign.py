@@ -14,6 +14,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import RunWarning
 from rtscope.model.units import LONGEST_NS
+from rtscope.store.runfile import is_cut
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 UNIT_ASSUMED: Final = RunWarning(
@@ -61,10 +62,9 @@ def read_json(text: str, tool: str) -> dict[str, Any]:
         try:
             value = _loads(text)
         except json.JSONDecodeError as error:
-            cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
             raise RtscopeError(
                 f"this {tool} file is truncated: it ends after {len(text)} characters"
-                if cut
+                if is_cut(error)
                 else f"this {tool} file is not JSON at line {error.lineno} column {error.colno} "
                 f"({error.msg}): let {tool} write it again"
             ) from None

@@ -113,6 +113,13 @@ def check_run(run: Run) -> None:
             raise RtscopeError(f"not a valid run: thread {thread.thread} has {problem}")
 
 
+def is_cut(error: json.JSONDecodeError) -> bool:
+    """True where JSON is wrong only because it ends too early."""
+    rest = error.doc[error.pos : error.pos + 16].strip()
+    begun = any(word.startswith(rest) for word in ("", "true", "false", "null", "-"))
+    return begun or error.msg.startswith("Unterminated string")
+
+
 def _problem_of(thread: Thread) -> str | None:
     missed = thread.missed or 0
     if thread.count < 0 or missed < 0:
@@ -151,7 +158,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - any JSON value
             raise RtscopeError(_foreign(foreign)) from None
         if not text.strip():
             raise RtscopeError("not a run file: it is empty") from None
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        if is_cut(error):
             raise RtscopeError(
                 f"truncated: the file ends after {len(text)} characters in the middle of the run; "
                 "copy or export it again"

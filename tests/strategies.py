@@ -1,0 +1,136 @@
+"""Hypothesis strategies for the records of rtscope.model: every one that decode_run accepts."""
+
+from datetime import UTC, datetime
+
+from hypothesis import strategies as st
+
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
+from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Thread, Windows
+
+TEXT = st.text(max_size=20)
+COUNTS = st.integers(0, 2**40)
+SPANS_NS = st.integers(1, 2**40)
+CPUS = st.integers(0, 8191)
+FIGURES = st.floats(0, 1e12)
+
+
+@st.composite
+def histograms(draw: st.DrawFn, beyond: bool = True) -> Histogram:
+    """A histogram of up to 30 buckets with any gaps between them; perhaps empty."""
+    small = st.integers(0, 5000) | st.integers(0, 2**40)
+    parts = draw(
+        st.lists(st.tuples(small, st.integers(1, 2000), st.integers(1, 2**40)), max_size=30)
+    )
+    lower: list[int] = []
+    end = 0
+    for gap, width, _ in parts:
+        lower.append(end + gap)
+        end = lower[-1] + width
+    count = draw(COUNTS) if beyond else 0
+    return Histogram(
+        lower,
+        [width for _, width, _ in parts],
+        [held for _, _, held in parts],
+        count,
+        draw(st.integers(end, end + 2**40)) if count else 0,
+    )
+
+
+def figures_of(histogram: Histogram) -> tuple[int | None, int | None]:
+    """A minimum and a maximum in ns that agree with the histogram."""
+    if not histogram.total:
+        return None, None
+    low = histogram.lower_ns[0] if histogram.lower_ns else histogram.beyond_ns
+    if histogram.beyond_count:
+        return low, histogram.beyond_ns + 1
+    return low, histogram.lower_ns[-1] + histogram.width_ns[-1] - 1
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> Windows:
+    """Up to five windows."""
+    rows = draw(st.lists(st.tuples(SPANS_NS, COUNTS, FIGURES, SPANS_NS), max_size=5))
+    ends = sorted(row[0] for row in rows)
+    return Windows(ends, [row[1] for row in rows], [row[2] for row in rows], [r[3] for r in rows])
+
+
+@st.composite
+def threads(draw: st.DrawFn, number: int = 0, beyond: bool = True) -> Thread:
+    """One thread whose figures agree with its histogram."""
+    histogram = draw(histograms(beyond))
+    low, high = figures_of(histogram)
+    return Thread(
+        thread=number,
+        cpu=draw(st.none() | CPUS),
+        policy=draw(st.sampled_from(["fifo", "deadline", "other"])),
+        priority=draw(st.integers(0, 99)),
+        count=histogram.total,
+        histogram=histogram,
+        min_ns=low,
+        max_ns=high,
+        mean_ns=None if low is None or high is None else draw(st.floats(low, high)),
+        stddev_ns=draw(st.none() | FIGURES),
+        missed=draw(st.none() | COUNTS),
+        worst=draw(st.lists(st.builds(Sample, SPANS_NS, SPANS_NS, st.none() | CPUS), max_size=3)),
+        windows=draw(windows()),
+    )
+
+
+def machines() -> st.SearchStrategy[Machine]:
+    """A fingerprint with any text in it, control characters and markup included."""
+    maybe = st.none() | TEXT
+    return st.builds(
+        Machine,
+        hostname=maybe,
+        architecture=maybe,
+        cpu_model=maybe,
+        cpus=st.lists(st.builds(Cpu, CPUS, governor=maybe), max_size=3),
+        caches=st.lists(
+            st.builds(Cache, st.integers(1, 4), TEXT, COUNTS, st.just([0])), max_size=2
+        ),
+        memory_bytes=st.none() | COUNTS,
+        kernel_release=maybe,
+        kernel_version=maybe,
+        preemption=st.sampled_from([None, "rt", "full", "none"]),
+        high_resolution_timers=st.none() | st.booleans(),
+        idle_states=st.lists(st.builds(IdleState, TEXT, st.none() | COUNTS), max_size=2),
+        interrupts=st.lists(st.builds(Interrupt, CPUS, TEXT, TEXT), max_size=2),
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn, most_threads: int = 3, beyond: bool = True) -> Run:
+    """A whole run; `beyond` allows samples beyond the end of the histograms."""
+    count = draw(st.integers(0, most_threads))
+    start = draw(st.datetimes(datetime(1970, 1, 2), datetime(2099, 1, 1)))
+    return Run(
+        id=draw(st.text("0123456789abcdef", min_size=16, max_size=16)),
+        created=start.replace(tzinfo=UTC, microsecond=0).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        probe=draw(st.sampled_from(["cyclic", "oslat", "timerlat-irq"])),
+        status=draw(
+            st.sampled_from(["complete", "interrupted", "threshold", "watchdog", "failed"])
+        ),
+        load=draw(st.sampled_from(["idle", "mixed:2"]) | TEXT),
+        machine=draw(machines()),
+        threads=[draw(threads(number, beyond)) for number in range(count)],
+        asked=draw(
+            st.builds(
+                Asked,
+                command=st.lists(TEXT, max_size=3),
+                interval_ns=st.none() | SPANS_NS,
+                budget=st.lists(TEXT, max_size=2),
+            )
+        ),
+        elapsed_ns=draw(st.none() | SPANS_NS),
+        loads=draw(
+            st.lists(
+                st.builds(LoadWork, TEXT, work=st.dictionaries(TEXT, COUNTS, max_size=2)),
+                max_size=2,
+            )
+        ),
+        warnings=draw(st.lists(st.builds(RunWarning, TEXT, TEXT), max_size=2)),
+        source=draw(st.sampled_from(["rtscope", "cyclictest"])),
+        target=draw(TEXT),
+        agent_version=draw(st.none() | TEXT),
+    )
