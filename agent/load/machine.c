@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Caches and free memory, by which loads choose the size of their working sets. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "load/worker.h"
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	got = read(fd, text, size - 1);
+	close(fd);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	return true;
+}
+
+static bool read_cache(unsigned int index, const char *file, char *text, size_t size)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%u/%s", index, file);
+	return read_text(path, text, size);
+}
+
+/* Bits set in a mask such as "ff,ffffffff". */
+static unsigned int count_cpus(const char *mask)
+{
+	unsigned int count = 0;
+
+	for (; *mask; mask++) {
+		const char *digits = "0123456789abcdef";
+		const char *digit = strchr(digits, *mask);
+
+		for (long value = digit ? digit - digits : 0; value; value >>= 1)
+			count += value & 1;
+	}
+	return count;
+}
+
+bool machine_cache(unsigned int level, struct cache *cache)
+{
+	char text[512];
+	unsigned int highest = 0;
+
+	for (unsigned int i = 0; read_cache(i, "level", text, sizeof(text)); i++) {
+		unsigned int this_level = (unsigned int)strtoul(text, NULL, 10);
+		char *unit;
+		size_t size;
+
+		if (read_cache(i, "type", text, sizeof(text)) && !strncmp(text, "Instruction", 11))
+			continue;
+		if ((level && this_level != level) || this_level <= highest ||
+		    !read_cache(i, "size", text, sizeof(text)))
+			continue;
+		size = strtoul(text, &unit, 10) * (*unit == 'M' ? 1024 * 1024 : 1024);
+		if (!size)
+			continue;
+		highest = this_level;
+		cache->size = size;
+		cache->shared_by = 1;
+		if (read_cache(i, "shared_cpu_map", text, sizeof(text)) && count_cpus(text))
+			cache->shared_by = count_cpus(text);
+	}
+	return highest != 0;
+}
+
+uint64_t machine_memory_available(void)
+{
+	char text[512];
+	const char *line;
+	struct sysinfo info;
+
+	if (read_text("/proc/meminfo", text, sizeof(text)) &&
+	    (line = strstr(text, "MemAvailable:")) != NULL)
+		return strtoull(line + strlen("MemAvailable:"), NULL, 10) * 1024;
+	if (sysinfo(&info) < 0)
+		return 0;
+	return ((uint64_t)info.freeram + info.bufferram) * info.mem_unit;
+}

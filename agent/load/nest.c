@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The nest: the process whose children the workers are. It is the first of a
+ * PID namespace, so that its end, however it comes, is the end of everything
+ * that the loads have started, daemons of daemons too. Where the kernel gives
+ * no namespace it is a reaper of orphans instead, and finds them in /proc.
+ *
+ * It ends when the agent or the keeper is gone. It does not ask the kernel for
+ * a signal at its parent's death: it would die before it has cleaned up.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "load/set.h"
+
+#define GRACE_NS	(500 * NSEC_PER_MSEC)	/* for commands to tidy up */
+#define KILL_NS		(1000 * NSEC_PER_MSEC)
+#define LOOK_NS		(2 * NSEC_PER_MSEC)
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, text, strlen(text)) < 0)
+		fd = close(fd);		/* the caller sees by what does not work then */
+	else
+		close(fd);
+}
+
+bool wait_for_end(const int *fds, unsigned int count, uint64_t timeout_ns)
+{
+	struct timespec timeout = ns_to_timespec(timeout_ns);
+	struct pollfd end[2] = { 0 };
+	sigset_t none;
+
+	for (unsigned int i = 0; i < count; i++)
+		end[i].fd = fds[i];
+	sigemptyset(&none);
+	return ppoll(end, count, timeout_ns ? &timeout : NULL, &none) > 0;
+}
+
+/*
+ * The worker's own view of the processes: a command that looks itself up in
+ * /proc must find itself. Nothing of it is seen outside.
+ */
+static void mount_proc(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
+		mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+}
+
+static _Noreturn void work(struct worker *worker)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "load-%s", worker->load->name);
+	prctl(PR_SET_NAME, name);
+	/* Where memory runs out the loads go first, not what is measured. */
+	write_text("/proc/self/oom_score_adj", "1000");
+	worker_seed(worker);
+	if (worker->load->setup && worker->load->setup(worker) < 0)
+		_exit(1);
+	worker->line->ready = worker->load->external;
+	while (worker->load->step(worker) == 0)
+		worker->line->ready = true;
+	_exit(1);
+}
+
+static pid_t start_worker(struct worker *worker, const struct load_set *set,
+			  const struct lifelines *lifelines)
+{
+	pid_t pid = worker_fork();
+	sigset_t none;
+
+	if (pid < 0)
+		worker_fail(worker, "cannot start worker %u: %s; ask for fewer workers",
+			    worker->index + 1, strerror(errno));
+	if (pid != 0)
+		return pid;
+	close(lifelines->agent);
+	close(lifelines->keeper);
+	if (set->lock >= 0)
+		close(set->lock);
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	work(worker);
+}
+
+static void start_part(struct load_set *set, unsigned int index, pid_t *pids,
+		       const struct lifelines *lifelines)
+{
+	struct part *part = &set->part[index];
+	char directory[PATH_MAX + 16] = "";
+	struct worker worker = {
+		.load = part->load,
+		.strength = part->strength ? part->strength : 1,
+		.seed = set->seed,
+		.argument = part->argument,
+		.directory = directory,
+		.status = &set->shared->status[index],
+		.line = &set->shared->line[part->first_line],
+	};
+
+	if (message_text(&worker.status->failure))
+		return;
+	if (part->load->needs_directory && *set->scratch) {
+		snprintf(directory, sizeof(directory), "%s/%u", set->scratch, index);
+		if (mkdir(directory, 0700) < 0) {
+			worker_fail(&worker, "cannot make %s: %s", directory, strerror(errno));
+			return;
+		}
+	}
+	if (part->load->prepare) {
+		worker_seed(&worker);
+		if (part->load->prepare(&worker) < 0)
+			return;
+	}
+	for (; worker.index < worker.strength; worker.index++, worker.line++) {
+		pids[part->first_line + worker.index] = start_worker(&worker, set, lifelines);
+		if (pids[part->first_line + worker.index] < 0)
+			return;
+	}
+}
+
+static void note_death(struct load_set *set, const pid_t *pids, pid_t pid, int status)
+{
+	unsigned int line = 0, index = 0;
+
+	while (line < set->lines && pids[line] != pid)
+		line++;
+	if (line == set->lines)
+		return;
+	while (index + 1 < set->size && set->part[index + 1].first_line <= line)
+		index++;
+	if (WIFSIGNALED(status))
+		message_leave(&set->shared->status[index].failure, "load-failed",
+			      "load %s: a worker was killed by signal %d (%s)",
+			      set->part[index].name, WTERMSIG(status),
+			      strsignal(WTERMSIG(status)));
+	else
+		message_leave(&set->shared->status[index].failure, "load-failed",
+			      "load %s: a worker ended with exit status %d",
+			      set->part[index].name, WEXITSTATUS(status));
+}
+
+/* Kill those whose parent this process is; their children come to it next. */
+static void kill_children(void)
+{
+	DIR *directory = opendir("/proc");
+	struct dirent *entry;
+	char path[64], text[512];
+
+	while (directory && (entry = readdir(directory)) != NULL) {
+		const char *name_end;
+		ssize_t got;
+		int fd, parent;
+
+		snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name);
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+			continue;
+		got = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[got > 0 ? got : 0] = '\0';
+		name_end = strrchr(text, ')');
+		if (name_end && sscanf(name_end, ") %*c %d", &parent) == 1 && parent == getpid())
+			kill((pid_t)atoi(entry->d_name), SIGKILL);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* False when there is no child any more. */
+static bool reap(void)
+{
+	pid_t pid;
+
+	do {
+		pid = waitpid(-1, NULL, WNOHANG);
+	} while (pid > 0);
+	return pid == 0;
+}
+
+void nest_empty(bool contained, uint64_t timeout_ns)
+{
+	uint64_t end_ns = clock_now_ns() + timeout_ns;
+
+	while (reap() && clock_now_ns() < end_ns) {
+		/* -1 is everything in sight: be sure that this is the namespace's first. */
+		if (contained && getpid() == 1 && getppid() == 0)
+			kill(-1, SIGKILL);
+		else
+			kill_children();
+		wait_for_end(NULL, 0, LOOK_NS);
+	}
+}
+
+/* Commands may have something to tidy up that is not in their directory. */
+static void ask_to_end(const struct load_set *set, bool contained)
+{
+	uint64_t end_ns = clock_now_ns() + GRACE_NS;
+	bool any = false;
+
+	for (unsigned int i = 0; i < set->size; i++)
+		any |= set->part[i].load->external;
+	if (!any)
+		return;
+	/* 0 is the keeper's process group; keeper and nest ignore the signal. */
+	kill(contained && getpid() == 1 && getppid() == 0 ? -1 : 0, SIGTERM);
+	while (reap() && clock_now_ns() < end_ns)
+		wait_for_end(NULL, 0, LOOK_NS);
+}
+
+static _Noreturn void nest_main(struct load_set *set, const struct lifelines *lifelines,
+				bool contained)
+{
+	const int fds[] = { lifelines->agent, lifelines->keeper };
+	pid_t *pids = calloc(set->lines, sizeof(*pids));
+	int status;
+	pid_t pid;
+
+	prctl(PR_SET_NAME, "rtscope-nest");
+	if (contained)
+		mount_proc();
+	else
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (unsigned int i = 0; pids && i < set->size; i++)
+		start_part(set, i, pids, lifelines);
+	if (!pids)
+		message_leave(&set->shared->failure, "load-failed",
+			      "no memory for so many workers; ask for fewer");
+	while (!wait_for_end(fds, 2, 0)) {
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			note_death(set, pids, pid, status);
+	}
+	ask_to_end(set, contained);
+	for (unsigned int i = 0; pids && !contained && i < set->lines; i++) {
+		if (pids[i] > 0)
+			kill(pids[i], SIGKILL);
+	}
+	nest_empty(contained, KILL_NS);
+	scratch_remove(set);
+	_exit(0);
+}
+
+static bool map_user(pid_t pid)
+{
+	char path[48], map[32];
+	struct {
+		const char *file;
+		unsigned int id;
+	} maps[] = { { "uid_map", geteuid() }, { "gid_map", getegid() } };
+
+	snprintf(path, sizeof(path), "/proc/%d/setgroups", pid);
+	write_text(path, "deny");
+	for (int i = 0; i < 2; i++) {
+		int fd;
+		ssize_t written;
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, maps[i].file);
+		snprintf(map, sizeof(map), "%u %u 1", maps[i].id, maps[i].id);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			return false;
+		written = write(fd, map, strlen(map));
+		close(fd);
+		if (written < 0)
+			return false;
+	}
+	return true;
+}
+
+pid_t nest_fork(struct load_set *set, const struct lifelines *lifelines, int keeper_writes,
+		bool *contained)
+{
+	static const unsigned long kinds[] = {
+		CLONE_NEWPID | CLONE_NEWNS,
+		CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS,
+		0,
+	};
+	pid_t pid = -1;
+	char go = 0;
+
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		*contained = kinds[i] != 0;
+		if (!*contained)
+			message_leave(&set->shared->containment, "load-containment",
+				      "the kernel gives no PID namespace here (%s): should agent and keeper both be killed, a command that made itself a daemon goes on; run as root on a kernel with CONFIG_PID_NS",
+				      strerror(errno));
+		pid = (pid_t)syscall(SYS_clone, kinds[i] | SIGCHLD, 0, 0, 0, 0);
+		if (pid == 0) {
+			close(keeper_writes);
+			if (read(lifelines->keeper, &go, 1) != 1)
+				_exit(1);
+			nest_main(set, lifelines, *contained);
+		}
+		if (pid > 0 && (!(kinds[i] & CLONE_NEWUSER) || map_user(pid)))
+			break;
+		if (pid > 0) {
+			int reason = errno;
+
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			errno = reason;
+			pid = -1;
+		}
+	}
+	if (pid > 0 && write(keeper_writes, &go, 1) != 1)
+		return -1;
+	return pid;
+}
