@@ -1,0 +1,213 @@
+"""The agent sends what the kernel shows, within bounds, whatever stands at the paths it reads."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtscope.target.fingerprint import machine_of
+from rtscope.target.local import agent_path
+from rtscope.target.protocol import AgentWarning, End, File, check_hello, decode_line
+
+CPU = "/sys/devices/system/cpu/"
+
+
+def agent(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [agent_path(), "machine", *arguments], capture_output=True, timeout=60, check=False
+    )
+
+
+def files_sent(*arguments: str | Path) -> dict[str, str | bytes]:
+    done = agent("--json", *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = [decode_line(line) for line in done.stdout.splitlines()]
+    check_hello(lines[0])
+    assert isinstance(lines[-1], End)
+    assert lines[-1].status == "complete"
+    files: dict[str, str | bytes] = {}
+    for line in lines[1:-1]:
+        assert isinstance(line, File)
+        content = line.base64 if line.text is None else line.text
+        assert content is not None
+        assert line.path not in files
+        files[line.path] = content
+    return files
+
+
+def write(root: Path, path: str, content: bytes) -> None:
+    file = root / path.lstrip("/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def test_this_machine_is_told_as_python_sees_it() -> None:
+    machine = machine_of(files_sent())
+    assert machine.hostname == os.uname().nodename
+    assert machine.architecture == os.uname().machine
+    assert machine.kernel_release == os.uname().release
+    assert machine.kernel_version == os.uname().version
+    assert machine.command_line == " ".join(Path("/proc/cmdline").read_text().split())
+    assert sum(cpu.online for cpu in machine.cpus) == os.sysconf("SC_NPROCESSORS_ONLN")
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert machine.memory_bytes == pages
+    assert machine.high_resolution_timers is not None
+    assert machine.cpu_model
+
+
+def test_each_file_is_sent_as_the_kernel_has_it() -> None:
+    files = files_sent()
+    for path in ("/proc/cmdline", "/proc/version", CPU + "online", CPU + "possible"):
+        assert files[path] == Path(path).read_text()
+    config = Path("/proc/config.gz")
+    if config.exists():
+        assert files["/proc/config.gz"] == config.read_bytes()
+
+
+def test_a_person_is_shown_the_same_files() -> None:
+    shown = agent()
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    paths = re.findall(r"^==> (.*) <==$", shown.stdout.decode(), re.MULTILINE)
+    assert set(paths) == set(files_sent())
+
+
+def test_without_proc_and_sys_it_still_answers(tmp_path: Path) -> None:
+    assert files_sent("--sysroot", tmp_path) == {}
+
+
+def test_what_is_not_a_readable_file_is_left_out_without_waiting(tmp_path: Path) -> None:
+    write(tmp_path, "/proc/cmdline", b"quiet\n")
+    os.mkfifo(tmp_path / "proc/cpuinfo")
+    (tmp_path / "proc/version").mkdir()
+    (tmp_path / "proc/meminfo").symlink_to("nowhere")
+    (tmp_path / "proc/interrupts").symlink_to("/dev/zero")
+    assert files_sent("--sysroot", tmp_path) == {"/proc/cmdline": "quiet\n"}
+
+
+def test_long_files_are_cut_and_their_bytes_made_text(tmp_path: Path) -> None:
+    release = os.uname().release
+    write(tmp_path, "/proc/cpuinfo", b"x" * (70 << 10))
+    write(tmp_path, "/proc/cmdline", b"caf\xc3\xa9 \xff\x00\x1b[31m")
+    write(tmp_path, "/proc/device-tree/compatible", b"qemu,pseries\0IBM\0")
+    write(tmp_path, f"/boot/config-{release}", b"#\n" * (300 << 10))
+    assert files_sent("--sysroot", tmp_path) == {
+        "/proc/cpuinfo": "x" * (64 << 10),
+        "/proc/cmdline": "café \ufffd\0\x1b[31m",
+        "/proc/device-tree/compatible": "qemu,pseries\0IBM\0",
+        f"/boot/config-{release}": "#\n" * (256 << 10),
+    }
+
+
+def test_the_packed_configuration_is_preferred_and_bounded(tmp_path: Path) -> None:
+    packed = gzip.compress(b"CONFIG_HZ=250\n")
+    write(tmp_path, "/proc/config.gz", packed)
+    write(tmp_path, f"/boot/config-{os.uname().release}", b"CONFIG_HZ=1000\n")
+    assert files_sent("--sysroot", tmp_path) == {"/proc/config.gz": packed}
+    write(tmp_path, "/proc/config.gz", b"\xff" * (2 << 20))
+    assert files_sent("--sysroot", tmp_path) == {"/proc/config.gz": b"\xff" * (1 << 20)}
+
+
+def test_a_configuration_beside_the_modules_is_found(tmp_path: Path) -> None:
+    path = f"/lib/modules/{os.uname().release}/build/.config"
+    write(tmp_path, path, b"CONFIG_HZ=100\n")
+    assert files_sent("--sysroot", tmp_path) == {path: "CONFIG_HZ=100\n"}
+
+
+def test_the_timer_list_ends_where_it_has_told_of_the_resolution(tmp_path: Path) -> None:
+    head = "cpu: 0\n clock 0:\n" + " #0: <0>, hrtimer\n" * 100 + "  .hres_active    : 1\n"
+    write(tmp_path, "/proc/timer_list", (head + "  .nr_events : 7\ncpu: 1\n").encode())
+    assert files_sent("--sysroot", tmp_path) == {"/proc/timer_list": head}
+    write(tmp_path, "/proc/timer_list", b"\0" * (100 << 10))
+    assert files_sent("--sysroot", tmp_path) == {"/proc/timer_list": "\0" * (64 << 10)}
+
+
+def test_files_of_every_cpu_and_interrupt_are_sent(tmp_path: Path) -> None:
+    paths = [
+        CPU + "cpu0/topology/core_id",
+        CPU + "cpu17/topology/thread_siblings_list",
+        CPU + "cpu17/cache/index3/size",
+        CPU + "cpu17/cpufreq/scaling_governor",
+        CPU + "cpu0/cpuidle/state2/latency",
+        "/proc/irq/129/smp_affinity_list",
+        "/sys/kernel/irq/129/actions",
+        "/proc/device-tree/fw-cfg@9020000/compatible",
+    ]
+    for path in [*paths, CPU + "cpufreq/scaling_governor"]:
+        write(tmp_path, path, b"1\n")
+    assert files_sent("--sysroot", tmp_path) == dict.fromkeys(paths, "1\n")
+
+
+def test_a_machine_too_large_to_tell_is_cut_with_a_warning(tmp_path: Path) -> None:
+    write(tmp_path, "/sys/kernel/irq/0/actions", b"eth0\n")
+    for number in range(1, 33_000):
+        (tmp_path / f"sys/kernel/irq/{number}").symlink_to("0")
+    done = agent("--json", "--sysroot", tmp_path)
+    lines = [decode_line(line) for line in done.stdout.splitlines()]
+    assert sum(isinstance(line, File) for line in lines) == 32768
+    (warning,) = [line for line in lines if isinstance(line, AgentWarning)]
+    assert warning.code == "machine-cut"
+    assert "left out" in warning.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--jsn"], "--jsn"),
+        (["cpu0"], "cpu0"),
+        (["--sysroot"], "--sysroot"),
+        (["--sysroot", "/nowhere/at/all"], "/nowhere/at/all"),
+        ([""], "''"),
+    ],
+)
+def test_a_bad_option_gets_one_sentence_that_names_it(arguments: list[str], named: str) -> None:
+    done = agent(*arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    sentence = done.stderr.decode()
+    assert named in sentence
+    assert "--help" in sentence
+    assert sentence.count("\n") == 1
+
+
+def test_help_shows_an_example() -> None:
+    done = agent("--help")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"example: rtscope-agent machine" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_a_full_disk_is_told(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [agent_path(), "machine", *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"rtscope-agent machine: the output could not be written in full\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_it_ends_when_its_reader_has_left(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [agent_path(), "machine", *arguments],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_every_line_is_an_object_with_a_type() -> None:
+    for line in agent("--json").stdout.splitlines():
+        value: dict[str, Any] = json.loads(line)
+        assert isinstance(value["type"], str)
