@@ -156,12 +156,12 @@ def _bins(lower: Integers, last: Integers, count: Integers, bin_of: Integers) ->
         return {"low": [], "high": [], "count": []}
     starts = np.flatnonzero(np.r_[True, np.diff(bin_of) > 0])
     ends = np.r_[starts[1:], len(lower)] - 1
-    low, high = lower[starts], last[ends] + 1
+    low, high = lower[starts] / 1000, (last[ends] + 1.0) / 1000
     neighbours = np.diff(bin_of[starts]) == 1
     high[:-1][neighbours] = low[1:][neighbours]
     return {
-        "low": (low / 1000).tolist(),
-        "high": (high / 1000).tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
         "count": np.add.reduceat(count, starts).tolist(),
     }
 

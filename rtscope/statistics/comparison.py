@@ -222,7 +222,11 @@ def _conclude(rows: list[Row]) -> tuple[Outcome, str]:
     found = [row for row in tested if row.effect in ("better", "worse")]
     if not found:
         sure = [row for row in tested if (row.p_value or 1.0) <= 1 - confidence.LEVEL]
-        small = f" (differences below {SMALLEST_EFFECT:.0%} are not called either)" if sure else ""
+        small = (
+            f" (differences below {SMALLEST_EFFECT * 100:g} % are not called either)"
+            if sure
+            else ""
+        )
         names = ", ".join(row.figure for row in tested)
         return (
             "no evidence",

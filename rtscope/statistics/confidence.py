@@ -78,17 +78,22 @@ class Ranks:
 
 
 def pooled_windows(threads: list[Thread]) -> Windows:
-    """Windows of all threads together; empty where the threads' windows do not lie side by side."""
-    series = [thread.windows for thread in threads if thread.count]
-    if not series or any(len(windows.end_ns) != len(series[0].end_ns) for windows in series):
-        return Windows()
-    count = np.array([windows.count for windows in series], dtype=np.float64)
-    mean = np.array([windows.mean_ns for windows in series], dtype=np.float64)
-    total = count.sum(axis=0)
-    weighted = (count * mean).sum(axis=0) / np.maximum(total, 1)
-    maxima = np.array([windows.max_ns for windows in series], dtype=np.int64).max(axis=0)
+    """Windows of all threads together; those that end at the same time become one."""
+    series = [thread.windows for thread in threads]
+    ends = np.array([end for windows in series for end in windows.end_ns], dtype=np.int64)
+    end, place = np.unique(ends, return_inverse=True)
+    count = np.array([n for windows in series for n in windows.count], dtype=np.float64)
+    mean = np.array([m for windows in series for m in windows.mean_ns], dtype=np.float64)
+    maximum = np.array([m for windows in series for m in windows.max_ns], dtype=np.int64)
+    total = np.bincount(place, count, len(end))
+    share = count / np.maximum(total, 1)[place]
+    maxima = np.zeros(len(end), dtype=np.int64)
+    np.maximum.at(maxima, place, maximum)
     return Windows(
-        series[0].end_ns, total.astype(np.int64).tolist(), weighted.tolist(), maxima.tolist()
+        end.tolist(),
+        [int(n) for n in total],
+        np.bincount(place, share * mean, len(end)).tolist(),
+        maxima.tolist(),
     )
 
 
@@ -149,7 +154,7 @@ def cluster_size(ranks: Ranks, windows: Windows, percent: float) -> float:
         return 1.0
     bucket = int(np.searchsorted(ranks.reached, max(rank, 1)))
     beyond = ranks.total - int(ranks.reached[bucket])
-    counts = np.array(windows.count, dtype=np.int64)
+    counts = np.array(windows.count, dtype=np.float64)
     maxima = np.array(windows.max_ns, dtype=np.int64)[counts > 0]
     hit = int((maxima > limit).sum())
     if not 0 < hit < len(maxima) or not beyond:

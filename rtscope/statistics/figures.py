@@ -186,7 +186,7 @@ def _quantiles_or_reason(histogram: Histogram, count: int, max_ns: int | None) -
     reason = None
     if not count:
         reason = "no samples"
-    elif not histogram.total:
+    elif not histogram.count:
         reason = "the tool that measured kept no histogram"
     elif histogram.total < count:
         reason = f"the histogram holds only {histogram.total:,} of {count:,} samples"

@@ -1,0 +1,145 @@
+"""Figures agree with the samples that they were made from, and never flatter them."""
+
+import math
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
+from rtscope.statistics.figures import (
+    figures,
+    figures_of_run,
+    merge,
+    quantile_ns,
+    samples_needed,
+)
+from tests.measured import run_of, thread_of
+
+values = st.lists(st.integers(0, 10**7), min_size=20, max_size=200)
+
+
+def coarse(latencies: list[int], width: int) -> Histogram:
+    """As a tool with buckets of this width would keep them."""
+    exact = Histogram.of([latency // width * width for latency in latencies])
+    return Histogram(exact.lower_ns, [width] * len(exact.count), exact.count)
+
+
+@given(values, st.sampled_from([0.0, 1.0, 25.0, 50.0]))
+def test_exact_buckets_give_the_sample_of_that_rank(latencies: list[int], percent: float) -> None:
+    rank = max(1, math.ceil(Fraction(percent) / 100 * len(latencies)))
+    assert quantile_ns(Histogram.of(latencies), percent).value_ns == sorted(latencies)[rank - 1]
+
+
+@given(values, st.integers(1, 5000))
+def test_wide_buckets_never_understate_and_overstate_by_less_than_a_bucket(
+    latencies: list[int], width: int
+) -> None:
+    exact = quantile_ns(Histogram.of(latencies), 50.0).value_ns
+    told = quantile_ns(coarse(latencies, width), 50.0).value_ns
+    assert exact is not None
+    assert told is not None
+    assert exact <= told < exact + width
+
+
+def test_a_quantile_does_not_exceed_the_known_worst_sample() -> None:
+    histogram = Histogram([0, 50_000], [50_000, 1000], [10, 30])
+    assert quantile_ns(histogram, 50.0).value_ns == 50_999
+    assert quantile_ns(histogram, 50.0, max_ns=50_123).value_ns == 50_123
+
+
+def test_ranks_are_exact_in_decimal() -> None:
+    histogram = Histogram([1, 2], [1, 1], [9990, 10])
+    assert quantile_ns(histogram, 99.9).value_ns == 1
+
+
+@pytest.mark.parametrize(
+    ("percent", "needed"), [(50.0, 20), (99.0, 1000), (99.9, 10_000), (99.999, 1_000_000)]
+)
+def test_a_quantile_needs_ten_samples_beyond_it(percent: float, needed: int) -> None:
+    assert samples_needed(percent) == needed
+    enough = quantile_ns(Histogram([5], [1], [needed]), percent)
+    too_few = quantile_ns(Histogram([5], [1], [needed - 1]), percent)
+    assert enough.value_ns == 5
+    assert too_few.value_ns is None
+    assert too_few.reason == f"needs {needed:,} samples, has {needed - 1:,}"
+
+
+def test_a_quantile_beyond_the_histograms_end_is_a_bound() -> None:
+    histogram = Histogram([0], [100], [900], beyond_count=100, beyond_ns=100_000)
+    assert quantile_ns(histogram, 50.0).value_ns == 99
+    told = quantile_ns(histogram, 95.0)
+    assert (told.value_ns, told.at_least) == (100_000, True)
+
+
+@pytest.mark.parametrize("percent", [-1.0, 100.0, math.nan])
+def test_there_is_no_such_quantile(percent: float) -> None:
+    with pytest.raises(ValueError, match="below 100 %"):
+        quantile_ns(Histogram.of([1]), percent)
+
+
+@given(st.lists(st.lists(st.integers(0, 5000), max_size=50), max_size=5))
+def test_merging_is_the_histogram_of_all_samples(parts: list[list[int]]) -> None:
+    every = [latency for part in parts for latency in part]
+    assert merge([Histogram.of(part) for part in parts]) == Histogram.of(every)
+
+
+@given(values, values, st.integers(1, 3000), st.integers(1, 3000))
+def test_merging_different_buckets_loses_no_sample_and_understates_none(
+    a: list[int], b: list[int], a_width: int, b_width: int
+) -> None:
+    merged = merge([coarse(a, a_width), coarse(b, b_width)])
+    assert merged.total == len(a) + len(b)
+    told = quantile_ns(merged, 50.0).value_ns
+    assert told is not None
+    assert told >= sorted(a + b)[math.ceil((len(a) + len(b)) / 2) - 1]
+
+
+def test_what_lies_above_another_histograms_end_has_no_known_rank() -> None:
+    ended = Histogram([1], [1], [100], beyond_count=3, beyond_ns=50)
+    merged = merge([ended, Histogram([10, 45, 200], [1, 10, 1], [1, 2, 4])])
+    assert merged == Histogram([1, 10], [1, 1], [100, 1], beyond_count=9, beyond_ns=45)
+
+
+def test_impossible_counts_are_refused_with_a_sentence() -> None:
+    with pytest.raises(RtscopeError, match="not a real run"):
+        merge([Histogram([1], [1], [2**62]), Histogram([1], [1], [2**62])])
+
+
+@given(st.lists(st.lists(st.integers(0, 10**6), min_size=1, max_size=40), min_size=1, max_size=4))
+def test_a_runs_figures_are_those_of_all_its_samples(parts: list[list[int]]) -> None:
+    every = np.array([latency for part in parts for latency in part])
+    run = run_of(*(thread_of(part, cpu) for cpu, part in enumerate(parts)))
+    told = figures_of_run(run)
+    assert (told.count, told.min_ns, told.max_ns) == (len(every), every.min(), every.max())
+    assert told.mean_ns == pytest.approx(every.mean())
+    assert told.stddev_ns == pytest.approx(every.std(), abs=1e-3)
+    assert told.quantiles == [
+        quantile_ns(Histogram.of(every.tolist()), quantile.percent) for quantile in told.quantiles
+    ]
+
+
+def test_no_samples_no_figures() -> None:
+    told = figures_of_run(run_of(thread_of([], 0)))
+    assert (told.count, told.min_ns, told.mean_ns, told.max_ns) == (0, None, None, None)
+    assert {quantile.reason for quantile in told.quantiles} == {"no samples"}
+    assert figures_of_run(run_of()).count == 0
+
+
+def test_periods_that_a_tool_did_not_count_are_not_zero() -> None:
+    counted = thread_of([1], 0)
+    uncounted = msgspec.structs.replace(counted, missed=None)
+    assert figures_of_run(run_of(counted, counted)).missed == 0
+    assert figures_of_run(run_of(counted, uncounted)).missed is None
+
+
+def test_an_import_without_a_histogram_says_why_it_has_no_quantiles() -> None:
+    imported = msgspec.structs.replace(
+        thread_of([3000] * 50), histogram=Histogram(beyond_count=50, beyond_ns=3000)
+    )
+    assert figures(imported).max_ns == 3000
+    assert figures(imported).quantile(50.0).reason == "the tool that measured kept no histogram"

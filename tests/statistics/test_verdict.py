@@ -1,0 +1,118 @@
+"""A limit is kept only where the samples prove it."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.model.budget import parse_limit
+from rtscope.model.histogram import Histogram
+from rtscope.model.run import Run, Status
+from rtscope.statistics.verdict import Judgement, exit_code, judge
+from tests.measured import run_of, thread_of
+
+
+def judged(run: Run, limit: str) -> Judgement:
+    (judgement,) = judge(run, [parse_limit(limit)])
+    return judgement
+
+
+def run_with(latencies: Sequence[int]) -> Run:
+    return run_of(thread_of([1000] * len(latencies), 0), thread_of(latencies, 3))
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [
+        ("max<50us", "broken"),
+        ("max<=50us", "kept"),
+        ("max<51us", "kept"),
+        ("mean<2us", "kept"),
+        ("mean<1us", "broken"),
+        ("missed<1", "kept"),
+        ("p99<50us", "kept"),
+        ("p99.9<50us", "undecidable"),
+        ("p99.9<1s", "undecidable"),
+    ],
+)
+def test_each_limit_against_one_slow_sample_in_two_thousand(limit: str, outcome: str) -> None:
+    assert judged(run_with([1000] * 1999 + [50_000]), limit).outcome == outcome
+
+
+def test_the_cpu_that_broke_it_and_its_value_are_named() -> None:
+    told = judged(run_with([1000, 50_000]), "max<10us")
+    assert (told.cpu, told.value) == (3, 50_000)
+    assert "CPU 3" in told.sentence
+    assert "50.00 us" in told.sentence
+
+
+def test_too_few_samples_say_how_many_are_missing() -> None:
+    told = judged(run_with([1000] * 400), "p99.9<1s")
+    assert told.samples_missing == 9600
+    assert "not proven" in told.sentence
+    assert "9,600 more samples" in told.sentence
+
+
+def test_ten_samples_above_break_a_quantile_however_short_the_run() -> None:
+    assert judged(run_with([1000] * 90 + [50_000] * 10), "p99.9<50us").outcome == "broken"
+    assert judged(run_with([1000] * 91 + [50_000] * 9), "p99.9<50us").outcome == "undecidable"
+
+
+@given(st.integers(0, 40), st.sampled_from([99.0, 98.0, 99.5]))
+def test_a_quantile_is_below_its_limit_as_sorting_the_samples_says(
+    slow: int, percent: float
+) -> None:
+    latencies = [1000] * (2000 - slow) + [50_000] * slow
+    rank = -int(-percent * 2000 // 100)
+    below = sorted(latencies)[rank - 1] < 50_000
+    assert judged(run_with(latencies), f"p{percent:g}<50us").outcome == (
+        "kept" if below else "broken"
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [
+        ("p99<100us", "broken"),
+        ("p99<50us", "broken"),
+        ("p99<200us", "undecidable"),
+        ("p90<100us", "kept"),
+        ("p90<49500ns", "undecidable"),
+    ],
+)
+def test_what_the_histogram_did_not_keep_decides_nothing(limit: str, outcome: str) -> None:
+    histogram = Histogram([0, 49_000], [1000, 1000], [500, 1400], 100, 100_000)
+    thread = msgspec.structs.replace(thread_of([500] * 2000), histogram=histogram, max_ns=900_000)
+    assert judged(run_of(thread), limit).outcome == outcome
+
+
+@pytest.mark.parametrize("limit", ["max<1h", "mean<1h", "p50<1h", "missed<999"])
+def test_an_empty_run_and_a_silent_cpu_keep_nothing(limit: str) -> None:
+    assert judged(run_of(), limit).outcome == "undecidable"
+    assert judged(run_of(thread_of([])), limit).outcome == "undecidable"
+    told = judged(run_of(thread_of([1000] * 100, 0), thread_of([], 1)), limit)
+    assert (told.outcome, told.cpu) == ("undecidable", 1)
+
+
+@pytest.mark.parametrize("status", get_args(Status))
+def test_a_run_cut_short_breaks_limits_but_keeps_none(status: Status) -> None:
+    run = run_of(thread_of([1000] * 100), status=status)
+    assert judged(run, "max<2us").outcome == ("kept" if status == "complete" else "undecidable")
+    assert judged(run, "max<1us").outcome == "broken"
+
+
+def test_figures_that_were_not_recorded_are_not_kept() -> None:
+    thread = msgspec.structs.replace(thread_of([1000]), missed=None, mean_ns=None)
+    assert judged(run_of(thread), "missed<1").outcome == "undecidable"
+    assert judged(run_of(thread), "mean<1s").outcome == "undecidable"
+
+
+def test_only_proven_limits_exit_with_0() -> None:
+    run = run_with([1000] * 400)
+    assert exit_code(judge(run, [parse_limit("max<2us")])) == 0
+    assert exit_code(judge(run, [parse_limit("max<2us"), parse_limit("max<1us")])) == 1
+    assert exit_code(judge(run, [parse_limit("max<2us"), parse_limit("p99.9<1s")])) == 1
+    assert exit_code([]) == 0
