@@ -226,9 +226,11 @@ no_memory:
 	return -1;
 }
 
+/* A deadline may lie a whole swept interval ahead: that much more is granted. */
 static void grant_lease(uint64_t now_ns)
 {
-	uint64_t until_ns = now_ns + session.options.watchdog_ns;
+	uint64_t interval_ns = session.probe->interval_ns(&session.options, session.threads - 1);
+	uint64_t until_ns = now_ns + session.options.watchdog_ns + 2 * interval_ns;
 
 	record_set(session.control.until_ns,
 		   until_ns < session.end_ns ? until_ns : session.end_ns);

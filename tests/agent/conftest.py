@@ -1,0 +1,45 @@
+"""The driver of the agent's loads, built from the sources as they are."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+AGENT = Path(__file__).parents[2] / "agent"
+
+
+def build_load_driver(path: Path, compiler: str, *options: str) -> Path:
+    sources = sorted((AGENT / "load").glob("*.c"))
+    subprocess.run(
+        [compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *options, f"-I{AGENT}",
+         *sources, AGENT / "core/cpus.c", Path(__file__).with_name("load_driver.c"), "-o", path],
+        check=True,
+    )  # fmt: skip
+    return path
+
+
+COMPILERS = ["cc", *(["musl-gcc"] if shutil.which("musl-gcc") else [])]
+
+
+@pytest.fixture(scope="session", params=COMPILERS)
+def each_load_driver(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The driver, once with each C library that is here."""
+    return build_load_driver(tmp_path_factory.mktemp("load") / "driver", request.param, "-static")
+
+
+@pytest.fixture(scope="session")
+def load_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The driver with the C library that the agent is shipped with."""
+    return build_load_driver(tmp_path_factory.mktemp("load") / "driver", COMPILERS[-1], "-static")
+
+
+@pytest.fixture(scope="session")
+def checked_load_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The driver with every access to memory checked."""
+    path = tmp_path_factory.mktemp("load") / "driver"
+    return build_load_driver(
+        path, "cc", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+    )
