@@ -135,8 +135,13 @@ def parse_histogram(data: bytes, created: str) -> Run:
                 f"this cyclictest histogram has no line '# {name}:': is it truncated?"
             )
     width = len(summary["Min Latencies"])
+    columns = len(rows[0]) - 1 if rows else len(summary["Max Latencies"])
+    if columns not in (width, width + 1):
+        raise RtscopeError(f"this cyclictest histogram has {columns} columns for {width} threads")
     for name in ("Avg Latencies", "Max Latencies", "Histogram Overflows"):
-        if len(summary[name]) not in (width, width + 1):
+        # -H adds a sum, from rt-tests 2.5 on to the rows of a single thread too
+        expected = width if width == 1 or name.startswith("Avg") else columns
+        if len(summary[name]) != expected:
             raise RtscopeError(
                 f"this cyclictest histogram has {width} threads, but {len(summary[name])} figures "
                 f"in '# {name}:'"
@@ -221,11 +226,6 @@ def _column(
     line: re.Match[str] | None,
     text: str,
 ) -> Thread:
-    threads = len(summary["Min Latencies"])
-    if rows and len(rows[0]) - 1 not in (threads, threads + 1):
-        raise RtscopeError(
-            f"this cyclictest histogram has {threads} threads, but {len(rows[0]) - 1} columns"
-        )
     counts = [(row[0] * US, US, row[index + 1]) for row in rows if row[index + 1]]
     total = sum(count for _, _, count in counts)
     stated = summary.get("Total")

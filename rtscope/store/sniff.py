@@ -51,4 +51,6 @@ def _sniff_json(text: str) -> Format | None:
         if keys & {"cycles", "resolution_in_ns"}:
             return "cyclictest-json"
         return "oslat-json" if keys & {"freq", "duration"} else None
+    if "file_version" in keys:
+        return None  # another program of rt-tests
     return "jitterdebugger" if {"version", "cpu"} <= keys else None
