@@ -8,7 +8,7 @@ from rtscope.model.units import LONGEST_NS
 
 
 class Histogram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sparse counts of latencies; bucket i holds lower_ns[i] <= latency < lower_ns[i] + width_ns[i].
+    """Sparse counts of latencies; bucket i begins at lower_ns[i] and is width_ns[i] wide.
 
     The agent's own histograms are exact to 1 ns below 2048 ns and at worst 1/1024 wide above.
     Imported ones carry the width of the tool that wrote them. `beyond_count` samples are known to

@@ -228,7 +228,7 @@ def public_agent(agent_path: Path) -> Iterator[Path]:
 
 
 def measure_as_nobody(agent: Path, *options: str, prefix: tuple[str, ...] = ()) -> Lines:
-    command = [
+    command: list[str | Path] = [
         *prefix, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
         "--bounding-set=-all", agent, "cyclic", "--json", *options,
     ]  # fmt: skip

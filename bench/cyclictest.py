@@ -1,0 +1,156 @@
+"""The agent against cyclictest, in alternating pairs: min, mean, CPU time, missed periods.
+
+    make bench
+    .venv/bin/python bench/cyclictest.py --pairs 5 --seconds 5
+
+Both run at SCHED_FIFO 80 on the same CPUs with memory locked, one after the other, and who goes
+first alternates. What is said is the median of the paired ratios (ours / theirs): this machine's
+noise moves both, so absolute figures mean little.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+AGENT = Path(__file__).parents[1] / "build" / "native" / "rtscope-agent"
+CPUS = sorted(os.sched_getaffinity(0))
+CPU_LIST = ",".join(map(str, CPUS))
+
+
+class Result(NamedTuple):
+    """One execution, all CPUs together; times in nanoseconds."""
+
+    samples: int
+    min_ns: float
+    mean_ns: float
+    cpu_ns_per_sample: float
+    missed: int
+
+
+def run(command: list[str]) -> tuple[bytes, float]:
+    """Standard output and CPU seconds of a command."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{command[0]} ended with {process.returncode}")
+    return output, usage.ru_utime + usage.ru_stime
+
+
+def ours(interval_us: int, seconds: int) -> Result:
+    """One run of rtscope-agent."""
+    output, cpu_s = run(
+        [
+            str(AGENT), "cyclic", "--json", "-p80", f"-i{interval_us}", f"-D{seconds}",
+            "-a", CPU_LIST,
+        ]
+    )  # fmt: skip
+    lines = [json.loads(line) for line in output.splitlines()]
+    threads = [line for line in lines if line["type"] == "thread"]
+    samples = sum(thread["count"] for thread in threads)
+    return Result(
+        samples,
+        min(thread["min_ns"] for thread in threads),
+        sum(thread["mean_ns"] * thread["count"] for thread in threads) / samples,
+        cpu_s * 1e9 / samples,
+        sum(thread["missed"] for thread in threads),
+    )
+
+
+def theirs(interval_us: int, seconds: int) -> Result:
+    """One run of cyclictest, which leaves missed periods out: they are what its cycles lack."""
+    with tempfile.NamedTemporaryFile() as file:
+        _, cpu_s = run(
+            [
+                "cyclictest", "-q", "-N", "-m", "-p80", f"-i{interval_us}", f"-D{seconds}", "-d0",
+                f"-t{len(CPUS)}", "-a", CPU_LIST, f"--json={file.name}",
+            ]
+        )  # fmt: skip
+        threads = list(json.load(file)["thread"].values())
+    samples = sum(thread["cycles"] for thread in threads)
+    return Result(
+        samples,
+        min(thread["min"] for thread in threads),
+        sum(thread["avg"] * thread["cycles"] for thread in threads) / samples,
+        cpu_s * 1e9 / samples,
+        max(0, seconds * 1_000_000 // interval_us * len(CPUS) - samples),
+    )
+
+
+@contextmanager
+def loaded(wanted: bool) -> Iterator[None]:
+    """A load beside both, the same for each."""
+    if not wanted:
+        yield
+        return
+    with subprocess.Popen(
+        ["stress-ng", "--quiet", "--cpu", "1", "--vm", "1", "--vm-bytes", "64m", "--fork", "1",
+         "--sock", "1"]
+    ) as load:  # fmt: skip
+        try:
+            yield
+        finally:
+            load.terminate()
+
+
+def pairs(count: int, interval_us: int, seconds: int) -> list[tuple[Result, Result]]:
+    """(ours, theirs), alternating in who goes first."""
+    results = []
+    for pair in range(count):
+        if pair % 2:
+            second = theirs(interval_us, seconds)
+            results.append((ours(interval_us, seconds), second))
+        else:
+            first = ours(interval_us, seconds)
+            results.append((first, theirs(interval_us, seconds)))
+    return results
+
+
+def report(title: str, results: list[tuple[Result, Result]]) -> None:
+    """Print the median paired ratio of each figure, and the medians themselves."""
+    print(f"{title}, {len(results)} pairs of {results[0][0].samples} samples")
+    for name in ("min_ns", "mean_ns", "cpu_ns_per_sample"):
+        mine = [getattr(a, name) for a, _ in results]
+        other = [getattr(b, name) for _, b in results]
+        ratio = statistics.median(a / b for a, b in zip(mine, other, strict=True))
+        print(
+            f"  {name:18} median ratio {ratio:.3f}   rtscope {statistics.median(mine):9.1f}"
+            f"   cyclictest {statistics.median(other):9.1f}"
+        )
+    print(
+        f"  {'missed periods':18} medians              rtscope "
+        f"{statistics.median(a.missed for a, _ in results):9.0f}   cyclictest "
+        f"{statistics.median(b.missed for _, b in results):9.0f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--seconds", type=int, default=5)
+    arguments = parser.parse_args()
+    if os.geteuid():
+        sys.exit("real-time priorities need root: run this bench as root")
+    for load in (False, True):
+        for interval_us in (1000, 200, 20):
+            with loaded(load):
+                report(
+                    f"{'loaded' if load else 'idle'}, every {interval_us} us",
+                    pairs(arguments.pairs, interval_us, arguments.seconds),
+                )
+
+
+if __name__ == "__main__":
+    main()

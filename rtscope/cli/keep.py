@@ -1,0 +1,173 @@
+"""rtscope list, show, rm, export and import: what has been measured."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rtscope.model.errors import RtscopeError
+
+
+class ExportFormat(StrEnum):
+    """Formats that a run can be written in."""
+
+    RUN = "run"
+    CYCLICTEST_JSON = "cyclictest-json"
+    CYCLICTEST_HISTOGRAM = "cyclictest-histogram"
+
+
+def list_runs(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs shown.")] = 30,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
+) -> None:
+    """List the newest runs in the store.
+
+    \b
+    rtscope list -n 5
+    rtscope list --json | jq -r 'select(.status == "complete") | .id'
+    """
+    import msgspec
+
+    from rtscope.report.runlist import run_table
+    from rtscope.report.terminal import output_console
+    from rtscope.store import database
+
+    runs = database.list_runs(limit)
+    if json:
+        for run in runs:
+            typer.echo(msgspec.json.encode(run))
+    elif runs:
+        output_console().print(run_table(runs))
+    else:
+        typer.echo("no runs yet: rtscope measure makes one", err=True)
+
+
+def show(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id, last, last~1, or a file.")
+    ] = "last",
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--budget",
+            "-B",
+            metavar="LIMIT",
+            help="Limits to judge by, such as "
+            "'max<50us'; exit 1 unless kept. [default: the run's own]",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,
+) -> None:
+    """Show one run's figures, and judge it by a budget.
+
+    \b
+    rtscope show
+    rtscope show 3fa9 --budget 'p99.9<20us'
+    """
+    from rtscope.model.budget import parse_limit
+    from rtscope.report.terminal import output_console, summary
+    from rtscope.statistics.verdict import exit_code, judge
+    from rtscope.store.naming import run_named
+    from rtscope.store.runfile import encode_run
+
+    shown = run_named(run)
+    judgements = judge(shown, [parse_limit(text) for text in budget or shown.asked.budget])
+    if json:
+        typer.echo(encode_run(shown).strip())
+    else:
+        output_console().print(summary(shown, judgements))
+    raise typer.Exit(exit_code(judgements))
+
+
+def remove(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or their beginnings.")],
+) -> None:
+    """Remove runs from the store.
+
+    \b
+    rtscope rm 3fa9 81c0
+    """
+    from rtscope.store import database
+
+    for name in database.remove(runs):
+        typer.echo(f"removed {name}")
+
+
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id, last, last~1, or a file.")],
+    format: Annotated[
+        ExportFormat, typer.Option("--format", "-F", help="What to write.")
+    ] = ExportFormat.RUN,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to; - for stdout.")
+    ] = Path("-"),
+    buckets: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1_000_000,
+            help="Rows of a histogram file, 1 us each. [default: as many as it needs]",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
+) -> None:
+    """Write a run as a file: rtscope's own, or what cyclictest would have written.
+
+    \b
+    rtscope export last -o run.json
+    rtscope export last -F cyclictest-json -o cyclictest.json
+    """
+    from rtscope.store import exporter
+    from rtscope.store.naming import run_named
+    from rtscope.store.runfile import encode_run, write_bytes
+
+    exported = run_named(run)
+    match format:
+        case ExportFormat.RUN:
+            data = encode_run(exported)
+        case ExportFormat.CYCLICTEST_JSON:
+            data = exporter.to_cyclictest_json(exported).encode()
+        case ExportFormat.CYCLICTEST_HISTOGRAM:
+            data = exporter.to_cyclictest_histogram(exported, buckets).encode()
+    if str(output) == "-":
+        sys.stdout.buffer.write(data)
+    else:
+        write_bytes(data, output, overwrite=force)
+        typer.echo(f"wrote {output}", err=True)
+
+
+def import_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="- for standard input.")],
+    format: Annotated[
+        str | None,
+        typer.Option("--format", "-F", help="Where it cannot be told from the file."),
+    ] = None,
+) -> None:
+    """Take runs of rtscope and of other tools into the store.
+
+    Reads rtscope's own files, cyclictest --json, --histfile and -q output, oslat --json, rtla
+    timerlat hist, and jitterdebugger's results.json. Nothing is stored unless every file is good.
+
+    \b
+    rtscope import cyclictest.json
+    cyclictest -q -D 1m | rtscope import -
+    """
+    from datetime import UTC, datetime
+
+    from rtscope.store import database
+    from rtscope.store.importer import import_bytes, import_file
+
+    runs = []
+    for file in files:
+        if str(file) == "-":
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            runs += import_bytes(sys.stdin.buffer.read(), now, format)
+        else:
+            runs += import_file(file, format)
+    if not runs:
+        raise RtscopeError("nothing to import")
+    for run in runs:
+        database.save(run)
+        typer.echo(f"{run.id}  {run.source} {run.probe}")

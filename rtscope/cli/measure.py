@@ -1,0 +1,373 @@
+"""rtscope measure: run a probe under each load, show it live, judge it, keep it."""
+
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rtscope.model.budget import Limit, parse_limit
+from rtscope.model.errors import RtscopeError
+from rtscope.model.units import parse_time_ns
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rtscope.experiment.measure import Request
+    from rtscope.model.machine import Machine
+    from rtscope.model.run import Run
+    from rtscope.report.live import LiveState
+    from rtscope.statistics.verdict import Judgement
+    from rtscope.target.local import AgentProcess
+
+DEFAULT_DURATION = "60s"
+PIPED_PROGRESS_NS = 10_000_000_000
+
+
+class Interrupt:
+    """Turns SIGINT, SIGTERM and SIGHUP into a kind word to the agent, and a second into an end."""
+
+    def __init__(self) -> None:
+        """Nothing has been received and no agent runs."""
+        self.signal: int | None = None
+        self.agent: AgentProcess | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal."""
+        if self.agent:
+            if self.signal is None:
+                self.agent.interrupt()
+            else:
+                self.agent.kill()
+        self.signal = number
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Take signals within the block, as before after it."""
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = [signal.signal(number, self) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
+
+
+def measure(
+    probe: Annotated[
+        str, typer.Argument(help="What to measure; the agent knows: cyclic.")
+    ] = "cyclic",
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--load",
+            "-L",
+            metavar="LOAD",
+            help="Measure once under each: idle, mixed, files:50, "
+            "network:1+disk, 'stress-ng:--cpu 2', 'cmd:make -j4'. [default: idle]",
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            "--duration",
+            "-D",
+            metavar="TIME",
+            help=f"How long under each load, such as 30s or 8h. [default: {DEFAULT_DURATION}]",
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", "-l", min=1, help="Samples a thread instead.")
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            "-i",
+            metavar="TIME",
+            help="Between deadlines; a bare number is us. [default: 1ms]",
+        ),
+    ] = None,
+    cpus: Annotated[
+        str | None,
+        typer.Option("--cpus", "-a", metavar="LIST", help="0-3,8 or all. [default: all]"),
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option("--priority", "-p", min=1, max=99, help="[default: 80]")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="fifo, deadline or other. [default: fifo]")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="METHOD", help="nanosleep or timerfd. [default: nanosleep]"),
+    ] = None,
+    phase: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PHASE",
+            help="sweep moves the deadline within the interval; fixed. [default: sweep]",
+        ),
+    ] = None,
+    distance: Annotated[
+        str | None,
+        typer.Option(
+            "--distance",
+            "-d",
+            metavar="TIME",
+            help="Thread N's interval is longer by N times this. [default: 0]",
+        ),
+    ] = None,
+    break_at: Annotated[
+        str | None,
+        typer.Option(
+            "--break",
+            "-b",
+            metavar="TIME",
+            help="Stop at the first latency this long; a bare number is us.",
+        ),
+    ] = None,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--budget",
+            "-B",
+            metavar="LIMIT",
+            help="Exit 1 unless kept: 'max<50us', 'p99.99<30us', 'mean<5us', 'missed<1'.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of loads and phases. [default: 1]")
+    ] = None,
+    worst: Annotated[
+        int | None, typer.Option(min=0, max=64, help="Worst samples kept a thread. [default: 10]")
+    ] = None,
+    samples_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every sample here, as TSV.")
+    ] = None,
+    watchdog: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="End a run that starves the machine this long. [default: 10s]"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run here too.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the HTML report goes.")
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Measure how late this machine answers.
+
+    One thread a CPU sleeps until a deadline and reads the clock when it runs again. Exit status: 0,
+    1 when a budget is broken or not proven, 2 for bad use, 130 on Ctrl-C (the run is kept, marked
+    partial).
+
+    \b
+    rtscope measure --load idle --load mixed --duration 30s
+    rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
+    """
+    from rtscope.experiment.measure import Request, read_machine
+    from rtscope.statistics.verdict import exit_code, judge
+
+    limits = [parse_limit(text) for text in budget or []]
+    if duration is None and samples is None:
+        duration = DEFAULT_DURATION
+    loads = load or ["idle"]
+    if samples_file and len(loads) > 1:
+        raise RtscopeError("--samples-file holds one run: give one --load, or measure them in turn")
+    requests = [
+        Request(
+            probe=probe,
+            load=one,
+            interval_ns=parse_time_ns(interval, "us") if interval else None,
+            duration_ns=parse_time_ns(duration, "s") if duration else None,
+            samples=samples,
+            distance_ns=parse_time_ns(distance, "us") if distance else None,
+            policy=policy,
+            priority=priority,
+            cpus=cpus,
+            method=method,
+            phase=phase,
+            threshold_ns=parse_time_ns(break_at, "us") if break_at else None,
+            seed=seed,
+            worst=worst,
+            watchdog_ns=parse_time_ns(watchdog, "s") if watchdog else None,
+            samples_file=str(samples_file.absolute()) if samples_file else None,
+            budget=budget or [],
+            command=["rtscope", *sys.argv[1:]],
+        )
+        for one in loads
+    ]
+    for path in [] if force else [*_outputs(output, loads).values(), report]:
+        if path and path.exists():
+            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
+    interrupt = Interrupt()
+    runs: list[Run] = []
+    failure: RtscopeError | None = None
+    lost = False
+    with interrupt.installed():
+        machine = read_machine()
+        for request in requests:
+            try:
+                run = _measure_one(request, machine, interrupt, quiet=quiet)
+            except RtscopeError as error:
+                failure = error
+                break
+            runs.append(run)
+            lost |= not _keep(run, _outputs(output, loads).get(request.load), force=force)
+            _show(run, judge(run, limits), json=json)
+            if interrupt.signal is not None:
+                break
+    if runs and not no_report:
+        lost |= not _write_report(runs, limits, report, json=json)
+    if failure:
+        raise failure
+    if interrupt.signal is not None:
+        raise typer.Exit(128 + interrupt.signal)
+    unfinished = any(run.status != "complete" for run in runs)
+    broken = any(exit_code(judge(run, limits)) for run in runs)
+    raise typer.Exit(int(lost or unfinished or broken))
+
+
+def _outputs(output: Path | None, loads: list[str]) -> dict[str, Path]:
+    """The file of each load's run: FILE itself for one, FILE-<number>-<name> for several."""
+    if output is None:
+        return {}
+    if len(loads) == 1:
+        return {loads[0]: output}
+    return {
+        load: output.with_stem(f"{output.stem}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', load)[:40]}")
+        for number, load in enumerate(loads, 1)
+    }
+
+
+def _measure_one(
+    request: "Request", machine: "Machine", interrupt: Interrupt, *, quiet: bool
+) -> "Run":
+    """Run one request, with a live view on a terminal and a line now and then elsewhere."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from rtscope.experiment.measure import measure as measure_run
+    from rtscope.model.progress import Progress
+    from rtscope.model.run import RunWarning
+    from rtscope.report.live import LiveState, live_view
+    from rtscope.target.protocol import AgentWarning, AnyLine, Start
+
+    console = Console(stderr=True)
+    state = LiveState(
+        title=f"{request.probe} under load {request.load}",
+        duration_ns=request.duration_ns,
+        samples=request.samples,
+    )
+    next_line_ns = 0
+
+    def started(agent: "AgentProcess") -> None:
+        interrupt.agent = agent
+
+    def heard(line: AnyLine) -> None:
+        nonlocal next_line_ns
+        match line:
+            case AgentWarning():
+                state.warnings = [*state.warnings, RunWarning(line.code, line.text)]
+            case Start():
+                state.cpus = {thread.thread: thread.cpu for thread in line.threads}
+            case Progress():
+                state.previous, state.progress = state.progress, line
+                if not (live or quiet) and line.time_ns >= next_line_ns:
+                    next_line_ns = line.time_ns + PIPED_PROGRESS_NS
+                    _print_progress(console, state)
+        if live:
+            live.update(live_view(state), refresh=True)
+
+    shown = console.is_terminal and not quiet
+    live = (
+        Live(live_view(state), console=console, auto_refresh=False, transient=True)
+        if shown
+        else None
+    )
+    with live or nullcontext():
+        try:
+            return measure_run(request, machine, started, heard)
+        finally:
+            interrupt.agent = None
+
+
+def _print_progress(console: "Console", state: "LiveState") -> None:
+    from rtscope.model.units import format_duration_ns
+
+    progress = state.progress
+    assert progress is not None
+    whole = f" of {format_duration_ns(state.duration_ns)}" if state.duration_ns else ""
+    samples = sum(thread.count for thread in progress.threads)
+    seconds = progress.time_ns // 1_000_000_000
+    console.print(
+        f"{state.title}: {seconds}s{whole}, {samples} samples", markup=False, highlight=False
+    )
+
+
+def _keep(run: "Run", output: Path | None, *, force: bool) -> bool:
+    """Put a run into the store and its file; False, and a file elsewhere, where that fails."""
+    from rtscope.store import database
+    from rtscope.store.runfile import write_run
+
+    kept = True
+    try:
+        database.save(run)
+    except RtscopeError as error:
+        kept = False
+        _complain(f"{error}; the run is kept as {database.rescue(run)}")
+    if output:
+        try:
+            write_run(run, output, overwrite=force)
+        except RtscopeError as error:
+            kept = False
+            _complain(f"{error}; the run is in the store as {run.id}" if kept else str(error))
+    return kept
+
+
+def _show(run: "Run", judgements: list["Judgement"], *, json: bool) -> None:
+    from rtscope.report.terminal import output_console, summary
+    from rtscope.store.runfile import encode_run
+
+    if json:
+        sys.stdout.buffer.write(encode_run(run).strip() + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        console = output_console()
+        console.print(summary(run, judgements))
+        console.print(f"run {run.id} is in the store: rtscope show {run.id[:8]}", markup=False)
+        console.print()
+
+
+def _write_report(
+    runs: list["Run"], limits: list[Limit], chosen: Path | None, *, json: bool
+) -> bool:
+    from rtscope.report.html import html_report
+    from rtscope.statistics.verdict import judge
+    from rtscope.store.database import default_path
+
+    path = chosen or default_path().parent / "reports" / f"{runs[-1].id}.html"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(html_report(runs, [judge(run, limits) for run in runs]), encoding="utf-8")
+    except OSError as error:
+        _complain(f"cannot write the report {path}: {error.strerror}; rtscope report makes it anew")
+        return False
+    print(f"report: {path}", file=sys.stderr if json else sys.stdout)
+    return True
+
+
+def _complain(text: str) -> None:
+    print(f"rtscope: {text}", file=sys.stderr)

@@ -1,0 +1,55 @@
+"""rtscope report: runs as one HTML file that opens with no network."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rtscope.model.budget import parse_limit
+from rtscope.model.errors import RtscopeError
+
+
+def report(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Ids, last, last~1, or files of runs.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - for stdout.")
+    ] = Path("report.html"),
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--budget",
+            "-B",
+            metavar="LIMIT",
+            help="Limits to judge by, such as 'max<50us'. [default: each run's own]",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
+) -> None:
+    """Draw runs; several overlay in the same figures.
+
+    \b
+    rtscope report last -o report.html
+    rtscope report 3fa9 cyclictest.json -o both.html
+    """
+    from rtscope.report.html import html_report
+    from rtscope.statistics.verdict import judge
+    from rtscope.store.naming import run_named
+
+    drawn = [run_named(name) for name in runs]
+    page = html_report(
+        drawn,
+        [judge(run, [parse_limit(text) for text in budget or run.asked.budget]) for run in drawn],
+    )
+    if str(output) == "-":
+        typer.echo(page, nl=False)
+        return
+    try:
+        with output.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(page)
+    except FileExistsError:
+        raise RtscopeError(f"{output} exists: give -o another name, or --force") from None
+    except OSError as error:
+        raise RtscopeError(f"cannot write {output}: {error.strerror}") from error
+    typer.echo(f"report: {output}")

@@ -1,0 +1,1 @@
+"""Plans and the runner: what is asked becomes runs."""

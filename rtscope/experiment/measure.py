@@ -1,0 +1,292 @@
+"""One measurement: a request becomes the agent's arguments, and its lines become a Run."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import cast, get_args
+
+import msgspec
+
+from rtscope.experiment.windows import WindowLog, log_progress
+from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Machine
+from rtscope.model.progress import Progress
+from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Status, Thread
+from rtscope.store.database import new_run_id
+from rtscope.target import local, protocol
+from rtscope.target.fingerprint import machine_of
+
+PROGRESS_NS = 250_000_000
+_SILENCE_S = 90.0
+"""more than a load's 60 s to come up"""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What to measure. Times are in nanoseconds; None leaves the agent's default."""
+
+    probe: str = "cyclic"
+    load: str = "idle"
+    interval_ns: int | None = None
+    duration_ns: int | None = None
+    samples: int | None = None
+    distance_ns: int | None = None
+    policy: str | None = None
+    priority: int | None = None
+    cpus: str | None = None
+    method: str | None = None
+    phase: str | None = None
+    threshold_ns: int | None = None
+    seed: int | None = None
+    worst: int | None = None
+    watchdog_ns: int | None = None
+    samples_file: str | None = None
+    budget: list[str] = []
+    command: list[str] = []
+
+
+def agent_arguments(request: Request) -> list[str]:
+    """The agent's command line for a request."""
+    options: dict[str, str | int | None] = {
+        "--cpus": request.cpus,
+        "--policy": request.policy,
+        "--priority": request.priority,
+        "--samples": request.samples,
+        "--method": request.method,
+        "--phase": request.phase,
+        "--seed": request.seed,
+        "--worst": request.worst,
+        "--samples-file": request.samples_file,
+        "--load": None if request.load == "idle" else request.load,
+        "--progress": f"{PROGRESS_NS}ns",
+    }
+    times = {
+        "--interval": request.interval_ns,
+        "--duration": request.duration_ns,
+        "--distance": request.distance_ns,
+        "--break": request.threshold_ns,
+        "--watchdog": request.watchdog_ns,
+    }
+    options |= {name: f"{ns}ns" for name, ns in times.items() if ns is not None}
+    return [
+        request.probe,
+        "--json",
+        *(f"{name}={value}" for name, value in options.items() if value is not None),
+    ]
+
+
+def read_machine() -> Machine:
+    """The fingerprint of the machine under test. Raises RtscopeError."""
+    files: dict[str, str | bytes] = {}
+    with local.started_agent(["machine", "--json"]) as agent:
+        for line in agent.lines(_SILENCE_S):
+            if isinstance(line, protocol.File):
+                content = line.base64 if line.base64 is not None else line.text
+                if content is not None:
+                    files[line.path] = content
+    return machine_of(files)
+
+
+class _Heard(msgspec.Struct):
+    """What the agent has said so far."""
+
+    hello: protocol.Hello | None = None
+    start: protocol.Start | None = None
+    end: protocol.End | None = None
+    progress: Progress | None = None
+    warnings: dict[tuple[str, str], None] = {}
+    """used as an ordered set"""
+    threads: dict[int, protocol.ThreadResult] = {}
+    histograms: dict[int, Histogram] = {}
+    loads: list[LoadWork] = []
+    windows: dict[int, WindowLog] = {}
+
+
+def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
+    match line:
+        case protocol.Hello():
+            heard.hello = line
+        case protocol.AgentWarning():
+            heard.warnings[line.code, line.text] = None
+        case protocol.Start():
+            heard.start = line
+        case Progress():
+            heard.progress = line
+            log_progress(heard.windows, line)
+        case protocol.ThreadResult():
+            heard.threads[line.thread] = line
+        case protocol.ThreadHistogram():
+            try:
+                histogram = Histogram(line.lower_ns, line.width_ns, line.count)
+            except ValueError as error:
+                raise RtscopeError(f"the agent sent an impossible histogram: {error}") from error
+            heard.histograms[line.thread] = histogram
+        case protocol.LoadResult():
+            heard.loads.append(
+                LoadWork(line.name, line.strength, line.seed, line.seconds, line.work)
+            )
+        case protocol.End():
+            heard.end = line
+
+
+def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
+    histogram = heard.histograms.get(result.thread, Histogram())
+    if histogram.total != result.count:
+        raise RtscopeError(
+            f"the agent counted {result.count} samples in thread {result.thread} but its "
+            f"histogram holds {histogram.total}"
+        )
+    return Thread(
+        thread=result.thread,
+        cpu=result.cpu,
+        policy=result.policy,
+        priority=result.priority,
+        count=result.count,
+        histogram=histogram,
+        min_ns=result.min_ns,
+        max_ns=result.max_ns,
+        mean_ns=result.mean_ns,
+        stddev_ns=result.stddev_ns,
+        missed=result.missed,
+        worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
+        windows=heard.windows.get(result.thread, WindowLog()).windows(),
+    )
+
+
+def _threads_so_far(heard: _Heard, start: protocol.Start) -> list[Thread]:
+    """What is known of an agent that died: the last progress, without its histograms."""
+    seen = {thread.thread: thread for thread in heard.progress.threads} if heard.progress else {}
+    threads = []
+    for thread in start.threads:
+        last = seen.get(thread.thread)
+        count = last.count if last else 0
+        threads.append(
+            Thread(
+                thread=thread.thread,
+                cpu=thread.cpu,
+                policy=thread.policy,
+                priority=thread.priority,
+                count=count,
+                histogram=Histogram(
+                    beyond_count=count, beyond_ns=(last.min_ns or 0) if last else 0
+                ),
+                min_ns=last.min_ns if last else None,
+                max_ns=last.max_ns if last else None,
+                mean_ns=last.mean_ns if last else None,
+                missed=last.missed if last else 0,
+                windows=heard.windows.get(thread.thread, WindowLog()).windows(),
+            )
+        )
+    return threads
+
+
+def _machine_warnings(machine: Machine, elapsed_ns: int, threads: list[Thread]) -> list[RunWarning]:
+    warnings = []
+    if machine.virtualisation not in {None, "none"}:
+        warnings.append(
+            RunWarning(
+                "virtualised",
+                f"measured in a virtual machine ({machine.virtualisation}): its host decides when "
+                "it runs, so the worst case is the host's as much as this kernel's",
+            )
+        )
+    early = sum(thread.count for thread in threads) == 0
+    if early and elapsed_ns:
+        warnings.append(RunWarning("no-samples", "no sample was taken: nothing was measured"))
+    return warnings
+
+
+def _record(request: Request, machine: Machine, heard: _Heard, failure: str | None) -> Run:
+    start, end = heard.start, heard.end
+    assert start is not None
+    elapsed_ns = end.time_ns if end else heard.progress.time_ns if heard.progress else 0
+    status: Status = "failed"
+    if end and end.status in get_args(Status):
+        status = cast("Status", end.status)
+    threads = (
+        [_thread(heard, heard.threads[index]) for index in sorted(heard.threads)]
+        if end
+        else _threads_so_far(heard, start)
+    )
+    warnings = [RunWarning(code, text) for code, text in heard.warnings]
+    if failure:
+        warnings.append(
+            RunWarning(
+                "agent-died",
+                f"the run ended before its time: {failure}; its histograms are lost, what was "
+                "seen until then is kept",
+            )
+        )
+    resolved = [
+        high for high in (start.high_resolution, end and end.high_resolution) if high is not None
+    ]
+    machine = msgspec.structs.replace(
+        machine, high_resolution_timers=all(resolved) if resolved else None
+    )
+    return Run(
+        id=new_run_id(),
+        created=datetime.fromtimestamp(start.utc_ns // 10**9, UTC).isoformat(),
+        probe=request.probe,
+        status=status,
+        load=request.load,
+        machine=machine,
+        threads=threads,
+        asked=Asked(
+            command=request.command,
+            interval_ns=start.interval_ns,
+            duration_ns=request.duration_ns,
+            samples=request.samples,
+            distance_ns=start.distance_ns,
+            policy=start.policy,
+            priority=start.priority,
+            cpus=request.cpus,
+            method=start.method,
+            phase=start.phase,
+            threshold_ns=request.threshold_ns,
+            loads=[request.load],
+            budget=request.budget,
+        ),
+        elapsed_ns=elapsed_ns,
+        loads=heard.loads,
+        warnings=warnings + _machine_warnings(machine, elapsed_ns, threads),
+        agent_version=heard.hello.agent if heard.hello else None,
+    )
+
+
+def hear_run(
+    request: Request,
+    machine: Machine,
+    lines: Iterable[protocol.AnyLine],
+    on_line: Callable[[protocol.AnyLine], None],
+) -> Run:
+    """Make a Run of an agent's lines, showing each to `on_line`.
+
+    An agent that dies once sampling has begun leaves a run with the status "failed". Raises
+    RtscopeError where nothing was measured.
+    """
+    heard = _Heard()
+    failure = None
+    try:
+        for line in lines:
+            _hear(heard, line)
+            on_line(line)
+    except RtscopeError as error:
+        if heard.progress is None:
+            raise
+        failure = str(error)
+        heard.end = None
+    if heard.start is None:
+        raise RtscopeError("the agent ended before it measured anything")
+    return _record(request, machine, heard, failure)
+
+
+def measure(
+    request: Request,
+    machine: Machine,
+    on_start: Callable[[local.AgentProcess], None],
+    on_line: Callable[[protocol.AnyLine], None],
+) -> Run:
+    """Measure on this machine. `on_start` gets the agent, so that a signal can interrupt it."""
+    interval_s = (request.interval_ns or 0) / 1e9
+    with local.started_agent(agent_arguments(request)) as agent:
+        on_start(agent)
+        return hear_run(request, machine, agent.lines(_SILENCE_S + 2 * interval_s), on_line)

@@ -1,0 +1,1 @@
+"""Start the agent somewhere and stream its lines back."""

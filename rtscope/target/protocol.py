@@ -1,0 +1,168 @@
+"""The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
+
+from typing import Annotated
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.progress import Progress
+
+PROTOCOL_VERSION = 1
+_LONGEST_SHOWN = 120
+
+Ns = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+ThreadIndex = Annotated[int, msgspec.Meta(ge=0, lt=8192)]
+CpuIndex = Annotated[int, msgspec.Meta(ge=0, lt=65536)]
+
+
+class Line(msgspec.Struct, frozen=True, tag_field="type"):
+    """What every line has in common: its type."""
+
+
+class Hello(Line, frozen=True, tag="hello"):
+    """The first line of every verb."""
+
+    protocol: int
+    agent: str
+    arch: str = ""
+    probes: list[str] = []
+    loads: list[str] = []
+
+
+class AgentWarning(Line, frozen=True, tag="warning"):
+    """The figures are worth less, and why."""
+
+    code: str
+    text: str
+
+
+class File(Line, frozen=True, tag="file"):
+    """One of the kernel's files."""
+
+    path: str
+    text: str | None = None
+    base64: bytes | None = None
+
+
+class StartThread(msgspec.Struct, frozen=True):
+    """A measuring thread as it was set up."""
+
+    thread: ThreadIndex
+    policy: str
+    priority: int
+    cpu: CpuIndex | None = None
+
+
+class StartLoad(msgspec.Struct, frozen=True):
+    """A load as it was set up."""
+
+    name: str
+    strength: Count = 0
+    seed: int = 0
+
+
+class Start(Line, frozen=True, tag="start"):
+    """Sampling begins; what was asked, as the agent understood it."""
+
+    probe: str
+    utc_ns: Ns
+    interval_ns: Ns
+    distance_ns: Ns
+    method: str
+    phase: str
+    policy: str
+    priority: int
+    threads: list[StartThread]
+    loads: list[StartLoad] = []
+    high_resolution: bool | None = None
+
+
+class WorstSample(msgspec.Struct, frozen=True):
+    """One of a thread's worst samples."""
+
+    time_ns: Ns
+    latency_ns: Ns
+    cpu: CpuIndex | None = None
+
+
+class ThreadResult(Line, frozen=True, tag="thread"):
+    """A measuring thread's figures."""
+
+    thread: ThreadIndex
+    policy: str
+    priority: int
+    count: Count
+    missed: Count
+    early: Count
+    cpu: CpuIndex | None = None
+    min_ns: Ns | None = None
+    max_ns: Ns | None = None
+    mean_ns: float | None = None
+    stddev_ns: float | None = None
+    worst: list[WorstSample] = []
+
+
+class ThreadHistogram(Line, frozen=True, tag="histogram"):
+    """A measuring thread's histogram."""
+
+    thread: ThreadIndex
+    lower_ns: list[Ns]
+    width_ns: list[Ns]
+    count: list[Count]
+
+
+class LoadResult(Line, frozen=True, tag="load"):
+    """The work that a load did beside the measurement."""
+
+    name: str
+    strength: Count
+    seed: int
+    seconds: float
+    work: dict[str, Count] = {}
+
+
+class End(Line, frozen=True, tag="end"):
+    """The last line."""
+
+    status: str
+    time_ns: Ns = 0
+    high_resolution: bool | None = None
+
+
+AnyLine = (
+    Hello
+    | AgentWarning
+    | File
+    | Start
+    | Progress
+    | ThreadResult
+    | ThreadHistogram
+    | LoadResult
+    | End
+)
+
+_DECODER: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
+
+
+def decode_line(line: bytes) -> AnyLine:
+    """Read one line of the agent. Raises RtscopeError where it is not of the protocol."""
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        start = line[:_LONGEST_SHOWN].decode(errors="replace")
+        raise RtscopeError(
+            f"the agent sent a line that is not of protocol {PROTOCOL_VERSION} ({error}): {start!r}"
+        ) from error
+
+
+def check_hello(line: AnyLine) -> Hello:
+    """The first line, which must be a hello of our version. Raises RtscopeError."""
+    if not isinstance(line, Hello):
+        raise RtscopeError("the agent did not say hello first: is it an rtscope-agent?")
+    if line.protocol != PROTOCOL_VERSION:
+        raise RtscopeError(
+            f"the agent speaks protocol {line.protocol}, this rtscope {PROTOCOL_VERSION}: "
+            "install the same version of both"
+        )
+    return line
