@@ -152,14 +152,17 @@ def _quantile_row(a: _Side, b: _Side, percent: float, index: int, refused: bool)
     name = f"p{percent!r}".removesuffix(".0")
     left, right = (_quantile(side, percent, index) for side in (a, b))
     difference = _difference(left, right)
-    reason = None
+    reasons = []
     for label, side in (("A", a), ("B", b)):
         quantile = side.figures.quantiles[index]
         beyond = side.effective(percent) * float(1 - fraction_of(percent))
         if quantile.value_ns is None:
-            reason = f"{label}: {quantile.reason}"
+            reasons.append(f"{label}: {quantile.reason}")
         elif beyond < SAMPLES_BEYOND:
-            reason = f"{label}: its samples are worth only {beyond:.1f} independent ones beyond it"
+            reasons.append(
+                f"{label}: its samples are worth only {beyond:.1f} independent ones beyond it"
+            )
+    reason = "; ".join(reasons) or None
     if refused:
         reason = reason or "the runs are not comparable"
     if reason or left.value_ns is None or right.value_ns is None:

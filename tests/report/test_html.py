@@ -1,0 +1,268 @@
+"""The page draws its figures in a real browser, needs no network, and runs nothing of a run's."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rtscope.model.budget import parse_limit
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
+from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Thread
+from rtscope.report import html as html_room
+from rtscope.report.html import html_report, json_in_html
+from rtscope.statistics.verdict import judge
+from tests.measured import latencies, run_of, thread_of
+from tests.strategies import runs
+
+ATTACK = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    "<!--<script>\u2028{{7*7}}&lt;b id=owned>"
+)
+
+
+def measured_run(spikes: float = 2.0, **fields: object) -> Run:
+    rng = np.random.default_rng(5)
+    return run_of(
+        *(thread_of(latencies(rng, "independent", spikes=spikes), cpu) for cpu in (0, 1)),
+        asked=Asked(["rtscope", "measure", "--load", "cmd:make -j4"], 200_000),
+        **fields,
+    )
+
+
+def hostile_run() -> Run:
+    run = measured_run(
+        machine=Machine(
+            hostname=ATTACK,
+            architecture=ATTACK,
+            cpu_model=ATTACK,
+            board=ATTACK,
+            cpus=[Cpu(0, governor=ATTACK, driver=ATTACK)],
+            caches=[Cache(1, ATTACK, 32768, [0])],
+            kernel_release=ATTACK,
+            kernel_version=ATTACK,
+            command_line=ATTACK,
+            preemption=ATTACK,
+            preemption_evidence=ATTACK,
+            clock_source=ATTACK,
+            clock_sources=[ATTACK],
+            idle_states=[IdleState(ATTACK)],
+            virtualisation=ATTACK,
+            interrupts=[Interrupt(1, ATTACK, ATTACK)],
+        ),
+        probe=ATTACK,
+        load=ATTACK,
+        source=ATTACK,
+        target=ATTACK,
+        agent_version=ATTACK,
+        loads=[LoadWork(ATTACK, 1, 1, 1.0, {ATTACK: 4})],
+        warnings=[RunWarning(ATTACK, ATTACK)],
+    )
+    threads = [msgspec.structs.replace(thread, policy=ATTACK) for thread in run.threads]
+    asked = msgspec.structs.replace(run.asked, command=["rtscope", ATTACK], method=ATTACK)
+    return msgspec.structs.replace(run, threads=threads, asked=asked)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.fail("no chromium: the report can only be tested in a browser; install chromium")
+    return path
+
+
+def dom(chromium: str, page: str, folder: Path) -> str:
+    """The document after its scripts have run, as HTML."""
+    file = folder / "report.html"
+    file.write_text(page, encoding="utf-8")
+    command = [
+        chromium,
+        *["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+        *["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+        "--disable-dev-shm-usage",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+        file.as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+    shutil.rmtree(folder / "profile", ignore_errors=True)
+    return done.stdout.decode()
+
+
+def without_scripts(page: str) -> str:
+    return re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL)
+
+
+def drawn(document: str, figure: str) -> int:
+    """How many lines stand in a figure."""
+    part = document.split(f'<figure id="{figure}"', 1)[1].split("</figure>", 1)[0]
+    return len(re.findall(r'<path class="js-line" [^>]*d="M[^"]{20,}"', part))
+
+
+def test_the_figures_are_drawn(chromium: str, tmp_path: Path) -> None:
+    document = dom(chromium, html_report([measured_run()]), tmp_path)
+    assert drawn(document, "histogram") == 2
+    assert drawn(document, "percentiles") == 2
+    assert drawn(document, "time") == 4
+    worst = max(thread.max_ns or 0 for thread in measured_run().threads) / 1000
+    assert f"worst: {worst:.2f} us, CPU " in document
+
+
+def test_runs_overlay_in_the_same_figures(chromium: str, tmp_path: Path) -> None:
+    page = html_report([measured_run(), measured_run(spikes=4.0)])
+    document = dom(chromium, page, tmp_path)
+    assert drawn(document, "histogram") == 2
+    assert "A, all CPUs" in document
+    assert "B, all CPUs" in document
+    assert "Side by side" in document
+
+
+def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
+    run = hostile_run()
+    page = html_report([run, run], [judge(run, [parse_limit("max<1us")])])
+    document = dom(chromium, page, tmp_path)
+    assert drawn(document, "histogram") == 2
+    assert "<title>rtscope report</title>" in document
+    shown = without_scripts(document)
+    assert "<img" not in shown
+    assert not re.search(r"<b[^>]*id=", shown)
+    assert (
+        document.count("<script") == page.count("<script") == 3 + plotly_script().count("<script")
+    )
+    assert html.escape("{{7*7}}") in shown
+
+
+def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: Path) -> None:
+    page = html_report([measured_run()])
+    holed = page.replace(
+        "<h1>",
+        "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><h1>",
+        1,
+    )
+    assert "<title>rtscope report</title>" in dom(chromium, holed, tmp_path)
+    open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", holed)
+    assert "<title>owned</title>" in dom(chromium, open_page, tmp_path)
+
+
+def plotly_script() -> str:
+    return html_room._plotly_js()
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    page = html_report([hostile_run()])
+    own = page.replace(plotly_script(), "")
+    assert not re.search(
+        r"<(link|iframe|object|embed|base)\b|\ssrc=[\"']?(?!x)", without_scripts(own)
+    )
+    assert "@import" not in own
+    assert "url(" not in own
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src" not in policy[1]
+
+
+@given(st.text() | st.sampled_from([ATTACK, "]]>", "<!--", "</SCRIPT>"]))
+def test_data_cannot_end_its_block_and_come_back_whole(text: str) -> None:
+    written = json_in_html({text: [text, 1.5]})
+    assert not set("<>&\u2028\u2029") & set(written)
+    assert json.loads(written) == {text: [text, 1.5]}
+
+
+def test_everything_about_the_run_is_in_the_page() -> None:
+    run = measured_run(
+        status="interrupted",
+        warnings=[RunWarning("no-memlock", "memory is not locked")],
+        loads=[LoadWork("files", 4, 1, 2.0, {"stats": 3000})],
+        machine=Machine(
+            hostname="board",
+            kernel_release="6.12.1-rt",
+            preemption="rt",
+            preemption_evidence="uname -v says PREEMPT_RT",
+            command_line="isolcpus=1",
+            clock_source="tsc",
+            cpus=[Cpu(0, smt_siblings=[0, 1], governor="performance"), Cpu(1, isolated=True)],
+            idle_states=[IdleState("C6", 133, disabled=True)],
+            interrupts=[Interrupt(24, "eth0", "0-1")],
+            rt_runtime_us=-1,
+            high_resolution_timers=False,
+        ),
+    )
+    limits = [parse_limit("max<1us"), parse_limit("p99.999<1s")]
+    page = html.unescape(without_scripts(html_report([run], [judge(run, limits)])))
+    for words in [
+        "PARTIAL: interrupted",
+        "High-resolution timers were off",
+        "memory is not locked",
+        "max<1us: broken",
+        "p99.999<1s: not proven, 970,000 more samples",
+        "rt (uname -v says PREEMPT_RT)",
+        "isolcpus=1",
+        "tsc",
+        "on for 1 CPUs",
+        "isolated: 1",
+        "C6: 133 us to leave, disabled",
+        "24 eth0: CPUs 0-1",
+        "files ×4: 1.50 k stats/s",
+        "rtscope measure --load 'cmd:make -j4'",
+        "2026-11-21 12:00:",
+        "p99.999: needs 1,000,000 samples, has 60,000",
+    ]:
+        assert words in page, words
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (run_of(), "This run has no samples."),
+        (run_of(thread_of([], 0), thread_of([], 1)), "This run has no samples."),
+        (run_of(thread_of([1000] * 90, 0), thread_of([], 1)), "No sample came from CPU 1."),
+        (
+            run_of(Thread(0, 0, "fifo", 80, 50, Histogram([], [], [], 50, 3000), 3000, 9000, 4e3)),
+            "kept no histogram",
+        ),
+        (
+            run_of(Thread(0, 0, "fifo", 80, 50, Histogram([0], [9], [24], 26, 3000), 1, 9000)),
+            "≥ 3.00 us",
+        ),
+    ],
+)
+def test_poor_runs_give_a_sensible_page(
+    chromium: str, tmp_path: Path, run: Run, words: str
+) -> None:
+    page = html_report([run])
+    has_lines = any(thread.histogram.count for thread in run.threads)
+    document = dom(chromium, page, tmp_path) if has_lines else page
+    shown = without_scripts(document)
+    assert words in shown
+    assert "NaN" not in shown
+    assert "undefined" not in shown
+    assert ('<figure id="histogram"' in shown) is has_lines
+    if has_lines:
+        assert drawn(document, "histogram") >= 1
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(runs(), max_size=3))
+def test_any_run_that_can_be_stored_can_be_shown(many: list[Run]) -> None:
+    page = html_report(many, [judge(run, [parse_limit("p99<5us")]) for run in many])
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found is not None
+    assert len(json.loads(found[1])["runs"]) == len(many)
+
+
+def test_a_long_run_of_64_cpus_makes_a_page_that_a_browser_can_draw() -> None:
+    rng = np.random.default_rng(6)
+    threads = [thread_of(latencies(rng, "bursts", 20_000), cpu, windows=2000) for cpu in range(64)]
+    page = html_report([run_of(*threads)])
+    assert len(page) - len(plotly_script()) < 4_000_000
