@@ -1,0 +1,166 @@
+"""What rtscope exports is read by scripts made for cyclictest, and by rtscope again."""
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Machine
+from rtscope.model.run import Asked, Run, Thread
+from rtscope.store.exporter import to_cyclictest_histogram, to_cyclictest_json
+from rtscope.store.importer import import_bytes, import_file
+from tests.strategies import runs
+
+FILES = Path(__file__).parent / "files"
+WHEN = "2026-11-21T19:02:42Z"
+
+
+def a_run() -> Run:
+    histogram = Histogram(
+        [2_999, 3_000, 3_700, 410_000], [1, 1, 300, 400], [1, 2, 3, 4], 5, 500_000
+    )
+    return Run(
+        id="00112233445566aa",
+        created="2026-11-21T19:02:42Z",
+        probe="cyclic",
+        status="complete",
+        load="idle",
+        machine=Machine("board", "aarch64", kernel_release="6.12.43", preemption="rt"),
+        threads=[
+            Thread(0, 2, "fifo", 80, 15, histogram, 2_999, 600_123, 7_719.5),
+            Thread(1, None, "fifo", 80, 0, Histogram()),
+        ],
+        asked=Asked(command=["rtscope", "measure", "--load", 'cmd:a "b"\n']),
+        elapsed_ns=3_000_000_000,
+    )
+
+
+def microseconds(thread: Thread) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for lower, count in zip(thread.histogram.lower_ns, thread.histogram.count, strict=True):
+        counts[lower // 1000] = counts.get(lower // 1000, 0) + count
+    return counts
+
+
+def whole(figure_ns: int | None) -> int | None:
+    return None if figure_ns is None else figure_ns // 1000 * 1000
+
+
+def test_the_json_is_what_rt_tests_prints() -> None:
+    ours = json.loads(to_cyclictest_json(a_run()))
+    theirs = json.loads((FILES / "cyclictest-2.4.json").read_text())
+    assert list(ours) == list(theirs)
+    assert list(ours["sysinfo"]) == list(theirs["sysinfo"])
+    assert list(ours["thread"]["0"]) == list(theirs["thread"]["0"])
+    assert ours["thread"] == {
+        "0": {
+            "histogram": {"2": 1, "3": 5, "410": 4},
+            "cycles": 15,
+            "min": 2,
+            "max": 600,
+            "avg": 7.72,
+            "cpu": 2,
+            "node": 0,
+        },
+        "1": {
+            "histogram": {},
+            "cycles": 0,
+            "min": 1_000_000,
+            "max": 0,
+            "avg": 0.0,
+            "cpu": -1,
+            "node": 0,
+        },
+    }
+    assert (ours["start_time"], ours["end_time"]) == (
+        "Sat, 21 Nov 2026 19:02:42 +0000",
+        "Sat, 21 Nov 2026 19:02:45 +0000",
+    )
+    assert (ours["num_threads"], ours["resolution_in_ns"], ours["return_code"]) == (2, 0, 0)
+    assert ours["sysinfo"]["realtime"] == 1
+    assert re.search(r'^      "max": 600,$', to_cyclictest_json(a_run()), re.M)
+
+
+def test_a_cyclictest_file_survives_being_imported_and_exported() -> None:
+    (run,) = import_file(FILES / "cyclictest-2.4.json")
+    ours = json.loads(to_cyclictest_json(run))
+    theirs = json.loads((FILES / "cyclictest-2.4.json").read_text())
+    assert ours["thread"] == theirs["thread"]
+    for key in ("cmdline:", "start_time", "num_threads", "resolution_in_ns", "return_code"):
+        assert ours[key] == theirs[key]
+
+
+def test_the_histogram_is_what_cyclictest_prints() -> None:
+    text = to_cyclictest_histogram(a_run(), buckets=5)
+    assert text == (
+        "# Histogram\n"
+        "000000 000000\t000000\n"
+        "000001 000000\t000000\n"
+        "000002 000001\t000000\n"
+        "000003 000005\t000000\n"
+        "000004 000000\t000000\n"
+        "# Total: 000000006 000000000\n"
+        "# Min Latencies: 00002 1000000\n"
+        "# Avg Latencies: 00007 00000\n"
+        "# Max Latencies: 00600 00000\n"
+        "# Histogram Overflows: 00009 00000\n"
+        "# Histogram Overflow at cycle number:\n"
+        "# Thread 0: # 00009 others\n"
+        "# Thread 1:\n"
+        "\n"
+    )
+
+
+def test_a_cyclictest_histogram_survives_being_imported_and_exported() -> None:
+    theirs = (FILES / "cyclictest-2.4-H.txt").read_text()
+    (run,) = import_bytes(theirs.encode(), WHEN)
+    ours = to_cyclictest_histogram(run, buckets=70).splitlines()
+    assert ours[1:71] == [re.sub(r"\t\d{6}$", "", line) for line in theirs.splitlines()[2:72]]
+    assert "# Max Latencies: 00348 00015" in ours
+
+
+def test_without_a_number_of_rows_nothing_overflows_but_what_already_did() -> None:
+    text = to_cyclictest_histogram(a_run())
+    assert text.splitlines()[411].startswith("000410 000004")
+    assert "# Histogram Overflows: 00005 00000" in text
+
+
+@pytest.mark.parametrize("buckets", [0, -1, 1_000_001])
+def test_too_many_rows_get_a_sentence(buckets: int) -> None:
+    with pytest.raises(RtscopeError, match="ask for 1 to 1000000 rows"):
+        to_cyclictest_histogram(a_run(), buckets)
+    with pytest.raises(RtscopeError, match="has no threads"):
+        to_cyclictest_histogram(msgspec.structs.replace(a_run(), threads=[]))
+
+
+@given(runs())
+@settings(max_examples=200, derandomize=True, deadline=None)
+def test_json_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
+    (read,) = import_bytes(to_cyclictest_json(run).encode(), WHEN, "cyclictest-json")
+    assert (read.created, len(read.threads)) == (run.created, len(run.threads))
+    assert (read.machine.preemption == "rt") == (run.machine.preemption == "rt")
+    for ours, theirs in zip(run.threads, read.threads, strict=True):
+        assert (theirs.count, theirs.cpu) == (ours.count, ours.cpu)
+        assert (theirs.min_ns, theirs.max_ns) == (whole(ours.min_ns), whole(ours.max_ns))
+        assert microseconds(theirs) == microseconds(ours)
+        assert theirs.histogram.beyond_count == ours.histogram.beyond_count
+        if ours.mean_ns is not None:
+            assert theirs.mean_ns == pytest.approx(ours.mean_ns, abs=6)
+
+
+@given(runs().filter(lambda run: bool(run.threads)))
+@settings(max_examples=200, derandomize=True, deadline=None)
+def test_a_histogram_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
+    text = to_cyclictest_histogram(run, buckets=50)
+    (read,) = import_bytes(text.encode(), WHEN)
+    for ours, theirs in zip(run.threads, read.threads, strict=True):
+        assert theirs.count == ours.count
+        assert (theirs.min_ns, theirs.max_ns) == (whole(ours.min_ns), whole(ours.max_ns))
+        held = {at: count for at, count in microseconds(ours).items() if at < 50}
+        assert microseconds(theirs) == held
+        assert theirs.histogram.beyond_count == ours.count - sum(held.values())
