@@ -37,9 +37,16 @@ def test_lone_samples_of_the_tail_are_drawn_where_they_are() -> None:
     assert len(line["log"]["count"]) < 500
     for bins in (line["linear"], line["log"]):
         assert bins["low"][-2:] == [777.777, 12345.678]
+        assert bins["high"][-2:] == [777.778, 12345.679]
         assert bins["count"][-2:] == [1, 1]
     assert line["curve"]["y"][-3:] == [777.777, 12345.678, 12345.678]
     assert line["worst"] == 12345.678
+
+
+def test_the_last_50_samples_are_all_on_the_percentile_curve() -> None:
+    spikes = [100_000 + 1000 * n for n in range(50)]
+    line = drawing([run_of(thread_of([3000] * 1_000_000 + spikes))])["series"][0]
+    assert set(line["curve"]["y"]) >= {spike / 1000 for spike in spikes}
 
 
 def test_the_percentile_curve_passes_through_the_percentiles() -> None:
