@@ -131,6 +131,8 @@ static _Noreturn void keeper_main(struct load_set *set, int lifeline)
 			message_leave(&set->shared->failure, "load-failed",
 				      "all loads have ended, for their first process was killed");
 			nest = -1;
+			if (!contained)
+				nest_empty(false, ORPHANS_END_NS);
 		}
 	}
 	close(own[1]);

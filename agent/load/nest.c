@@ -305,7 +305,7 @@ pid_t nest_fork(struct load_set *set, const struct lifelines *lifelines, int kee
 		*contained = kinds[i] != 0;
 		if (!*contained)
 			message_leave(&set->shared->containment, "load-containment",
-				      "the kernel gives no PID namespace here (%s): should agent and keeper both be killed, a command that made itself a daemon goes on; run as root on a kernel with CONFIG_PID_NS",
+				      "the kernel gives no PID namespace here (%s): a command that made itself a daemon goes on should the agent, the keeper and the nest all be killed at once; run as root on a kernel with CONFIG_PID_NS",
 				      strerror(errno));
 		pid = (pid_t)syscall(SYS_clone, kinds[i] | SIGCHLD, 0, 0, 0, 0);
 		if (pid == 0) {

@@ -58,8 +58,8 @@ def test_a_spec_asks_for_these_loads(
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("fles", "'fles' is not a load: choose from cpu, memory, cache, files, disk, network, process, "
-                 "ipc, video, timers, mixed, idle, stress-ng, cmd, and join several by +"),
+        ("fles", "'fles' is not a load: choose from cpu, memory, cache, files, disk, network, "
+                 "process, ipc, video, timers, mixed, idle, stress-ng, cmd, and join several by +"),
         ("", "'' is not a load: choose from"),
         ("cpu+", "'' is not a load: choose from"),
         ("cpu++disk", "'' is not a load: choose from"),
@@ -119,7 +119,7 @@ def test_arguments_are_split_as_a_shell_splits_them(
 
 
 @settings(max_examples=60, deadline=None)
-@given(text=st.text(alphabet="ab '\"\\$`\n\t", max_size=30))
+@given(text=st.text(alphabet="ab '\"\\\t", max_size=30))
 def test_quotes_and_backslashes_mean_what_shlex_says(checked_load_driver: Path, text: str) -> None:
     try:
         words = shlex.split(text)
@@ -130,7 +130,4 @@ def test_quotes_and_backslashes_mean_what_shlex_says(checked_load_driver: Path, 
     if words is None or len(words) > 8:
         assert count == "-1"
     else:
-        # shlex drops no "$" and "`" in front of a backslash as a shell does
-        if "\\$" in text or "\\`" in text or "\\\n" in text:
-            return
         assert [bytes.fromhex(word.rstrip(".")).decode() for word in split] == words

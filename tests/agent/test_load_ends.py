@@ -1,0 +1,230 @@
+"""A load never survives its run, whatever kills it: no process and no file of it is left."""
+
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+LEFT_WITHIN_S = 2.0
+PLAIN = "cpu:1+files:2+ipc:1+process:1"
+DAEMON = (
+    "cmd:setsid sh -c 'trap \"\" TERM; setsid sleep 600 & sleep 601'"
+    " < /dev/null > /dev/null 2>&1 & sleep 602"
+)
+
+# No PID namespace can be made below this one.
+FORBID = (
+    "echo 0 > /proc/sys/user/max_pid_namespaces;"
+    'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
+)
+UNCONTAINED = ("unshare", "-Ur", "sh", "-c", FORBID, "sh")
+
+
+@dataclass
+class Running:
+    """A driver with its loads at work, and what of it is to be found."""
+
+    process: subprocess.Popen[str]
+    mark: str
+    scratch: Path
+    said: list[str]
+
+    def find(self) -> dict[int, str]:
+        """Process id to name of all that inherited the mark, zombies left out."""
+        found = {}
+        for directory in Path("/proc").glob("[0-9]*"):
+            try:
+                if self.mark.encode() in (directory / "environ").read_bytes():
+                    found[int(directory.name)] = (directory / "comm").read_text().strip()
+            except OSError:
+                pass
+        return found
+
+    def pids(self, *names: str) -> list[int]:
+        own = {"agent": "driver", "keeper": "rtscope-keeper", "nest": "rtscope-nest"}
+        found = self.find()
+        return [pid for name in names for pid, comm in found.items() if comm == own[name]]
+
+    def kill(self, *names: str) -> None:
+        pids = self.pids(*names)
+        assert len(pids) == len(names)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+    def left(self, *spared: str) -> list[str]:
+        """Names of what is left, after it has had its time to end."""
+        end = time.monotonic() + LEFT_WITHIN_S
+        while True:
+            kept = self.pids(*spared)
+            left = [comm for pid, comm in self.find().items() if pid not in kept]
+            if not left or time.monotonic() > end:
+                return left
+            time.sleep(0.02)
+
+
+@contextmanager
+def running(
+    driver: Path, spec: str, scratch: Path, *, through: tuple[str, ...] = ()
+) -> Iterator[Running]:
+    mark = f"RTSCOPE_TEST_MARK={uuid.uuid4()}"
+    name, value = mark.split("=")
+    with subprocess.Popen(
+        [*through, driver, "run", spec, "60"],
+        env={**os.environ, "TMPDIR": str(scratch), name: value},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = []
+        while (line := process.stdout.readline()) not in ("ready\n", ""):
+            said.append(line)
+        assert line, said
+        run = Running(process, mark, scratch, said)
+        try:
+            yield run
+        finally:
+            for pid in run.find():
+                os.kill(pid, signal.SIGKILL)
+
+
+def until_daemon_sleeps(run: Running) -> None:
+    end = time.monotonic() + 20
+    while list(run.find().values()).count("sleep") < 3:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("spec", [PLAIN, DAEMON], ids=["plain", "daemon"])
+@pytest.mark.parametrize("killed", [("agent",), ("agent", "keeper")], ids="+".join)
+def test_what_kills_the_agent_ends_its_loads_and_removes_their_files(
+    load_driver: Path, tmp_path: Path, spec: str, killed: tuple[str, ...]
+) -> None:
+    with running(load_driver, spec, tmp_path) as run:
+        if spec == DAEMON:
+            until_daemon_sleeps(run)
+        assert len(list(tmp_path.iterdir())) == 1
+        run.kill(*killed)
+        assert run.left() == []
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("spec", [PLAIN, DAEMON], ids=["plain", "daemon"])
+def test_what_kills_the_keeper_ends_the_loads_and_removes_their_files(
+    load_driver: Path, tmp_path: Path, spec: str
+) -> None:
+    with running(load_driver, spec, tmp_path) as run:
+        if spec == DAEMON:
+            until_daemon_sleeps(run)
+        run.kill("keeper")
+        assert run.left("agent") == []
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("spec", [PLAIN, DAEMON], ids=["plain", "daemon"])
+def test_what_kills_all_three_ends_the_loads_and_the_next_start_removes_their_files(
+    load_driver: Path, tmp_path: Path, spec: str
+) -> None:
+    with running(load_driver, spec, tmp_path) as run:
+        if spec == DAEMON:
+            until_daemon_sleeps(run)
+        run.kill("agent", "keeper", "nest")
+        assert run.left() == []
+        assert len(list(tmp_path.iterdir())) == 1
+    subprocess.run(
+        [load_driver, "run", "files:1", "0"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_kills_the_nest_ends_the_loads(load_driver: Path, tmp_path: Path) -> None:
+    with running(load_driver, DAEMON, tmp_path) as run:
+        until_daemon_sleeps(run)
+        run.kill("nest")
+        assert run.left("agent", "keeper") == []
+        run.kill("agent")
+        assert run.left() == []
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_loads_end_with_the_agent_while_their_keeper_is_stopped(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    with running(load_driver, DAEMON, tmp_path) as run:
+        until_daemon_sleeps(run)
+        [keeper] = run.pids("keeper")
+        os.kill(keeper, signal.SIGSTOP)
+        run.kill("agent")
+        assert run.left("keeper") == []
+        assert list(tmp_path.iterdir()) == []
+        os.kill(keeper, signal.SIGCONT)
+        assert run.left() == []
+
+
+def test_a_start_leaves_the_files_of_a_run_that_lives_alone(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    with running(load_driver, "files:1", tmp_path) as first:
+        with running(load_driver, "files:1", tmp_path) as second:
+            assert len(list(tmp_path.iterdir())) == 2
+            second.kill("agent")
+            assert second.left() == []
+        assert len(list(tmp_path.iterdir())) == 1
+        assert "load-files" in first.find().values()
+
+
+def test_a_command_is_asked_before_it_is_killed(load_driver: Path, tmp_path: Path) -> None:
+    scratch, tidied = tmp_path / "scratch", tmp_path / "tidied"
+    scratch.mkdir()
+    command = (
+        f"trap 'echo > {tidied}; exit' TERM; echo > {tmp_path}/set; while :; do sleep 0.05; done"
+    )
+    with running(load_driver, f"cmd:{command}", scratch) as run:
+        end = time.monotonic() + 20
+        while not (tmp_path / "set").exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        run.kill("agent")
+        assert run.left() == []
+    assert tidied.exists()
+
+
+@pytest.fixture
+def uncontained() -> tuple[str, ...]:
+    """What runs a program where it can make no PID namespace."""
+    if subprocess.run([*UNCONTAINED, "true"], check=False, capture_output=True).returncode:
+        return ()  # then the driver cannot make one either
+    return UNCONTAINED
+
+
+@pytest.mark.parametrize(
+    "killed", [("agent",), ("keeper",), ("nest",), ("agent", "keeper")], ids="+".join
+)
+@pytest.mark.parametrize("spec", [PLAIN, DAEMON], ids=["plain", "daemon"])
+def test_without_a_namespace_loads_end_too_and_a_warning_says_what_is_lost(
+    load_driver: Path,
+    tmp_path: Path,
+    uncontained: tuple[str, ...],
+    spec: str,
+    killed: tuple[str, ...],
+) -> None:
+    with running(load_driver, spec, tmp_path, through=uncontained) as run:
+        assert any(line.startswith("warning load-containment ") for line in run.said)
+        if spec == DAEMON:
+            until_daemon_sleeps(run)
+        run.kill(*killed)
+        if "agent" not in killed:
+            assert run.left(*{"agent", "keeper"}.difference(killed)) == []
+            run.kill("agent")
+        assert run.left() == []
+        assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,305 @@
+"""Every load does its work, counts it, and is the same load again with the same seed."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and policies need root")
+
+UNITS = {
+    "cpu": {"iterations"},
+    "memory": {"bytes"},
+    "cache": {"updates"},
+    "files": {"stats"},
+    "disk": {"bytes_written", "fsyncs"},
+    "network": {"packets"},
+    "process": {"forks", "execs", "page_faults"},
+    "ipc": {"messages"},
+    "video": {"frames", "dropped_frames"},
+    "timers": {"expirations"},
+}
+
+
+def run(
+    driver: Path,
+    spec: str,
+    scratch: Path,
+    *,
+    seconds: float = 0.2,
+    through: tuple[str, ...] = (),
+    preexec_fn: Callable[[], None] | None = None,
+    **environment: str,
+) -> list[str]:
+    """The driver's lines: warning, ready, load, work, alive or ended, rss_kib, stopped."""
+    done = subprocess.run(
+        [*through, driver, "run", spec, str(seconds)],
+        env={**os.environ, "TMPDIR": str(scratch), **environment},
+        capture_output=True,
+        timeout=60,
+        check=False,
+        preexec_fn=preexec_fn,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def early_end(lines: list[str]) -> str:
+    """Why a load ended by itself, before or after the start was complete."""
+    [line] = [line for line in lines if line.startswith(("ended ", "failed "))]
+    return line.split(" ", 1)[1]
+
+
+def work(lines: list[str]) -> dict[str, int]:
+    found = [line.split(" ") for line in lines if line.startswith("work ")]
+    return {unit: int(total) for _, unit, total in found}
+
+
+def steps(driver: Path, load: str, directory: Path, *, seed: int, worker: int = 0) -> str:
+    """What came of twelve steps of one worker."""
+    directory.mkdir()
+    done = subprocess.run(
+        [driver, "steps", load, str(seed), str(worker), directory, "12"],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("load", UNITS)
+def test_a_load_does_its_work_and_counts_it(
+    each_load_driver: Path, tmp_path: Path, load: str
+) -> None:
+    lines = run(each_load_driver, f"{load}:2", tmp_path)
+    assert f"load 2 42 {load}" in lines
+    assert "alive" in lines
+    done = work(lines)
+    assert set(done) == UNITS[load]
+    assert all(total > 0 for unit, total in done.items() if unit != "dropped_frames")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mixed_is_all_of_them_at_once(load_driver: Path, tmp_path: Path) -> None:
+    lines = run(load_driver, "mixed", tmp_path, seconds=0.3)
+    names = [line.split(" ")[3] for line in lines if line.startswith("load ")]
+    assert names == list(UNITS)
+    assert "alive" in lines
+
+
+def test_loads_do_not_grow_the_agent(load_driver: Path, tmp_path: Path) -> None:
+    lines = run(load_driver, "memory+cache+files:20+cpu:100", tmp_path)
+    [line] = [line for line in lines if line.startswith("rss_kib ")]
+    assert int(line.split()[1]) < 4096
+
+
+@pytest.mark.parametrize("load", ["cpu", "memory", "cache", "files", "disk", "video"])
+def test_the_same_seed_is_the_same_work(load_driver: Path, tmp_path: Path, load: str) -> None:
+    first = steps(load_driver, load, tmp_path / "1", seed=7)
+    assert steps(load_driver, load, tmp_path / "2", seed=7) == first
+    assert steps(load_driver, load, tmp_path / "3", seed=8) != first
+    assert steps(load_driver, load, tmp_path / "4", seed=7, worker=1) != first
+
+
+def test_timers_have_the_periods_that_the_seed_gives(load_driver: Path, tmp_path: Path) -> None:
+    def periods(name: str, seed: int) -> str:
+        return steps(load_driver, "timers", tmp_path / name, seed=seed).split()[1]
+
+    assert periods("1", 7) == periods("2", 7) != periods("3", 8)
+
+
+def test_the_same_seed_is_the_same_tree_of_files(load_driver: Path, tmp_path: Path) -> None:
+    def tree(name: str, seed: int) -> dict[str, bytes]:
+        root = tmp_path / name
+        steps(load_driver, "files", root, seed=seed)
+        files = [path for path in root.rglob("*") if path.is_file()]
+        return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+    first = tree("1", 7)
+    assert len(first) == 8 * 8 * 16
+    assert tree("2", 7) == first
+    assert tree("3", 8).keys().isdisjoint(first)
+
+
+def test_workers_take_neither_priority_nor_affinity_from_the_agent(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    def become_special() -> None:
+        os.sched_setaffinity(0, {min(allowed)})
+        if os.geteuid() == 0:
+            os.nice(7)
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(3))
+
+    allowed = os.sched_getaffinity(0)
+    look = (
+        "exec >&2; read -r -a field < /proc/self/stat; "
+        "echo policy ${field[40]} nice ${field[18]} $(grep Cpus_allowed_list /proc/self/status); "
+        "exit 1"
+    )
+    lines = run(
+        load_driver,
+        f"cmd:exec bash -c '{look}'",
+        tmp_path,
+        seconds=1,
+        preexec_fn=become_special,
+    )
+    ended = early_end(lines)
+    found = re.search(r"policy (\d+) nice (\d+) Cpus_allowed_list: (\S+)", ended)
+    assert found is not None, ended
+    assert found[1] == "0"
+    assert found[2] == "0"
+    assert found[3] != str(min(allowed)) or len(allowed) == 1
+
+
+def test_a_worker_that_is_killed_is_noticed(load_driver: Path, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [load_driver, "run", "video:1+timers:1", "2"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        [keeper] = children(process.pid)
+        [nest] = children(keeper)
+        by_name = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in children(nest)}
+        os.kill(by_name["load-timers"], signal.SIGKILL)
+        lines = process.stdout.read().splitlines()
+    assert "ended load timers: a worker was killed by signal 9 (Killed)" in lines
+
+
+def children(parent: int) -> list[int]:
+    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(pid) for pid in text.split()]
+
+
+def test_a_command_that_ends_early_is_noticed_with_its_last_words(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    lines = run(load_driver, "cmd:echo one >&2; echo two three >&2; exit 5", tmp_path, seconds=1)
+    assert re.fullmatch(
+        r"load cmd: it ended by itself with exit status 5 after \d+\.\d s: two three",
+        early_end(lines),
+    )
+
+
+def test_a_command_that_goes_to_the_background_has_not_ended(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    lines = run(load_driver, "cmd:setsid sleep 60 < /dev/null > /dev/null 2>&1 &", tmp_path)
+    assert "alive" in lines
+
+
+def test_what_a_command_writes_never_reaches_the_agents_output(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    lines = run(load_driver, "cmd:echo poison; echo poison >&2; sleep 60", tmp_path)
+    assert [line for line in lines if "poison" in line] == [
+        "load 0 42 cmd:echo poison; echo poison >&2; sleep 60"
+    ]
+
+
+def test_a_command_keeps_its_temporary_files_where_they_are_cleaned_up(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    scratch, seen = tmp_path / "scratch", tmp_path / "seen"
+    scratch.mkdir()
+    run(load_driver, f"cmd:mktemp > {seen}; sleep 60", scratch)
+    made = Path(seen.read_text().strip())
+    assert made.is_relative_to(scratch)
+    assert not made.exists()
+
+
+def test_a_command_finds_itself_in_proc(load_driver: Path, tmp_path: Path) -> None:
+    lines = run(
+        load_driver, 'cmd:cat /proc/$$/comm >&2; test "$(cat /proc/$$/comm)" = sh', tmp_path
+    )
+    assert "with exit status 0" in early_end(lines)
+
+
+@pytest.mark.skipif(not shutil.which("stress-ng"), reason="stress-ng is not installed")
+def test_stress_ng_runs_where_it_is_installed(load_driver: Path, tmp_path: Path) -> None:
+    lines = run(load_driver, "stress-ng:--cpu 1 --hdd 1", tmp_path)
+    assert "alive" in lines
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stress_ng_that_is_missing_is_asked_for(load_driver: Path, tmp_path: Path) -> None:
+    lines = run(load_driver, "stress-ng:--cpu 1", tmp_path, PATH="/nonexistent")
+    assert lines == [
+        "failed load stress-ng: stress-ng is not installed here: run 'apt install stress-ng', "
+        "or use another load"
+    ]
+
+
+def test_without_permission_the_network_load_says_that_it_is_udp(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    def become_nobody() -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+    gid = 65534 if os.geteuid() == 0 else os.getegid()
+    first, last = map(int, Path("/proc/sys/net/ipv4/ping_group_range").read_text().split())
+    driver = Path(f"/var/tmp/rtscope-test-driver-{os.getpid()}")
+    shutil.copy(load_driver, driver)
+    try:
+        lines = run(driver, "network:1", tmp_path, preexec_fn=become_nobody)
+    finally:
+        driver.unlink()
+    degraded = any(line.startswith("warning load-degraded load network: no ICMP") for line in lines)
+    assert degraded == (not first <= gid <= last)
+    assert work(lines)["packets"] > 0
+
+
+@needs_root
+def test_a_loopback_interface_that_is_down_is_brought_up_and_told(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    lines = run(load_driver, "network:1", tmp_path, through=("unshare", "-n"))
+    assert any(line.startswith("warning load-loopback ") for line in lines)
+    assert work(lines)["packets"] > 0
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [("disk:2", "failed load disk: cannot write in"), ("files:2", "failed load files: cannot")],
+)
+def test_a_full_disk_is_a_sentence(
+    load_driver: Path, tmp_path: Path, spec: str, sentence: str
+) -> None:
+    mount = f"mount -t tmpfs -o size=300k none {tmp_path} && head -c 200k /dev/zero > {tmp_path}/f"
+    through = ("unshare", "-m", "sh", "-c", f'{mount}; exec "$@"', "sh")
+    [*_, line] = run(load_driver, spec, tmp_path, through=through)
+    assert line.startswith(sentence)
+    assert "No space left on device" in line
+    assert "set TMPDIR" in line
+
+
+@needs_root
+def test_with_no_directory_at_all_mixed_goes_on_without_two_parts(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    forbid = "".join(
+        f"mount --bind {path} {path} && mount -o remount,ro,bind {path} && "
+        for path in ("/tmp", "/var/tmp", tmp_path)
+    )
+    through = ("unshare", "-m", "sh", "-c", f'{forbid} exec "$@"', "sh")
+    lines = run(load_driver, "mixed:1", tmp_path, through=through)
+    missing = [line for line in lines if line.startswith("warning load-missing ")]
+    assert len(missing) == 2
+    assert all("cannot make a directory in $TMPDIR, /var/tmp or /tmp" in line for line in missing)
+    assert "alive" in lines
+    [line] = run(load_driver, "files:1", tmp_path, through=through)
+    assert line.startswith("failed load files: it cannot make a directory in $TMPDIR")
