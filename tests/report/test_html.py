@@ -114,6 +114,15 @@ def test_the_figures_are_drawn(chromium: str, tmp_path: Path) -> None:
     assert drawn(document, "histogram") == 2
     assert drawn(document, "percentiles") == 2
     assert drawn(document, "time") == 4
+    assert set(re.findall(r'data-title="([^"]*)"', document)) == {
+        "Download plot as a PNG",
+        "Zoom",
+        "Pan",
+        "Zoom in",
+        "Zoom out",
+        "Autoscale",
+        "Reset axes",
+    }, "every button of a figure is a known one that sends nothing anywhere"
     worst = max(thread.max_ns or 0 for thread in measured_run().threads) / 1000
     assert f"worst: {worst:.2f} us, CPU " in document
 

@@ -8,7 +8,9 @@
   const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const several = data.runs.length > 1;
   const state = { each: data.each, log: true };
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+  /* A measurement is nobody else's: plotly's button that uploads the figure goes, and its address too. */
+  const config = { responsive: true, displaylogo: false, plotlyServerURL: "",
+    modeBarButtonsToRemove: ["sendChartToCloud", "sendDataToCloud", "lasso2d", "select2d"] };
 
   const shown = () => data.series.filter((s) => (s.colour >= 0) === state.each);
   const nameOf = (s) => (several ? `${data.runs[s.run]}, ` : "") + s.name;
