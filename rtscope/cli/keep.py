@@ -120,8 +120,9 @@ def export(
     rtscope export last -F cyclictest-json -o cyclictest.json
     """
     from rtscope.store import exporter
+    from rtscope.store.files import write_file
     from rtscope.store.naming import run_named
-    from rtscope.store.runfile import encode_run, write_bytes
+    from rtscope.store.runfile import encode_run
 
     exported = run_named(run)
     match format:
@@ -134,7 +135,7 @@ def export(
     if str(output) == "-":
         sys.stdout.buffer.write(data)
     else:
-        write_bytes(data, output, overwrite=force)
+        write_file(data, output, f"run {exported.id}", overwrite=force)
         typer.echo(f"wrote {output}", err=True)
 
 

@@ -209,9 +209,11 @@ def measure(
         )
         for one in loads
     ]
-    for path in [] if force else [*_outputs(output, loads).values(), report]:
-        if path and path.exists():
+    for path in [*_outputs(output, loads).values(), report]:
+        if path and path.exists() and not force:
             raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
+        if path and not path.parent.is_dir():
+            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
     interrupt = Interrupt()
     runs: list[Run] = []
     failure: RtscopeError | None = None
@@ -357,13 +359,15 @@ def _write_report(
     from rtscope.report.html import html_report
     from rtscope.statistics.verdict import judge
     from rtscope.store.database import default_path
+    from rtscope.store.files import write_file
 
     path = chosen or default_path().parent / "reports" / f"{runs[-1].id}.html"
+    page = html_report(runs, [judge(run, limits) for run in runs])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(html_report(runs, [judge(run, limits) for run in runs]), encoding="utf-8")
-    except OSError as error:
-        _complain(f"cannot write the report {path}: {error.strerror}; rtscope report makes it anew")
+        write_file(page.encode(), path, "the report", overwrite=chosen is not None)
+    except (OSError, RtscopeError) as error:
+        _complain(f"{error}; rtscope report makes it anew")
         return False
     print(f"report: {path}", file=sys.stderr if json else sys.stdout)
     return True

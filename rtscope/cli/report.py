@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from rtscope.model.budget import parse_limit
-from rtscope.model.errors import RtscopeError
 
 
 def report(
@@ -35,6 +34,7 @@ def report(
     """
     from rtscope.report.html import html_report
     from rtscope.statistics.verdict import judge
+    from rtscope.store.files import write_file
     from rtscope.store.naming import run_named
 
     drawn = [run_named(name) for name in runs]
@@ -45,11 +45,5 @@ def report(
     if str(output) == "-":
         typer.echo(page, nl=False)
         return
-    try:
-        with output.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(page)
-    except FileExistsError:
-        raise RtscopeError(f"{output} exists: give -o another name, or --force") from None
-    except OSError as error:
-        raise RtscopeError(f"cannot write {output}: {error.strerror}") from error
+    write_file(page.encode(), output, "the report", overwrite=force)
     typer.echo(f"report: {output}")

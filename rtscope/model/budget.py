@@ -8,7 +8,9 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
-_LIMIT: Final = re.compile(r"\s*(max|mean|avg|missed|p[0-9]{1,2}(?:\.[0-9]{1,9})?)\s*(<=|<)\s*(\S.*)")
+_LIMIT: Final = re.compile(
+    r"\s*(max|mean|avg|missed|p[0-9]{1,2}(?:\.[0-9]{1,9})?)\s*(<=|<)\s*(\S.*)"
+)
 
 
 class Limit(msgspec.Struct, frozen=True):

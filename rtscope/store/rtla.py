@@ -79,8 +79,6 @@ def _table(text: str) -> _Table:
             if words and words[0] == "Index":
                 table = _Table(_columns(words[1:], number))
             continue
-        if words and words[0].startswith("ALL"):
-            break  # sums over CPUs of what was read already
         _read_line(table, line, number)
     if table is None:
         raise RtscopeError(
@@ -121,7 +119,7 @@ def _read_line(table: _Table, line: str, number: int) -> None:
                 "(rtla's counters overflow at 2^31)"
             )
         table.rows.append((int(row[1]), counts))
-    elif named and named[1] not in table.summary:
+    elif named and named[1] not in table.summary:  # the second, below "ALL:", sums over CPUs
         figures = [None if word == "-" else int(word) for word in named[2].split()]
         _check_width(table, figures, number)
         table.summary[named[1]] = figures

@@ -1,12 +1,9 @@
 """Run files: one Run as JSON, read with distrust and written whole or not at all."""
 
-import errno
 import json
 import math
 import os
 import re
-import secrets
-import stat
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +13,7 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import FORMAT_VERSION, Run, Thread, Windows
 from rtscope.model.units import LONGEST_NS
+from rtscope.store.files import write_file
 from rtscope.store.sniff import sniff
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -67,29 +65,8 @@ def read_run(path: Path) -> Run:
 
 
 def write_run(run: Run, path: Path, *, overwrite: bool = False) -> None:
-    """Write a run file; afterwards `path` holds all of it, or what it held before.
-
-    A device or pipe is written to directly. Raises RtscopeError.
-    """
-    data = encode_run(run)
-    try:
-        path = Path(os.path.realpath(path))
-        if path.is_dir():
-            raise RtscopeError(f"{path} is a directory: name a file in it")
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            with path.open("wb", buffering=0) as device:
-                _write_all(device.fileno(), data)
-            return
-        _write_beside(data, path, overwrite)
-    except FileExistsError:
-        raise RtscopeError(
-            f"{path} exists already and was left as it is: name another file or overwrite it"
-        ) from None
-    except OSError as error:
-        raise RtscopeError(
-            f"run {run.id} was not written to {path}: {error.strerror}; nothing there was changed, "
-            "and the run is only where it was before: free some space or name another place"
-        ) from None
+    """Write a run file, whole or not at all (write_file). Raises RtscopeError."""
+    write_file(encode_run(run), path, f"run {run.id}", overwrite=overwrite)
 
 
 def check_run(run: Run) -> None:
@@ -224,53 +201,3 @@ def _storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
         return {_storable(key): _storable(item) for key, item in value.items()}
     return value
-
-
-def _write_beside(data: bytes, path: Path, overwrite: bool) -> None:
-    partial = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.part")
-    if not overwrite and path.exists():
-        raise FileExistsError(errno.EEXIST, "exists", str(path))
-    file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        try:
-            _write_all(file, data)
-            os.fsync(file)
-        finally:
-            os.close(file)
-        _put(partial, path, overwrite)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    _sync_directory(path.parent)
-
-
-def _put(partial: Path, path: Path, overwrite: bool) -> None:
-    """Give the finished file its name; a hard link refuses an existing one without a race."""
-    if not overwrite:
-        try:
-            path.hardlink_to(partial)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without hard links, such as vfat
-            if path.exists():
-                raise FileExistsError(errno.EEXIST, "exists", str(path)) from None
-        else:
-            partial.unlink()
-            return
-    partial.replace(path)
-
-
-def _write_all(file: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
-
-
-def _sync_directory(directory: Path) -> None:
-    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    except OSError:  # some network file systems cannot; the file itself is safe
-        return
-    finally:
-        os.close(file)

@@ -1,0 +1,37 @@
+"""The command line as a user has it: its own process, its own store."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Rtscope = Callable[..., subprocess.CompletedProcess[str]]
+COMMAND = [sys.executable, "-m", "rtscope.cli.main"]
+
+
+@pytest.fixture
+def environment(agent_path: Path, tmp_path: Path) -> dict[str, str]:
+    return os.environ | {
+        "RTSCOPE_AGENT": str(agent_path),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+
+
+@pytest.fixture
+def rtscope(environment: dict[str, str], tmp_path: Path) -> Rtscope:
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=tmp_path,
+            env=environment | more,
+        )
+
+    return run

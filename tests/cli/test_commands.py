@@ -1,0 +1,122 @@
+"""What all commands have in common, and the small ones."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Rtscope
+
+COMMANDS = ("measure", "report", "compare", "list", "show", "rm", "export", "import")
+
+
+@pytest.fixture
+def measured(rtscope: Rtscope) -> Rtscope:
+    """The command line with two runs in its store."""
+    for load in ("idle", "cpu:1"):
+        done = rtscope("measure", "-D", "300ms", "--load", load, "--no-report")
+        assert done.returncode == 0, done.stderr
+    return rtscope
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(rtscope: Rtscope, command: str) -> None:
+    done = rtscope(command, "--help")
+    assert done.returncode == 0
+    assert f"rtscope {command} " in done.stdout or f"rtscope {command}\n" in done.stdout
+
+
+def test_help_starts_without_the_heavy_packages() -> None:
+    code = (
+        "import sys, rtscope.cli.main\n"
+        "heavy = {'numpy', 'scipy', 'plotly', 'jinja2', 'sqlite3', 'msgspec'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy - {'msgspec'} else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_empty_store_says_what_to_do(rtscope: Rtscope) -> None:
+    assert "rtscope measure" in rtscope("list").stderr
+    done = rtscope("show")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_show_judges_by_any_budget(measured: Rtscope) -> None:
+    assert measured("show").returncode == 0
+    assert measured("show", "last~1", "--budget", "max<1ns").returncode == 1
+    assert json.loads(measured("show", "--json").stdout)["load"] == "cpu:1"
+
+
+def test_two_runs_are_compared_in_one_sentence(measured: Rtscope) -> None:
+    done = measured("compare", "last~1", "last")
+    assert done.returncode == 0
+    last = done.stdout.split("\n! ")[-1]
+    assert "better" in last or "worse" in last or "no evidence" in last
+    assert json.loads(measured("compare", "last~1", "last", "--json").stdout)
+
+
+def test_a_report_of_several_runs_is_written_once(measured: Rtscope, tmp_path: Path) -> None:
+    page = tmp_path / "both.html"
+    assert measured("report", "last~1", "last", "-o", str(page)).returncode == 0
+    assert "cpu:1" in page.read_text()
+    again = measured("report", "last", "-o", str(page))
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert measured("report", "last", "-o", str(page), "--force").returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["run", "cyclictest-json", "cyclictest-histogram"])
+def test_what_is_exported_can_be_imported(measured: Rtscope, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "exported"
+    assert measured("export", "last", "-F", kind, "-o", str(file)).returncode == 0
+    done = measured("import", str(file))
+    assert done.returncode == 0, done.stderr
+    run_id = done.stdout.split()[0]
+    counts = [
+        sum(
+            thread["count"]
+            for thread in json.loads(measured("show", name, "--json").stdout)["threads"]
+        )
+        for name in (run_id, "last")
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_nothing_is_imported_unless_every_file_is_good(measured: Rtscope, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    measured("export", "last", "-F", "cyclictest-json", "-o", str(good))
+    bad.write_text("{}")
+    done = measured("import", str(good), str(bad))
+    assert done.returncode == 2
+    assert "bad.json" in done.stderr
+    assert len(measured("list", "--json").stdout.splitlines()) == 2
+
+
+def test_removed_runs_are_gone(measured: Rtscope) -> None:
+    run_id = json.loads(measured("list", "--json").stdout.splitlines()[0])["id"]
+    assert measured("rm", run_id[:10]).stdout.split() == ["removed", run_id]
+    assert len(measured("list", "--json").stdout.splitlines()) == 1
+    assert measured("rm", "last").returncode == 0
+    assert measured("rm", "last").returncode == 2
+
+
+def test_a_hostile_run_file_is_a_sentence(rtscope: Rtscope, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text('{"format":"rtscope-run","version":7}')
+    for command in (("show",), ("report",), ("import",), ("export",)):
+        done = rtscope(*command, str(file))
+        assert done.returncode == 2
+        assert "newer" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_is_full_is_a_sentence(measured: Rtscope) -> None:
+    for command in (("export", "last"), ("report", "last")):
+        done = measured(*command, "-o", "/dev/full", "--force")
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "space" in done.stderr

@@ -1,0 +1,237 @@
+"""rtscope measure, from the command to the kept run."""
+
+import json
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rtscope.store.runfile import read_run
+from tests.cli.conftest import COMMAND, Rtscope
+
+SHORT = ("measure", "-D", "300ms", "-i", "500us")
+
+
+def test_one_command_measures_shows_keeps_and_draws(rtscope: Rtscope, tmp_path: Path) -> None:
+    done = rtscope(*SHORT, "--load", "idle", "--load", "cpu:1")
+    assert done.returncode == 0, done.stderr
+    assert "load idle" in done.stdout
+    assert "iterations/s" in done.stdout
+    assert " us" in done.stdout
+    report = done.stdout.partition("report: ")[2].strip()
+    assert Path(report).read_text().startswith("<!doctype html>")
+    listed = rtscope("list", "--json").stdout.splitlines()
+    assert [json.loads(line)["load"] for line in listed] == ["cpu:1", "idle"]
+
+
+def test_the_run_holds_what_was_asked_and_what_happened(rtscope: Rtscope, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    done = rtscope(*SHORT, "-p", "70", "--budget", "max<10s", "-o", str(file), "--no-report")
+    assert done.returncode == 0, done.stderr
+    run = read_run(file)
+    assert run.status == "complete"
+    assert (run.asked.interval_ns, run.asked.duration_ns) == (500_000, 300_000_000)
+    assert (run.asked.priority, run.asked.method, run.asked.phase) == (70, "nanosleep", "sweep")
+    assert run.asked.budget == ["max<10s"]
+    assert run.asked.command[:2] == ["rtscope", "measure"]
+    assert run.machine.kernel_release == os.uname().release
+    assert run.machine.high_resolution_timers is True
+    for thread in run.threads:
+        assert thread.histogram.total == thread.count > 500
+        assert len(thread.windows.count) >= 1
+        assert sum(thread.windows.count) <= thread.count
+
+
+@pytest.mark.parametrize(
+    ("budget", "code", "word"),
+    [("max<1ns", 1, "broken"), ("p99.999<10s", 1, "not proven"), ("max<=1h", 0, "kept")],
+)
+def test_the_exit_status_is_the_verdict(
+    rtscope: Rtscope, budget: str, code: int, word: str
+) -> None:
+    done = rtscope(*SHORT, "--budget", budget, "--no-report")
+    assert done.returncode == code
+    assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--budget", "max<50"),
+        ("--interval", "5us"),
+        ("--duration", "soon"),
+        ("--load", "nonsense"),
+        ("--cpus", "4000"),
+        ("--policy", "rr"),
+        ("--output", "/nonexistent/run.json"),
+        ("nosuchprobe",),
+    ],
+)
+def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
+    rtscope: Rtscope, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = rtscope("measure", "-D", "200ms", *arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("rtscope: ")
+    assert json.loads("[" + ",".join(rtscope("list", "--json").stdout.split()) + "]") == []
+
+
+def test_an_existing_file_is_refused_before_measuring(rtscope: Rtscope, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text("mine")
+    done = rtscope("measure", "-D", "1h", "-o", str(file))
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    assert file.read_text() == "mine"
+
+
+def test_json_goes_to_standard_output_and_nothing_else_does(rtscope: Rtscope) -> None:
+    done = rtscope(*SHORT, "--load", "idle", "--load", "timers:1", "--json")
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [run["load"] for run in runs] == ["idle", "timers:1"]
+    assert "report: " in done.stderr
+
+
+def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[bytes]:
+    """A measurement of an hour that has begun: its first progress is on standard error."""
+    process = subprocess.Popen(
+        [*COMMAND, "measure", "-D", "1h", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    assert b" samples" in process.stderr.readline()
+    return process
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in text.split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_is_kept_and_marked(
+    environment: dict[str, str], rtscope: Rtscope, number: signal.Signals
+) -> None:
+    with start(environment, "--load", "idle", "--load", "cpu") as process:
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert b"interrupted" in out
+    (line,) = rtscope("list", "--json").stdout.splitlines()
+    assert json.loads(line)["status"] == "interrupted"
+    assert json.loads(line)["count"] > 0
+
+
+def test_an_agent_that_is_killed_leaves_what_was_seen(
+    environment: dict[str, str], rtscope: Rtscope
+) -> None:
+    with start(environment) as process:
+        for child in children(process.pid):
+            os.kill(child, signal.SIGKILL)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert b"SIGKILL" in out
+    (line,) = rtscope("list", "--json").stdout.splitlines()
+    assert json.loads(line)["status"] == "failed"
+    assert json.loads(line)["count"] > 0
+
+
+def test_no_agent_and_no_load_outlives_a_killed_rtscope(environment: dict[str, str]) -> None:
+    with start(environment, "--load", "files:2+cpu:2") as process:
+        descendants = children(process.pid)
+        for pid in descendants:
+            descendants += children(pid)
+        assert len(descendants) >= 5
+        process.kill()
+    deadline = time.monotonic() + 10
+    while any(map(alive, descendants)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, descendants))
+
+
+def test_a_locked_store_costs_no_run(
+    environment: dict[str, str], rtscope: Rtscope, tmp_path: Path
+) -> None:
+    assert rtscope(*SHORT, "--no-report").returncode == 0
+    with sqlite3.connect(tmp_path / "data" / "rtscope" / "runs.sqlite") as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        done = rtscope(*SHORT, "--no-report")
+    assert done.returncode == 1
+    assert "locked" in done.stderr
+    (rescued,) = tmp_path.glob("rtscope-*.json")
+    assert read_run(rescued).status == "complete"
+
+
+def test_a_store_that_cannot_be_made_costs_no_run(rtscope: Rtscope, tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file where a directory should be")
+    done = rtscope(*SHORT, XDG_DATA_HOME=str(tmp_path / "blocked"))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (rescued,) = tmp_path.glob("rtscope-*.json")
+    assert read_run(rescued).status == "complete"
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(environment: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [*COMMAND, *SHORT, "--json"],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(110, 30), (40, 10), (12, 4)])
+def test_the_live_view_fits_any_terminal(
+    environment: dict[str, str], columns: int, rows: int
+) -> None:
+    screen, terminal = pty.openpty()
+    os.set_blocking(screen, True)
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    shown = bytearray()
+
+    def read() -> None:
+        while True:
+            try:
+                data = os.read(screen, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            shown.extend(data)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    process = subprocess.run(
+        [*COMMAND, "measure", "-D", "1200ms", "--no-report"],
+        env=environment | {"TERM": "xterm-256color"},
+        stdin=terminal, stdout=terminal, stderr=terminal, timeout=60, check=False,
+    )  # fmt: skip
+    os.close(terminal)
+    reader.join()
+    os.close(screen)
+    text = shown.decode(errors="replace")
+    assert process.returncode == 0, text
+    assert "Traceback" not in text
+    assert "left" in text or columns < 40
