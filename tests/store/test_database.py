@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -145,7 +146,7 @@ def test_nothing_stays_beside_the_store(store: Path) -> None:
 def test_a_locked_store_says_so(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     other = sqlite3.connect(store, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
+    other.execute("BEGIN EXCLUSIVE")
     try:
         with pytest.raises(StoreError, match=r"runs\.sqlite is locked by another rtscope"):
             save(a_run("d" * 16), store)
@@ -244,7 +245,17 @@ def test_a_read_only_directory_is_read_without_side_files(
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     assert load("last", store).id == THIRD
-    assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
+    with database._reading(store) as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
+        assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
+
+
+def test_runs_saved_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    ids = [f"{number:016x}" for number in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(lambda run_id: save(a_run(run_id), path), ids))
+    assert {run.id for run in list_runs(store=path)} == set(ids)
 
 
 def test_a_run_that_the_store_refuses_is_written_here(

@@ -316,6 +316,7 @@ JITTER = (FILES / "jitterdebugger-3.json").read_text()
         (GOOD.replace('"6": 1', '"six": 1', 1), "bucket 'six'"),
         (GOOD.replace('"max": 55', '"max": 1' + "0" * 30, 1), "beyond 2^63"),
         (GOOD.replace('"max": 55', '"max": 1' + "0" * 5000, 1), "beyond 2^63"),
+        (GOOD.replace('"6": 1', '"9' + "0" * 17 + '": 1', 1), "contradicts itself: histogram goes"),
         (GOOD.replace('"max": 55', '"max": 5', 1), "above its maximum"),
         (GOOD[: len(GOOD) // 2], "truncated"),
         (GOOD.replace('"cycles": 100,', '"cycles": 100;', 1), "not JSON at line"),

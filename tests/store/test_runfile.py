@@ -106,6 +106,7 @@ def test_undecodable_arguments_do_not_lose_the_run() -> None:
         (first_thread("missed", -1), "negative count"),
         (first_thread("max_ns", 2), "above its maximum"),
         (first_thread("max_ns", 10**30), "beyond 2^63"),
+        (tampered(lambda v: v.update(elapsed_ns=10**25)), "'elapsed_ns' is beyond 2^63"),
         (first_thread("mean_ns", float("nan")), "NaN is not a figure"),
         (first_thread("mean_ns", float("-inf")), "-Infinity is not a figure"),
         (first_thread("windows", {"end_ns": [1]}), "differ in length"),
