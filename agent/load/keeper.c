@@ -32,6 +32,7 @@
 #define NEST_END_NS	(1500 * NSEC_PER_MSEC)	/* longer than the nest's own patience */
 #define ORPHANS_END_NS	(300 * NSEC_PER_MSEC)
 #define TIMER_SLACK_NS	50000UL			/* the kernel's own */
+#define KEEPER_NICE	(-20)
 #define FDS_MAX		4096
 
 /* Both ends lie above the standard streams, which the first program of a board may lack. */
@@ -72,6 +73,8 @@ static void detach(struct load_set *set, int lifeline)
 		message_leave(&set->shared->priority, "load-priority",
 			      "the loads run at nice %d, for this user may not raise them to 0",
 			      getpriority(PRIO_PROCESS, 0));
+	/* Keeper and nest have to be heard above a thousand workers; those go back to 0. */
+	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
 	cpus_unpin();
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -84,30 +85,41 @@ static _Noreturn void work(struct worker *worker)
 	_exit(1);
 }
 
-static pid_t start_worker(struct worker *worker, const struct load_set *set,
-			  const struct lifelines *lifelines)
+/* What a worker has from the nest and must let go. */
+struct inherited {
+	int agent, keeper, lock;
+	int gate[2];		/* its end of file is the sign to begin */
+};
+
+static pid_t start_worker(struct worker *worker, const struct inherited *inherited)
 {
 	pid_t pid = worker_fork();
 	sigset_t none;
+	char sign;
 
 	if (pid < 0)
 		worker_fail(worker, "cannot start worker %u: %s; ask for fewer workers",
 			    worker->index + 1, strerror(errno));
 	if (pid != 0)
 		return pid;
-	close(lifelines->agent);
-	close(lifelines->keeper);
-	if (set->lock >= 0)
-		close(set->lock);
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpriority(PRIO_PROCESS, 0, 0);
+	close(inherited->agent);
+	close(inherited->keeper);
+	if (inherited->lock >= 0)
+		close(inherited->lock);
+	close(inherited->gate[1]);
+	while (read(inherited->gate[0], &sign, 1) < 0 && errno == EINTR)
+		;
+	close(inherited->gate[0]);
 	work(worker);
 }
 
 static void start_part(struct load_set *set, unsigned int index, pid_t *pids,
-		       const struct lifelines *lifelines)
+		       const struct inherited *inherited)
 {
 	struct part *part = &set->part[index];
 	char directory[PATH_MAX + 16] = "";
@@ -136,10 +148,31 @@ static void start_part(struct load_set *set, unsigned int index, pid_t *pids,
 			return;
 	}
 	for (; worker.index < worker.strength; worker.index++, worker.line++) {
-		pids[part->first_line + worker.index] = start_worker(&worker, set, lifelines);
+		pids[part->first_line + worker.index] = start_worker(&worker, inherited);
 		if (pids[part->first_line + worker.index] < 0)
 			return;
 	}
+}
+
+/* All workers begin at once, so that the first do not keep the last from being forked. */
+static void start_parts(struct load_set *set, pid_t *pids, const struct lifelines *lifelines)
+{
+	struct inherited inherited = {
+		.agent = lifelines->agent,
+		.keeper = lifelines->keeper,
+		.lock = set->lock,
+	};
+
+	if (!pids || pipe2(inherited.gate, O_CLOEXEC) < 0) {
+		message_leave(&set->shared->failure, "load-failed",
+			      "the loads cannot be started: %s; ask for fewer workers",
+			      strerror(errno));
+		return;
+	}
+	for (unsigned int i = 0; i < set->size; i++)
+		start_part(set, i, pids, &inherited);
+	close(inherited.gate[0]);
+	close(inherited.gate[1]);
 }
 
 static void note_death(struct load_set *set, const pid_t *pids, pid_t pid, int status)
@@ -244,11 +277,7 @@ static _Noreturn void nest_main(struct load_set *set, const struct lifelines *li
 		mount_proc();
 	else
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	for (unsigned int i = 0; pids && i < set->size; i++)
-		start_part(set, i, pids, lifelines);
-	if (!pids)
-		message_leave(&set->shared->failure, "load-failed",
-			      "no memory for so many workers; ask for fewer");
+	start_parts(set, pids, lifelines);
 	while (!wait_for_end(fds, 2, 0)) {
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			note_death(set, pids, pid, status);

@@ -109,6 +109,17 @@ def test_the_same_seed_is_the_same_work(load_driver: Path, tmp_path: Path, load:
     assert steps(load_driver, load, tmp_path / "4", seed=7, worker=1) != first
 
 
+@pytest.mark.parametrize(
+    ("load", "check"),
+    [("cpu", "f33667a10f7a8214"), ("files", "a5d8ae29c05ff155"), ("video", "b1cc3a89b4afbd78")],
+)
+def test_a_seed_is_the_same_work_on_every_machine(
+    load_driver: Path, tmp_path: Path, load: str, check: str
+) -> None:
+    """Seen so on x86_64, aarch64, riscv64, mips64el and powerpc64."""
+    assert f"check {check}" in steps(load_driver, load, tmp_path / "1", seed=7).splitlines()
+
+
 def test_timers_have_the_periods_that_the_seed_gives(load_driver: Path, tmp_path: Path) -> None:
     def periods(name: str, seed: int) -> str:
         return steps(load_driver, "timers", tmp_path / name, seed=seed).split()[1]
