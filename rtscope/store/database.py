@@ -240,14 +240,16 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _mode_to_read(path: Path) -> str:
-    """How to open the file: without SQLite's side files where none can be made."""
+    """How to open the file: where SQLite's side files can neither be made nor are there, without."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return "mode=memory"
     except OSError as error:
         raise StoreError(f"the store {path} cannot be read: {error.strerror}") from None
-    return "mode=rw" if os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+    if os.access(path.parent, os.W_OK):
+        return "mode=rw"
+    return "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
 
 
 @contextmanager

@@ -250,6 +250,19 @@ def test_a_read_only_directory_is_read_without_side_files(
         assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
 
 
+def test_a_read_only_directory_shows_what_is_still_in_the_side_files(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = sqlite3.connect(store)
+    other.execute("SELECT count(*) FROM runs").fetchone()
+    try:
+        assert save(a_run("d" * 16), store)
+        monkeypatch.setattr("os.access", lambda *_: False)
+        assert load("last", store).id == "d" * 16
+    finally:
+        other.close()
+
+
 def test_runs_saved_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     ids = [f"{number:016x}" for number in range(40)]
