@@ -240,7 +240,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _mode_to_read(path: Path) -> str:
-    """How to open the file: where SQLite's side files can neither be made nor are there, without."""
+    """How to open the file: where it has no side files and none can be made, without them."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
