@@ -53,12 +53,12 @@ static int set_up_thread(struct measuring *measuring)
 	char name[16];
 
 	measuring->tid = (int)syscall(SYS_gettid);
-	snprintf(name, sizeof(name), "%s/%u", measuring->probe->name, measuring->index);
+	snprintf(name, sizeof(name), "%s/%u", session.probe->name, measuring->index);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_TIMERSLACK, 1);	/* else an ordinary thread may be woken 50 us late on purpose */
-	if (measuring->cpu < 0)
+	if (measuring->role.cpu < 0)
 		cpus_unpin();
-	else if (cpus_pin((unsigned int)measuring->cpu))
+	else if (cpus_pin((unsigned int)measuring->role.cpu))
 		return errno;
 	if (realtime_enter(&measuring->schedule))
 		return errno;
@@ -74,7 +74,7 @@ static void *measuring_thread(void *argument)
 	pthread_barrier_wait(&ready);
 	pthread_barrier_wait(&go);
 	if (!measuring->error)
-		measuring->probe->measure(measuring);
+		measuring->role.body(measuring);
 	__atomic_store_n(&measuring->done, true, __ATOMIC_RELEASE);
 	pthread_kill(housekeeping, SIGNAL_DONE);
 	return NULL;
@@ -144,8 +144,10 @@ static void drain_rings(void)
 	for (unsigned int i = 0; i < session.threads; i++) {
 		struct measuring *measuring = &session.measuring[i];
 
+		if (measuring->role.silent)
+			continue;
 		while (ring_pop(measuring->record.ring, &sample))
-			fprintf(samples_file, "%u\t%d\t%llu\t%llu\n", i, measuring->cpu,
+			fprintf(samples_file, "%u\t%d\t%llu\t%llu\n", i, measuring->role.cpu,
 				(unsigned long long)(sample.time_ns - session.start_ns),
 				(unsigned long long)sample.latency_ns);
 		if (record_get(measuring->record.ring->dropped) && !samples_lost) {
@@ -161,76 +163,139 @@ static void drain_rings(void)
 	}
 }
 
+void measuring_fact(struct measuring *measuring, const char *key, double value)
+{
+	if (measuring->fact_count == PROBE_FACTS_MAX)
+		return;
+	measuring->fact[measuring->fact_count].key = key;
+	measuring->fact[measuring->fact_count++].value = value;
+}
+
+static int plan_threads(struct role *roles, char *error, size_t error_size)
+{
+	const struct session_options *options = &session.options;
+
+	if (session.probe->plan)
+		return session.probe->plan(options, &session.cpus, roles, error, error_size);
+	for (unsigned int i = 0; i < session.cpus.count; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = session.probe->body,
+			.cpu = session.cpus.number[i],
+			.priority = options->priority,
+			.interval_ns = options->interval_ns,
+		};
+	return (int)session.cpus.count;
+}
+
+static struct schedule schedule_of(const struct role *role, const struct schedule *allowed)
+{
+	struct schedule schedule = *allowed;
+
+	schedule.period_ns = role->interval_ns;
+	if (schedule.policy == POLICY_FIFO)
+		schedule.priority = role->priority < allowed->priority ||
+					    allowed->priority == session.options.priority ?
+					    role->priority : allowed->priority;
+	return schedule;
+}
+
+static int create_thread(struct measuring *measuring, const pthread_attr_t *attributes)
+{
+	const struct session_options *options = &session.options;
+
+	measuring->options = options;
+	measuring->control = &session.control;
+	measuring->samples = options->samples ? options->samples : UINT64_MAX;
+	if (measuring->schedule.policy == POLICY_DEADLINE)
+		measuring->role.cpu = -1;
+	if (record_init(&measuring->record, options->worst,
+			options->threshold_ns ? options->threshold_ns : UINT64_MAX,
+			samples_file && !measuring->role.silent))
+		return ENOMEM;
+	return pthread_create(&measuring->thread, attributes, measuring_thread, measuring);
+}
+
+static int check_threads(char *error, size_t error_size)
+{
+	for (unsigned int i = 0; i < session.threads; i++) {
+		const struct measuring *measuring = &session.measuring[i];
+		enum policy policy = measuring->schedule.policy;
+
+		if (!measuring->error)
+			continue;
+		snprintf(error, error_size, "cannot give thread %u CPU %d and policy %s: %s%s", i,
+			 measuring->role.cpu, policy_name(policy), strerror(measuring->error),
+			 policy == POLICY_DEADLINE ?
+				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" : "");
+		return -1;
+	}
+	return 0;
+}
+
 static int create_threads(char *error, size_t error_size)
 {
 	const struct session_options *options = &session.options;
-	struct schedule wanted = {
+	struct schedule allowed = realtime_allowed((struct schedule){
 		.policy = options->policy,
 		.priority = options->policy == POLICY_FIFO ? options->priority : 0,
 		.period_ns = options->interval_ns,
-	}, schedule = realtime_allowed(wanted, warn);
+	}, warn);
+	struct role *roles = calloc(ROLES_MAX, sizeof(*roles));
+	int count = -1, result = 0;
 	pthread_attr_t attributes;
-	int result;
 
-	session.threads = session.cpus.count;
+	if (roles)
+		count = plan_threads(roles, error, error_size);
+	else
+		snprintf(error, error_size, "out of memory");
+	if (count < 0)
+		goto out;
+	session.threads = (unsigned int)count;
 	session.measuring = calloc(session.threads, sizeof(*session.measuring));
-	if (!session.measuring)
-		goto no_memory;
-	if (schedule.policy == POLICY_DEADLINE)
+	result = session.measuring ? 0 : ENOMEM;
+	if (allowed.policy == POLICY_DEADLINE)
 		warn("not-pinned",
 		     "SCHED_DEADLINE threads cannot be pinned to a CPU: a figure belongs to a thread, not to a CPU");
 	pthread_barrier_init(&ready, NULL, session.threads + 1);
 	pthread_barrier_init(&go, NULL, session.threads + 1);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (unsigned int i = 0; i < session.threads; i++) {
-		struct measuring *measuring = &session.measuring[i];
-
-		*measuring = (struct measuring){
-			.probe = session.probe,
-			.options = options,
-			.control = &session.control,
-			.index = i,
-			.cpu = schedule.policy == POLICY_DEADLINE ? -1 : session.cpus.number[i],
-			.schedule = schedule,
-			.samples = options->samples ? options->samples : UINT64_MAX,
-		};
-		measuring->schedule.period_ns = session.probe->interval_ns(options, i);
-		if (record_init(&measuring->record, options->worst,
-				options->threshold_ns ? options->threshold_ns : UINT64_MAX,
-				samples_file))
-			goto no_memory;
-		result = pthread_create(&measuring->thread, &attributes, measuring_thread,
-					measuring);
-		if (result) {
-			snprintf(error, error_size, "cannot start measuring thread %u: %s", i,
-				 strerror(result));
-			return -1;
-		}
+	for (unsigned int i = 0; i < session.threads && !result; i++) {
+		session.measuring[i].index = i;
+		session.measuring[i].role = roles[i];
+		session.measuring[i].schedule = schedule_of(&roles[i], &allowed);
+		session.rows += !roles[i].silent;
+		result = create_thread(&session.measuring[i], &attributes);
+	}
+	if (result) {
+		snprintf(error, error_size, "cannot start %u measuring threads: %s",
+			 session.threads, strerror(result));
+		count = -1;
+		goto out;
 	}
 	pthread_barrier_wait(&ready);
+	count = check_threads(error, error_size);
+out:
+	free(roles);
+	return count < 0 ? -1 : 0;
+}
+
+static uint64_t longest_interval_ns(void)
+{
+	uint64_t longest_ns = 0;
+
 	for (unsigned int i = 0; i < session.threads; i++) {
-		if (!session.measuring[i].error)
-			continue;
-		snprintf(error, error_size, "cannot give thread %u CPU %d and SCHED_%s: %s%s", i,
-			 session.measuring[i].cpu, policy_name(schedule.policy),
-			 strerror(session.measuring[i].error),
-			 schedule.policy == POLICY_DEADLINE ?
-				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" : "");
-		return -1;
+		if (session.measuring[i].role.interval_ns > longest_ns)
+			longest_ns = session.measuring[i].role.interval_ns;
 	}
-	return 0;
-no_memory:
-	snprintf(error, error_size, "out of memory for the records of %u threads",
-		 session.threads);
-	return -1;
+	return longest_ns;
 }
 
 /* A deadline may lie a whole swept interval ahead: that much more is granted. */
 static void grant_lease(uint64_t now_ns)
 {
-	uint64_t interval_ns = session.probe->interval_ns(&session.options, session.threads - 1);
-	uint64_t until_ns = now_ns + session.options.watchdog_ns + 2 * interval_ns;
+	uint64_t until_ns = now_ns + session.options.watchdog_ns + 2 * longest_interval_ns();
 
 	record_set(session.control.until_ns,
 		   until_ns < session.end_ns ? until_ns : session.end_ns);
@@ -250,6 +315,7 @@ static void begin_measuring(void)
 				 session.start_ns + session.options.duration_ns : UINT64_MAX;
 	for (unsigned int i = 0; i < session.threads; i++) {
 		session.measuring[i].start_ns = session.start_ns;
+		session.measuring[i].end_ns = session.end_ns;
 		session.measuring[i].seen.cpu_checked_ns = session.start_ns;
 	}
 	output_start(&session);
@@ -264,7 +330,8 @@ static bool starves(struct measuring *measuring, uint64_t now_ns)
 	clockid_t clock;
 	char text[256];
 
-	if (now_ns < measuring->seen.cpu_checked_ns || elapsed_ns < session.options.watchdog_ns ||
+	if (measuring->role.spins || __atomic_load_n(&measuring->done, __ATOMIC_ACQUIRE) ||
+	    now_ns < measuring->seen.cpu_checked_ns || elapsed_ns < session.options.watchdog_ns ||
 	    pthread_getcpuclockid(measuring->thread, &clock))
 		return false;
 	used_ns = clock_read_ns(clock) - measuring->seen.cpu_ns;
@@ -274,16 +341,10 @@ static bool starves(struct measuring *measuring, uint64_t now_ns)
 		return false;
 	snprintf(text, sizeof(text),
 		 "stopped by the watchdog: thread %u used %llu %% of CPU %d for %.1f s, which starves everything else there; use a longer interval",
-		 measuring->index, (unsigned long long)(used_ns * 100 / elapsed_ns), measuring->cpu,
+		 measuring->index, (unsigned long long)(used_ns * 100 / elapsed_ns), measuring->role.cpu,
 		 (double)elapsed_ns / NSEC_PER_SEC);
 	warn("watchdog", text);
 	return true;
-}
-
-static bool thread_completed(const struct measuring *measuring)
-{
-	return measuring->next_due_ns >= session.end_ns ||
-	       measuring->record.count >= measuring->samples;
 }
 
 /* What the threads' ends mean: a status, or NULL while all is well and some still run. */
@@ -295,14 +356,14 @@ static const char *status_of_threads(void)
 		const struct measuring *measuring = &session.measuring[i];
 
 		if (!__atomic_load_n(&measuring->done, __ATOMIC_ACQUIRE)) {
-			running = true;
+			running |= !measuring->role.silent;
 			continue;
 		}
 		if (measuring->error)
 			return "failed";
 		if (measuring->record.threshold_reached)
 			return "threshold";
-		if (!thread_completed(measuring)) {
+		if (!measuring->completed && !measuring->role.silent) {
 			warn("watchdog",
 			     "stopped by the watchdog: the housekeeping thread could not run, so measuring or its load starves the machine; use a longer interval, fewer CPUs or less load");
 			return "watchdog";

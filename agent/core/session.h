@@ -27,6 +27,8 @@
 #include "load/load.h"
 
 #define PROBE_OPTIONS_MAX	8
+#define PROBE_FACTS_MAX		16
+#define ROLES_MAX		(CPUS_MAX + 64)
 #define INTERVAL_MIN_NS		10000ULL
 
 struct session_options {
@@ -50,23 +52,39 @@ struct session_options {
 	bool help;
 };
 
-struct probe;
+struct measuring;
+
+/* A thread that a probe wants. */
+struct role {
+	const char *name;		/* what tells it from the probe's others; "" for one kind */
+	void (*body)(struct measuring *measuring);
+	int cpu;			/* -1: not pinned */
+	unsigned int priority;		/* for FIFO; lowered where this user may not have it */
+	uint64_t interval_ns;		/* between two samples; 0 where that is not fixed */
+	bool silent;			/* has no figures; is ended when the others have ended */
+	bool spins;			/* uses its whole CPU on purpose */
+};
 
 struct measuring {
-	const struct probe *probe;
 	const struct session_options *options;
 	struct control *control;
+	struct role role;
 	unsigned int index;
-	int cpu;			/* -1: not pinned */
 	struct schedule schedule;
 	uint64_t start_ns;
+	uint64_t end_ns;		/* UINT64_MAX: no end */
 	uint64_t samples;		/* UINT64_MAX: no limit */
 	struct record record;
+	unsigned int fact_count;
+	struct {
+		const char *key;
+		double value;
+	} fact[PROBE_FACTS_MAX];
 
 	pthread_t thread;
 	int tid;
 	int error;			/* errno of a failed set-up */
-	uint64_t next_due_ns;		/* the deadline that was not waited for */
+	bool completed;			/* set by the body: it came to the end that was asked */
 	bool done;
 	struct {			/* the housekeeping thread's last look */
 		uint64_t count;
@@ -83,22 +101,34 @@ struct probe {
 	const char *examples;
 	const struct option *options;	/* its own long options, at most PROBE_OPTIONS_MAX */
 	const char *short_options;	/* those that have a letter, as getopt(3) wants them */
+	/* Change what options are when they are not given; may be NULL. */
+	void (*defaults)(struct session_options *options);
 	/* Take option @val. Returns 0, or -1 with a sentence in @error. */
 	int (*option)(int val, const char *argument, char *error, size_t error_size);
-	/* Add its own options to the start line. */
+	/* Add its own options to the start line's object "options". */
 	void (*describe)(struct json *json);
-	/* The measuring thread, from its first deadline to its last. */
-	void (*measure)(struct measuring *measuring);
-	/* Time between two samples of thread @index, where that is fixed. */
-	uint64_t (*interval_ns)(const struct session_options *options, unsigned int index);
+	/*
+	 * The threads it wants for @cpus, at most ROLES_MAX. Returns their number, or -1 with
+	 * a sentence in @error. NULL: one thread a CPU, with @body.
+	 */
+	int (*plan)(const struct session_options *options, const struct cpus *cpus,
+		    struct role *roles, char *error, size_t error_size);
+	void (*body)(struct measuring *measuring);
 };
 
-/* Whether the thread may still wait for @due_ns. */
-static inline bool measuring_goes_on(const struct measuring *measuring, uint64_t due_ns)
+/* Whether the thread may still wait for @due_ns; notes when it is past the end asked for. */
+static inline bool measuring_goes_on(struct measuring *measuring, uint64_t due_ns)
 {
-	return due_ns < record_get(measuring->control->until_ns) &&
-	       measuring->record.count < measuring->samples;
+	if (due_ns < record_get(measuring->control->until_ns) &&
+	    measuring->record.count < measuring->samples)
+		return true;
+	measuring->completed = due_ns >= measuring->end_ns ||
+			       measuring->record.count >= measuring->samples;
+	return false;
 }
+
+/* One more figure of this thread, beside those of its record. @key names the unit. */
+void measuring_fact(struct measuring *measuring, const char *key, double value);
 
 /* Read the command line. Returns 0, or -1 with a sentence in @error. */
 int session_parse(const struct probe *probe, int argc, char **argv,

@@ -207,6 +207,8 @@ int session_parse(const struct probe *probe, int argc, char **argv,
 		.seed = 1,
 		.worst = 10,
 	};
+	if (probe->defaults)
+		probe->defaults(options);
 	memcpy(all, common, sizeof(common));
 	for (const struct option *own = probe->options; own->name; own++)
 		all[count++] = *own;

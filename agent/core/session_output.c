@@ -48,7 +48,8 @@ static void put_cpu(struct json *json, int cpu)
 static void put_thread_head(struct json *json, const struct measuring *measuring)
 {
 	json_u64(json, "thread", measuring->index);
-	put_cpu(json, measuring->cpu);
+	json_string(json, "name", measuring->role.name);
+	put_cpu(json, measuring->role.cpu);
 	json_string(json, "policy", policy_name(measuring->schedule.policy));
 	json_u64(json, "priority", measuring->schedule.priority);
 }
@@ -84,10 +85,14 @@ void output_start(struct session *session)
 	json_u64(json, "priority", options->priority);
 	json_u64(json, "seed", options->seed);
 	json_u64(json, "threshold_ns", options->threshold_ns);
+	json_object_begin(json, "options");
 	probe->describe(json);
+	json_object_end(json);
 	put_tristate(json, "high_resolution", realtime_high_resolution());
 	json_array_begin(json, "threads");
 	for (unsigned int i = 0; i < session->threads; i++) {
+		if (session->measuring[i].role.silent)
+			continue;
 		json_object_begin(json, NULL);
 		put_thread_head(json, &session->measuring[i]);
 		json_object_end(json);
@@ -179,8 +184,10 @@ static void json_progress(struct session *session, uint64_t now_ns, uint64_t win
 	json_begin(json, "progress");
 	json_u64(json, "time_ns", now_ns - session->start_ns);
 	json_array_begin(json, "threads");
-	for (unsigned int i = 0; i < session->threads; i++)
-		put_thread_progress(json, &session->measuring[i], window);
+	for (unsigned int i = 0; i < session->threads; i++) {
+		if (!session->measuring[i].role.silent)
+			put_thread_progress(json, &session->measuring[i], window);
+	}
 	json_array_end(json);
 	json_array_begin(json, "loads");
 	for (unsigned int i = 0; i < load_set_size(session->loads); i++) {
@@ -203,20 +210,38 @@ static void print_threads(struct session *session)
 		const struct measuring *measuring = &session->measuring[i];
 		const struct record *record = &measuring->record;
 		uint64_t count = record_get(record->count);
-		uint64_t interval = session->probe->interval_ns(&session->options, i);
 
+		if (measuring->role.silent)
+			continue;
 		printf("T:%2u (%5d) P:%2u I:%llu C:%7llu Min:%7llu Act:%5llu Avg:%5llu Max:%8llu",
 		       i, measuring->tid, measuring->schedule.priority,
-		       (unsigned long long)(interval / NSEC_PER_USEC), (unsigned long long)count,
+		       (unsigned long long)(measuring->role.interval_ns / NSEC_PER_USEC),
+		       (unsigned long long)count,
 		       (unsigned long long)(count ? record_get(record->min_ns) / unit : 0),
 		       (unsigned long long)(record_get(record->last_ns) / unit),
 		       (unsigned long long)(record_mean_ns(record) / (double)unit),
 		       (unsigned long long)(record_get(record->max_ns) / unit));
 		if (record_get(record->missed))
 			printf(" Missed:%llu", (unsigned long long)record_get(record->missed));
+		if (*measuring->role.name)
+			printf(" %s", measuring->role.name);
 		printf(isatty(STDOUT_FILENO) ? "\033[K\n" : "\n");
 	}
 	fflush(stdout);
+}
+
+static void print_facts(const struct session *session)
+{
+	for (unsigned int i = 0; i < session->threads; i++) {
+		const struct measuring *measuring = &session->measuring[i];
+
+		if (!measuring->fact_count)
+			continue;
+		printf("# T:%2u %s", i, measuring->role.name);
+		for (unsigned int fact = 0; fact < measuring->fact_count; fact++)
+			printf(" %s:%.6g", measuring->fact[fact].key, measuring->fact[fact].value);
+		printf("\n");
+	}
 }
 
 void output_progress(struct session *session, uint64_t now_ns, uint64_t window)
@@ -228,7 +253,7 @@ void output_progress(struct session *session, uint64_t now_ns, uint64_t window)
 	if (session->options.quiet || !isatty(STDOUT_FILENO))
 		return;
 	if (session->drawn)
-		printf("\033[%uA", session->threads);
+		printf("\033[%uA", session->rows);
 	session->drawn = true;
 	print_threads(session);
 }
@@ -257,10 +282,14 @@ static void json_thread(struct session *session, const struct measuring *measuri
 		json_object_begin(json, NULL);
 		json_u64(json, "time_ns", record->worst[i].time_ns - session->start_ns);
 		json_u64(json, "latency_ns", record->worst[i].latency_ns);
-		put_cpu(json, measuring->cpu);
+		put_cpu(json, measuring->role.cpu);
 		json_object_end(json);
 	}
 	json_array_end(json);
+	json_object_begin(json, "facts");
+	for (unsigned int i = 0; i < measuring->fact_count; i++)
+		json_double(json, measuring->fact[i].key, measuring->fact[i].value);
+	json_object_end(json);
 	json_end(json);
 }
 
@@ -325,14 +354,17 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 
 	if (!session->options.json) {
 		if (session->drawn)
-			printf("\033[%uA", session->threads);
+			printf("\033[%uA", session->rows);
 		print_threads(session);
+		print_facts(session);
 		write_loads(session, end_ns);
 		printf("# %s after %.3f s\n", status,
 		       (double)(end_ns - session->start_ns) / NSEC_PER_SEC);
 		return;
 	}
 	for (unsigned int i = 0; i < session->threads; i++) {
+		if (session->measuring[i].role.silent)
+			continue;
 		json_thread(session, &session->measuring[i]);
 		json_histogram(session, &session->measuring[i]);
 	}

@@ -72,9 +72,22 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	return -1;
 }
 
-static uint64_t interval_of(const struct session_options *session, unsigned int index)
+static void measure(struct measuring *measuring);
+
+static int plan(const struct session_options *session, const struct cpus *cpus,
+		struct role *roles, char *error, size_t error_size)
 {
-	return session->interval_ns + index * cyclic.distance_ns;
+	(void)error;
+	(void)error_size;
+	for (unsigned int i = 0; i < cpus->count; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = measure,
+			.cpu = cpus->number[i],
+			.priority = session->priority,
+			.interval_ns = session->interval_ns + i * cyclic.distance_ns,
+		};
+	return (int)cpus->count;
 }
 
 static void describe(struct json *json)
@@ -141,17 +154,16 @@ static int timer_until(int fd, uint64_t due_ns)
 	return 0;
 }
 
-static struct deadline first_deadline(const struct measuring *measuring, uint64_t interval_ns,
-				      uint64_t seed)
+static struct deadline first_deadline(const struct measuring *measuring)
 {
 	struct deadline deadline = {
 		.period_start_ns = measuring->start_ns,
-		.interval_ns = interval_ns,
+		.interval_ns = measuring->role.interval_ns,
 	};
 
 	if (!cyclic.fixed_phase) {
 		/* Weyl's sequence spreads seeds and threads over the wave. */
-		deadline.phase = (uint32_t)((seed + measuring->index) * 2654435769U);
+		deadline.phase = (uint32_t)((measuring->options->seed + measuring->index) * 2654435769U);
 		deadline.phase_step = PHASE_STEP;
 	}
 	return deadline;
@@ -159,10 +171,7 @@ static struct deadline first_deadline(const struct measuring *measuring, uint64_
 
 static void measure(struct measuring *measuring)
 {
-	const struct session_options *session = measuring->options;
-	struct deadline deadline = first_deadline(measuring,
-						  interval_of(session, measuring->index),
-						  session->seed);
+	struct deadline deadline = first_deadline(measuring);
 	struct record *record = &measuring->record;
 	uint64_t due_ns = deadline_ns(&deadline), now_ns;
 	int timer = -1, ended;
@@ -189,7 +198,6 @@ static void measure(struct measuring *measuring)
 			due_ns = deadline_ns(&deadline);
 		}
 	}
-	measuring->next_due_ns = due_ns;
 	if (timer >= 0)
 		close(timer);
 }
@@ -208,8 +216,7 @@ static const struct probe probe = {
 	.short_options = "d:",
 	.option = take_option,
 	.describe = describe,
-	.measure = measure,
-	.interval_ns = interval_of,
+	.plan = plan,
 };
 
 int cyclic_main(int argc, char **argv)

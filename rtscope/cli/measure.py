@@ -123,6 +123,15 @@ def measure(
             help="Thread N's interval is longer by N times this. [default: 0]",
         ),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            help="An option of the probe's own; rtscope-agent PROBE --help lists them.",
+        ),
+    ] = None,
     break_at: Annotated[
         str | None,
         typer.Option(
@@ -193,12 +202,10 @@ def measure(
             interval_ns=parse_time_ns(interval, "us") if interval else None,
             duration_ns=parse_time_ns(duration, "s") if duration else None,
             samples=samples,
-            distance_ns=parse_time_ns(distance, "us") if distance else None,
             policy=policy,
             priority=priority,
             cpus=cpus,
-            method=method,
-            phase=phase,
+            options=_probe_options(option or [], method=method, phase=phase, distance=distance),
             threshold_ns=parse_time_ns(break_at, "us") if break_at else None,
             seed=seed,
             worst=worst,
@@ -240,6 +247,16 @@ def measure(
     unfinished = any(run.status != "complete" for run in runs)
     broken = any(exit_code(judge(run, limits)) for run in runs)
     raise typer.Exit(int(lost or unfinished or broken))
+
+
+def _probe_options(given: list[str], **named: str | None) -> dict[str, str]:
+    options = {name: value for name, value in named.items() if value is not None}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not (equals and re.fullmatch(r"[a-z][a-z-]*", name)):
+            raise RtscopeError(f"'{one}' is not an option of a probe: write NAME=VALUE")
+        options[name] = value
+    return options
 
 
 def _outputs(output: Path | None, loads: list[str]) -> dict[str, Path]:

@@ -29,17 +29,16 @@ class Request(msgspec.Struct, frozen=True):
     interval_ns: int | None = None
     duration_ns: int | None = None
     samples: int | None = None
-    distance_ns: int | None = None
     policy: str | None = None
     priority: int | None = None
     cpus: str | None = None
-    method: str | None = None
-    phase: str | None = None
     threshold_ns: int | None = None
     seed: int | None = None
     worst: int | None = None
     watchdog_ns: int | None = None
     samples_file: str | None = None
+    options: dict[str, str] = {}
+    """the probe's own options, as the agent names them without their dashes"""
     budget: list[str] = []
     command: list[str] = []
 
@@ -51,8 +50,6 @@ def agent_arguments(request: Request) -> list[str]:
         "--policy": request.policy,
         "--priority": request.priority,
         "--samples": request.samples,
-        "--method": request.method,
-        "--phase": request.phase,
         "--seed": request.seed,
         "--worst": request.worst,
         "--samples-file": request.samples_file,
@@ -62,11 +59,11 @@ def agent_arguments(request: Request) -> list[str]:
     times = {
         "--interval": request.interval_ns,
         "--duration": request.duration_ns,
-        "--distance": request.distance_ns,
         "--break": request.threshold_ns,
         "--watchdog": request.watchdog_ns,
     }
     options |= {name: f"{ns}ns" for name, ns in times.items() if ns is not None}
+    options |= {f"--{name}": value for name, value in request.options.items()}
     return [
         request.probe,
         "--json",
@@ -147,6 +144,8 @@ def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
         mean_ns=result.mean_ns,
         stddev_ns=result.stddev_ns,
         missed=result.missed,
+        name=result.name,
+        facts={key: value for key, value in result.facts.items() if value is not None},
         worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
         windows=heard.windows.get(result.thread, WindowLog()).windows(),
     )
@@ -173,6 +172,7 @@ def _threads_so_far(heard: _Heard, start: protocol.Start) -> list[Thread]:
                 max_ns=last.max_ns if last else None,
                 mean_ns=last.mean_ns if last else None,
                 missed=last.missed if last else 0,
+                name=thread.name,
                 windows=heard.windows.get(thread.thread, WindowLog()).windows(),
             )
         )
@@ -235,12 +235,10 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
             interval_ns=start.interval_ns,
             duration_ns=request.duration_ns,
             samples=request.samples,
-            distance_ns=start.distance_ns,
             policy=start.policy,
             priority=start.priority,
             cpus=request.cpus,
-            method=start.method,
-            phase=start.phase,
+            options=start.options,
             threshold_ns=request.threshold_ns,
             loads=[request.load],
             budget=request.budget,

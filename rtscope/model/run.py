@@ -59,6 +59,10 @@ class Thread(msgspec.Struct, frozen=True):
     stddev_ns: float | None = None
     missed: int | None = 0
     """periods that passed while the thread was late; None where the tool did not count them"""
+    name: str = ""
+    """what tells it from the probe's other threads: a clock, a method; "" where all are alike"""
+    facts: dict[str, float] = {}
+    """the probe's own figures, their units in their names"""
     worst: list[Sample] = []
     windows: Windows = Windows()
 
@@ -83,12 +87,11 @@ class Asked(msgspec.Struct, frozen=True):
     interval_ns: int | None = None
     duration_ns: int | None = None
     samples: int | None = None
-    distance_ns: int | None = None
     policy: str | None = None
     priority: int | None = None
     cpus: str | None = None
-    method: str | None = None
-    phase: str | None = None
+    options: dict[str, str | int | float | bool] = {}
+    """the probe's own: method, phase and distance_ns of cyclic"""
     threshold_ns: int | None = None
     loads: list[str] = []
     budget: list[str] = []

@@ -28,7 +28,6 @@ def _asked(run: Run) -> list[tuple[str, str]]:
     ]
     times = [
         ("interval", asked.interval_ns),
-        ("distance between threads", asked.distance_ns),
         ("break at", asked.threshold_ns),
     ]
     told += [(name, format_duration_ns(ns)) for name, ns in times if ns]
@@ -36,8 +35,7 @@ def _asked(run: Run) -> list[tuple[str, str]]:
         told.append(("duration asked", span_text(asked.duration_ns)))
     if asked.samples:
         told.append(("samples asked", f"{asked.samples:,} of each thread"))
-    named = [("sleeping method", asked.method), ("phase", asked.phase)]
-    return told + [(name, value) for name, value in named if value]
+    return told + [(name.replace("_", " "), str(value)) for name, value in asked.options.items()]
 
 
 def _machine(run: Run) -> list[tuple[str, str]]:

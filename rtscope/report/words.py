@@ -47,8 +47,9 @@ def percent_name(percent: float) -> str:
 
 
 def thread_name(thread: Thread) -> str:
-    """CPU 3, or thread 3 where it was not pinned."""
-    return f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
+    """CPU 3, thread 3 where it was not pinned; with a name of its own, "timerfd on CPU 3"."""
+    place = f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
+    return f"{plain(thread.name)} on {place}" if thread.name else place
 
 
 def policy_text(thread: Thread) -> str:

@@ -45,14 +45,22 @@ def _settings(a: Run, b: Run) -> list[str]:
         ("interval", _time(a.asked.interval_ns), _time(b.asked.interval_ns)),
         ("policy", _policies(a), _policies(b)),
         ("CPUs", _cpus(a), _cpus(b)),
-        ("sleeping method", a.asked.method, b.asked.method),
-        ("phase", a.asked.phase, b.asked.phase),
+        *((name, _option(a, name), _option(b, name)) for name in _option_names(a, b)),
     ]
     return [
         f"{what} differs: A {left or 'unknown'}, B {right or 'unknown'}"
         for what, left, right in pairs
         if left != right
     ]
+
+
+def _option_names(a: Run, b: Run) -> list[str]:
+    return sorted({*a.asked.options, *b.asked.options}) if a.source == b.source else []
+
+
+def _option(run: Run, name: str) -> str | None:
+    value = run.asked.options.get(name)
+    return None if value is None else str(value)
 
 
 def _time(ns: int | None) -> str | None:

@@ -51,6 +51,7 @@ class StartThread(msgspec.Struct, frozen=True):
     thread: ThreadIndex
     policy: str
     priority: int
+    name: str = ""
     cpu: CpuIndex | None = None
 
 
@@ -68,13 +69,11 @@ class Start(Line, frozen=True, tag="start"):
     probe: str
     utc_ns: Ns
     interval_ns: Ns
-    distance_ns: Ns
-    method: str
-    phase: str
     policy: str
     priority: int
     threads: list[StartThread]
     loads: list[StartLoad] = []
+    options: dict[str, str | int | float | bool] = {}
     high_resolution: bool | None = None
 
 
@@ -95,12 +94,14 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     count: Count
     missed: Count
     early: Count
+    name: str = ""
     cpu: CpuIndex | None = None
     min_ns: Ns | None = None
     max_ns: Ns | None = None
     mean_ns: float | None = None
     stddev_ns: float | None = None
     worst: list[WorstSample] = []
+    facts: dict[str, float | None] = {}
 
 
 class ThreadHistogram(Line, frozen=True, tag="histogram"):

@@ -17,11 +17,22 @@ int session_main(const struct probe *unused, int argc, char **argv)
 	return 0;
 }
 
+static struct deadline first(uint64_t seed, unsigned int index, uint64_t interval_ns)
+{
+	struct session_options session = { .seed = seed };
+	struct measuring measuring = {
+		.options = &session,
+		.start_ns = 5000,
+		.index = index,
+		.role.interval_ns = interval_ns,
+	};
+
+	return first_deadline(&measuring);
+}
+
 static struct deadline sweeping(uint64_t seed)
 {
-	struct measuring measuring = { .start_ns = 5000 };
-
-	return first_deadline(&measuring, INTERVAL_NS, seed);
+	return first(seed, 0, INTERVAL_NS);
 }
 
 static void the_phase_sweeps_the_whole_interval_evenly(void **state)
@@ -96,8 +107,7 @@ static void each_missed_period_is_counted_once(void **state)
 
 static void an_hour_of_stall_at_10_us_is_passed_over_at_once(void **state)
 {
-	struct measuring measuring = { .start_ns = 0 };
-	struct deadline deadline = first_deadline(&measuring, 10000, 1);
+	struct deadline deadline = first(1, 0, 10000);
 	uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t missed = deadline_catch_up(&deadline, 3600 * NSEC_PER_SEC);
 
@@ -108,9 +118,7 @@ static void an_hour_of_stall_at_10_us_is_passed_over_at_once(void **state)
 
 static void two_threads_and_two_seeds_have_other_phases(void **state)
 {
-	struct measuring second = { .start_ns = 5000, .index = 1 };
-	struct deadline a = sweeping(1), b = first_deadline(&second, INTERVAL_NS, 1);
-	struct deadline c = sweeping(3);
+	struct deadline a = sweeping(1), b = first(1, 1, INTERVAL_NS), c = sweeping(3);
 
 	(void)state;
 	assert_true(a.phase != b.phase);

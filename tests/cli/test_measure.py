@@ -37,7 +37,8 @@ def test_the_run_holds_what_was_asked_and_what_happened(rtscope: Rtscope, tmp_pa
     run = read_run(file)
     assert run.status == "complete"
     assert (run.asked.interval_ns, run.asked.duration_ns) == (500_000, 300_000_000)
-    assert (run.asked.priority, run.asked.method, run.asked.phase) == (70, "nanosleep", "sweep")
+    assert run.asked.priority == 70
+    assert run.asked.options == {"distance_ns": 0, "method": "nanosleep", "phase": "sweep"}
     assert run.asked.budget == ["max<10s"]
     assert run.asked.command[:2] == ["rtscope", "measure"]
     assert run.machine.kernel_release == os.uname().release

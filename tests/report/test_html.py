@@ -66,8 +66,12 @@ def hostile_run() -> Run:
         loads=[LoadWork(ATTACK, 1, 1, 1.0, {ATTACK: 4})],
         warnings=[RunWarning(ATTACK, ATTACK)],
     )
-    threads = [msgspec.structs.replace(thread, policy=ATTACK) for thread in run.threads]
-    asked = msgspec.structs.replace(run.asked, command=["rtscope", ATTACK], method=ATTACK)
+    threads = [
+        msgspec.structs.replace(thread, policy=ATTACK, name=ATTACK) for thread in run.threads
+    ]
+    asked = msgspec.structs.replace(
+        run.asked, command=["rtscope", ATTACK], options={ATTACK: ATTACK}
+    )
     return msgspec.structs.replace(run, threads=threads, asked=asked)
 
 
