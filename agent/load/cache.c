@@ -6,10 +6,10 @@
  */
 #include "load/worker.h"
 
-#define SET_UNKNOWN_BYTES	(256 * 1024)
-#define SET_MIN_BYTES		(64 * 1024)
-#define SET_MAX_BYTES		(8 * 1024 * 1024)
-#define UPDATES			8192
+#define SET_UNKNOWN_BYTES (256 * 1024)
+#define SET_MIN_BYTES	  (64 * 1024)
+#define SET_MAX_BYTES	  (8 * 1024 * 1024)
+#define UPDATES		  8192
 
 struct cache_state {
 	uint64_t *word;

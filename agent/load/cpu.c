@@ -7,7 +7,7 @@
 #include "load/worker.h"
 
 #define MATRIX	24
-#define NUMBERS	256
+#define NUMBERS 256
 
 struct cpu_state {
 	double a[MATRIX][MATRIX], b[MATRIX][MATRIX], product[MATRIX][MATRIX];

@@ -14,13 +14,13 @@
 
 #include "load/worker.h"
 
-#define BLOCK_BYTES	(64 * 1024)
-#define BLOCKS_A_SYNC	4
-#define STRIDE_BYTES	(BLOCK_BYTES * BLOCKS_A_SYNC)
-#define FILE_MAX_BYTES	(8 * 1024 * 1024)
-#define RAM_MAX_BYTES	(1024 * 1024)
-#define TMPFS		0x01021994
-#define RAMFS		0x858458f6U
+#define BLOCK_BYTES    (64 * 1024)
+#define BLOCKS_A_SYNC  4
+#define STRIDE_BYTES   (BLOCK_BYTES * BLOCKS_A_SYNC)
+#define FILE_MAX_BYTES (8 * 1024 * 1024)
+#define RAM_MAX_BYTES  (1024 * 1024)
+#define TMPFS	       0x01021994
+#define RAMFS	       0x858458f6U
 
 struct disk_state {
 	int fd;
@@ -43,7 +43,8 @@ static off_t choose_size(struct worker *worker)
 		size = RAM_MAX_BYTES;
 	}
 	if (fs.f_blocks) {
-		uint64_t share = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8 / worker->strength;
+		uint64_t share =
+			(uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8 / worker->strength;
 
 		if (share < (uint64_t)size)
 			size = (off_t)share;
@@ -74,10 +75,11 @@ static int write_block(struct worker *worker, struct disk_state *state, off_t at
 
 	for (size_t i = 0; i < BLOCK_BYTES / sizeof(uint64_t); i++)
 		state->block[i] = worker_random(worker);
-	errno = ENOSPC;			/* what a short write means */
+	errno = ENOSPC; /* what a short write means */
 	written = pwrite(state->fd, state->block, BLOCK_BYTES, at);
 	if (written != BLOCK_BYTES)
-		return worker_fail(worker, "cannot write in %s: %s; free some space or set TMPDIR to another directory",
+		return worker_fail(worker,
+				   "cannot write in %s: %s; free some space or set TMPDIR to another directory",
 				   worker->directory, strerror(errno));
 	worker_count(worker, 0, BLOCK_BYTES);
 	return 0;
@@ -93,7 +95,8 @@ static int step(struct worker *worker)
 			return -1;
 	}
 	if (fsync(state->fd) < 0)
-		return worker_fail(worker, "cannot sync %s: %s", worker->directory, strerror(errno));
+		return worker_fail(worker, "cannot sync %s: %s", worker->directory,
+				   strerror(errno));
 	worker_count(worker, 1, 1);
 	posix_fadvise(state->fd, 0, 0, POSIX_FADV_DONTNEED);
 	back = state->at + BLOCK_BYTES * (off_t)worker_random_below(worker, BLOCKS_A_SYNC);

@@ -4,8 +4,8 @@
  *
  * The one worker stays the command's parent and the reaper of all that it
  * leaves behind, so the load has ended when its last process has, also when it
- * made itself a daemon. What it writes is dropped, but for the last line of its
- * standard error, which says why when it ends too early.
+ * made itself a daemon. What it writes is dropped, as the keeper has no output,
+ * but for the last line of its standard error, which says why it ended early.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,13 +22,13 @@
 #include "load/words.h"
 #include "load/worker.h"
 
-#define WORDS_MAX	255
-#define TAIL_BYTES	160
+#define WORDS_MAX  255
+#define TAIL_BYTES 160
 
 struct external_state {
 	pid_t child;
 	int status;
-	int errors;			/* what the command writes there */
+	int errors; /* what the command writes there */
 	uint64_t start_ns;
 	size_t tail_size;
 	char tail[TAIL_BYTES + 1];
@@ -43,13 +43,8 @@ static void wake(int signal)
 /* In the child: become the command, or leave the reason in @report. */
 static void execute(const struct worker *worker, char **word, int errors, int report)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int reason;
 
-	if (null < 0)
-		null = errors;
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
 	dup2(errors, STDERR_FILENO);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
@@ -132,7 +127,8 @@ static int setup_stress_ng(struct worker *worker)
 	words_split(text, word, WORDS_MAX);
 	reason = start(worker, state);
 	if (reason == ENOENT)
-		return worker_fail(worker, "stress-ng is not installed here: run 'apt install stress-ng', or use another load");
+		return worker_fail(worker,
+				   "stress-ng is not installed here: run 'apt install stress-ng', or use another load");
 	if (reason)
 		return worker_fail(worker, "cannot start stress-ng: %s", strerror(reason));
 	return 0;

@@ -17,10 +17,10 @@
 
 #include "load/worker.h"
 
-#define BRANCHES	8		/* directories in the tree's root, and in each of those */
-#define FILES		16		/* in each of the lower directories */
-#define READ_ONE_IN	8
-#define CONTENT_MAX	2048
+#define BRANCHES    8  /* directories in the tree's root, and in each of those */
+#define FILES	    16 /* in each of the lower directories */
+#define READ_ONE_IN 8
+#define CONTENT_MAX 2048
 
 static int fail(struct worker *worker, const char *what, const char *path)
 {
@@ -44,7 +44,7 @@ static int make_file(struct worker *worker, const char *path)
 		return fail(worker, "make the file", path);
 	for (size_t i = 0; i < size; i++)
 		content[i] = (char)worker_random(worker);
-	errno = ENOSPC;			/* what a short write means */
+	errno = ENOSPC; /* what a short write means */
 	written = write(fd, content, size);
 	close(fd);
 	return written == (ssize_t)size ? 0 : fail(worker, "fill the file", path);

@@ -17,7 +17,7 @@
 #define SENDERS		5
 #define RECEIVERS	5
 #define MESSAGE_BYTES	100
-#define MESSAGES_A_STEP	64
+#define MESSAGES_A_STEP 64
 
 struct channel {
 	int receiver, sender;
@@ -74,7 +74,8 @@ static int start_member(struct worker *worker, const struct ipc_state *state, in
 	pid_t pid = worker_fork();
 
 	if (pid < 0)
-		return worker_fail(worker, "cannot fork a member of its group: %s; ask for fewer workers",
+		return worker_fail(worker,
+				   "cannot fork a member of its group: %s; ask for fewer workers",
 				   strerror(errno));
 	if (pid > 0)
 		return 0;

@@ -29,11 +29,11 @@
 #include "core/cpus.h"
 #include "load/set.h"
 
-#define NEST_END_NS	(1500 * NSEC_PER_MSEC)	/* longer than the nest's own patience */
-#define ORPHANS_END_NS	(300 * NSEC_PER_MSEC)
-#define TIMER_SLACK_NS	50000UL			/* the kernel's own */
-#define KEEPER_NICE	(-20)
-#define FDS_MAX		4096
+#define NEST_END_NS    (1500 * NSEC_PER_MSEC) /* longer than the nest's own patience */
+#define ORPHANS_END_NS (300 * NSEC_PER_MSEC)
+#define TIMER_SLACK_NS 50000UL /* the kernel's own */
+#define KEEPER_NICE    (-20)
+#define FDS_MAX	       4096
 
 /* Both ends lie above the standard streams, which the first program of a board may lack. */
 static int make_pipe(int ends[2])
@@ -67,7 +67,7 @@ static void detach(struct load_set *set, int lifeline)
 	setsid();
 	prctl(PR_SET_NAME, "rtscope-keeper");
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &other);	/* musl's only fails */
+	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &other); /* musl's only fails */
 	setpriority(PRIO_PROCESS, 0, 0);
 	if (getpriority(PRIO_PROCESS, 0) != 0)
 		message_leave(&set->shared->priority, "load-priority",
@@ -217,8 +217,8 @@ static bool keeper_alive(const struct load_set *set, char *text, size_t size)
 }
 
 /* 0: not all work yet; 1: all do; -1 with a sentence: one cannot. */
-static int look(struct load_set *set, void (*warn)(const char *code, const char *text),
-		char *error, size_t error_size)
+static int look(struct load_set *set, void (*warn)(const char *code, const char *text), char *error,
+		size_t error_size)
 {
 	int result = 1;
 
@@ -233,7 +233,8 @@ static int look(struct load_set *set, void (*warn)(const char *code, const char 
 			char text[sizeof(struct message)];
 
 			part->left_out = true;
-			snprintf(text, sizeof(text), "mixed goes without one of its parts: %s", failure);
+			snprintf(text, sizeof(text), "mixed goes without one of its parts: %s",
+				 failure);
 			warn("load-missing", text);
 			continue;
 		}
@@ -254,8 +255,7 @@ static void pass_on(const struct message *message, void (*warn)(const char *, co
 }
 
 int load_set_start(struct load_set *set, uint64_t timeout_ns,
-		   void (*warn)(const char *code, const char *text),
-		   char *error, size_t error_size)
+		   void (*warn)(const char *code, const char *text), char *error, size_t error_size)
 {
 	const struct timespec pause = ns_to_timespec(NSEC_PER_MSEC);
 	uint64_t end_ns = clock_now_ns() + timeout_ns;
@@ -274,8 +274,8 @@ int load_set_start(struct load_set *set, uint64_t timeout_ns,
 		return -1;
 	}
 	for (;;) {
-		all = keeper_alive(set, error, error_size) ?
-			      look(set, warn, error, error_size) : -1;
+		all = keeper_alive(set, error, error_size) ? look(set, warn, error, error_size) :
+							     -1;
 		if (all || clock_now_ns() >= end_ns)
 			break;
 		nanosleep(&pause, NULL);
@@ -285,7 +285,8 @@ int load_set_start(struct load_set *set, uint64_t timeout_ns,
 		return -1;
 	}
 	if (!all)
-		warn("load-slow", "not every worker of the loads had begun to work when the measurement began");
+		warn("load-slow",
+		     "not every worker of the loads had begun to work when the measurement began");
 	pass_on(&set->shared->containment, warn);
 	pass_on(&set->shared->priority, warn);
 	for (unsigned int i = 0; i < set->size; i++)

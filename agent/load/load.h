@@ -5,6 +5,13 @@
  * A set of loads is parsed from the command line, started, read while the
  * measurement runs, and stopped. Everything a load starts dies with the run,
  * whatever ends it.
+ *
+ * All workers run as SCHED_OTHER at nice 0 on every CPU they may have, whatever
+ * the calling process is. Where the kernel permits it they live in a PID and a
+ * mount namespace of their own; a user without CAP_SYS_ADMIN needs a user
+ * namespace for that, in which commands such as sudo have no power. A command
+ * finds in TMPDIR a directory that is removed at the end, and gets SIGTERM half a
+ * second before SIGKILL.
  */
 #ifndef RTSCOPE_LOAD_H
 #define RTSCOPE_LOAD_H
@@ -13,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOAD_UNITS_MAX	4
-#define LOADS_MAX	16
+#define LOAD_UNITS_MAX 4
+#define LOADS_MAX      16
 
 struct load_set;
 
@@ -28,37 +35,40 @@ struct load_set *load_set_new(uint64_t seed);
 
 /*
  * Add the loads of @spec: "idle", "mixed", "files:50", "files:50+network:1",
- * "stress-ng:--cpu 2", "cmd:make -j4". Returns 0, or -1 with a sentence in
- * @error.
+ * "stress-ng:--cpu 2", "cmd:make -j4"; these last two take all that follows. A
+ * load without a strength has one worker for each CPU. Returns 0, or -1 with a
+ * sentence in @error and nothing added.
  */
-int load_set_parse(struct load_set *set, const char *spec, char *error,
-		   size_t error_size);
+int load_set_parse(struct load_set *set, const char *spec, char *error, size_t error_size);
 
 /*
- * Start every load and wait until each has done work (or @timeout_ns passed).
- * Returns 0, or -1 with a sentence in @error and nothing left running.
+ * Start every load and wait until each worker has done work (or @timeout_ns
+ * passed, which is a warning). Returns 0, or -1 with a sentence in @error and
+ * nothing left running. A part of mixed that cannot run here is left out with a
+ * warning; any other load that cannot is an error.
+ *
  * @warn is called with a code and a sentence for anything that lessens what
- * the load is worth or how safely it can be ended.
+ * the load is worth or how safely it can be ended: load-containment,
+ * load-degraded, load-loopback, load-missing, load-priority, load-slow.
  */
 int load_set_start(struct load_set *set, uint64_t timeout_ns,
-		   void (*warn)(const char *code, const char *text),
-		   char *error, size_t error_size);
+		   void (*warn)(const char *code, const char *text), char *error,
+		   size_t error_size);
 
 /* Number of loads in the set (mixed counts as its parts); 0 when idle. */
 unsigned int load_set_size(const struct load_set *set);
 
 struct load_work {
-	const char *name;		/* "files", "cmd:make -j4" */
-	unsigned int strength;		/* workers; 0 where it has no meaning */
+	const char *name;      /* "files", "cmd:make -j4" */
+	unsigned int strength; /* workers (ipc: groups of ten); 0: has no meaning */
 	uint64_t seed;
 	unsigned int units;
 	const char *unit[LOAD_UNITS_MAX];
-	uint64_t total[LOAD_UNITS_MAX];	/* work done since load_set_start() */
+	uint64_t total[LOAD_UNITS_MAX]; /* work done since load_set_start() */
 };
 
-/* Read the work of load @index so far; cheap, never blocks. */
-void load_set_read(const struct load_set *set, unsigned int index,
-		   struct load_work *work);
+/* Read the work of load @index so far, also after the stop; cheap, never blocks. */
+void load_set_read(const struct load_set *set, unsigned int index, struct load_work *work);
 
 /*
  * False once a load that should run for the whole measurement has ended by
@@ -66,8 +76,10 @@ void load_set_read(const struct load_set *set, unsigned int index,
  */
 bool load_set_alive(struct load_set *set, char *text, size_t size);
 
-/* End everything that was started, reap it and remove its files. */
+/* End everything that was started, reap it and remove its files; may be repeated. */
 void load_set_stop(struct load_set *set);
+
+/* Stop and forget the set, which may be NULL. */
 void load_set_free(struct load_set *set);
 
 #endif

@@ -11,21 +11,21 @@
 #include "load/set.h"
 #include "load/words.h"
 
-#define STRENGTH_MAX	1000
-#define TEXT_MAX	4096
-#define WORDS_MAX	255
+#define STRENGTH_MAX 1000
+#define TEXT_MAX     4096
+#define WORDS_MAX    255
 
 static const struct load *const loads[] = {
-	&load_cpu, &load_memory, &load_cache, &load_files, &load_disk, &load_network,
-	&load_process, &load_ipc, &load_video, &load_timers, &load_stress_ng, &load_cmd,
+	&load_cpu,     &load_memory, &load_cache, &load_files,	&load_disk,	 &load_network,
+	&load_process, &load_ipc,    &load_video, &load_timers, &load_stress_ng, &load_cmd,
 };
 
 /* mixed is all that counts its work, in this order. */
-#define MIXED_PARTS	10
+#define MIXED_PARTS 10
 
 static const char *const names[] = {
-	"cpu", "memory", "cache", "files", "disk", "network", "process", "ipc", "video", "timers",
-	"mixed", "idle", "stress-ng", "cmd", NULL,
+	"cpu",	 "memory", "cache", "files", "disk",	  "network", "process", "ipc",
+	"video", "timers", "mixed", "idle",  "stress-ng", "cmd",     NULL,
 };
 
 static const struct load *find(const char *name, size_t length)
@@ -146,8 +146,7 @@ static int add_part(struct load_set *set, const struct load *load, unsigned int 
 	return part->name && (part->argument || !argument) ? 0 : refuse(complaint, "out of memory");
 }
 
-static int add_mixed(struct load_set *set, unsigned int strength,
-		     const struct complaint *complaint)
+static int add_mixed(struct load_set *set, unsigned int strength, const struct complaint *complaint)
 {
 	if (!strength)
 		strength = (online_cpus() + 3) / 4;
@@ -170,11 +169,13 @@ static int add_external(struct load_set *set, const struct load *load, const cha
 			      load == &load_cmd ? "cmd:COMMAND, such as 'cmd:make -j4'" :
 						  "stress-ng:ARGS, such as 'stress-ng:--cpu 2'");
 	if (strlen(argument) >= sizeof(copy))
-		return refuse(complaint, "load '%s:%.20s...' is longer than %d characters: put it in a script",
+		return refuse(complaint,
+			      "load '%s:%.20s...' is longer than %d characters: put it in a script",
 			      load->name, argument, TEXT_MAX - 1);
 	strcpy(copy, argument);
 	if (load == &load_stress_ng && words_split(copy, word, WORDS_MAX) < 0)
-		return refuse(complaint, "load 'stress-ng:%.80s': a quote is not closed, or there are more than %d words",
+		return refuse(complaint,
+			      "load 'stress-ng:%.80s': a quote is not closed, or there are more than %d words",
 			      argument, WORDS_MAX);
 	return add_part(set, load, 0, argument, complaint);
 }
@@ -225,9 +226,10 @@ static int parse_one(struct load_set *set, const char *text, size_t length, bool
 	if (colon)
 		strength = parse_strength(colon + 1, length - name_length - 1);
 	if (colon && !strength)
-		return refuse(complaint, "load '%.*s': its strength must be a whole number from 1 to %d, such as %.*s:2",
-			      length > 40 ? 40 : (int)length, text, STRENGTH_MAX,
-			      (int)name_length, text);
+		return refuse(complaint,
+			      "load '%.*s': its strength must be a whole number from 1 to %d, such as %.*s:2",
+			      length > 40 ? 40 : (int)length, text, STRENGTH_MAX, (int)name_length,
+			      text);
 	if (mixed)
 		return add_mixed(set, strength, complaint);
 	return idle ? 0 : add_part(set, load, strength ? strength : online_cpus(), NULL, complaint);
@@ -274,7 +276,7 @@ void load_set_read(const struct load_set *set, unsigned int index, struct load_w
 		const struct worker_line *line = &set->shared->line[part->first_line + worker];
 
 		for (unsigned int unit = 0; unit < work->units; unit++)
-			work->total[unit] += atomic_load_explicit(&line->work[unit],
-								  memory_order_relaxed);
+			work->total[unit] +=
+				atomic_load_explicit(&line->work[unit], memory_order_relaxed);
 	}
 }

@@ -10,13 +10,13 @@
  */
 #include "load/worker.h"
 
-#define CHUNK_BYTES		(32 * 1024)
-#define CHUNK_WORDS		(CHUNK_BYTES / sizeof(double))
-#define CACHE_UNKNOWN_BYTES	(4UL * 1024 * 1024)
+#define CHUNK_BYTES	    (32 * 1024)
+#define CHUNK_WORDS	    (CHUNK_BYTES / sizeof(double))
+#define CACHE_UNKNOWN_BYTES (4UL * 1024 * 1024)
 
 struct memory_state {
 	double *a, *b, *c;
-	size_t chunks;		/* in each */
+	size_t chunks; /* in each */
 	size_t at;
 	unsigned int kernel;
 };

@@ -30,9 +30,9 @@
 #include "core/clock.h"
 #include "load/set.h"
 
-#define GRACE_NS	(500 * NSEC_PER_MSEC)	/* for commands to tidy up */
-#define KILL_NS		(1000 * NSEC_PER_MSEC)
-#define LOOK_NS		(2 * NSEC_PER_MSEC)
+#define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to tidy up */
+#define KILL_NS	 (1000 * NSEC_PER_MSEC)
+#define LOOK_NS	 (2 * NSEC_PER_MSEC)
 
 static void write_text(const char *path, const char *text)
 {
@@ -41,7 +41,7 @@ static void write_text(const char *path, const char *text)
 	if (fd < 0)
 		return;
 	if (write(fd, text, strlen(text)) < 0)
-		fd = close(fd);		/* the caller sees by what does not work then */
+		fd = close(fd); /* the caller sees by what does not work then */
 	else
 		close(fd);
 }
@@ -88,7 +88,7 @@ static _Noreturn void work(struct worker *worker)
 /* What a worker has from the nest and must let go. */
 struct inherited {
 	int agent, keeper, lock;
-	int gate[2];		/* its end of file is the sign to begin */
+	int gate[2]; /* its end of file is the sign to begin */
 };
 
 static pid_t start_worker(struct worker *worker, const struct inherited *inherited)
@@ -188,12 +188,11 @@ static void note_death(struct load_set *set, const pid_t *pids, pid_t pid, int s
 	if (WIFSIGNALED(status))
 		message_leave(&set->shared->status[index].failure, "load-failed",
 			      "load %s: a worker was killed by signal %d (%s)",
-			      set->part[index].name, WTERMSIG(status),
-			      strsignal(WTERMSIG(status)));
+			      set->part[index].name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
 		message_leave(&set->shared->status[index].failure, "load-failed",
-			      "load %s: a worker ended with exit status %d",
-			      set->part[index].name, WEXITSTATUS(status));
+			      "load %s: a worker ended with exit status %d", set->part[index].name,
+			      WEXITSTATUS(status));
 }
 
 /* Kill those whose parent this process is; their children come to it next. */

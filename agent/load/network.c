@@ -20,9 +20,9 @@
 
 #include "load/worker.h"
 
-#define PAYLOAD_BYTES	56		/* ping's */
-#define PACKETS_A_STEP	64
-#define ANSWER_MS	500
+#define PAYLOAD_BYTES  56 /* ping's */
+#define PACKETS_A_STEP 64
+#define ANSWER_MS      500
 
 /* Classic BPF as in linux/filter.h, which musl does not bring. */
 struct instruction {
@@ -40,7 +40,7 @@ struct echo {
 };
 
 struct network_state {
-	int sender, receiver;		/* one and the same for ICMP */
+	int sender, receiver; /* one and the same for ICMP */
 	bool icmp;
 	struct echo echo;
 };
@@ -69,12 +69,9 @@ static uint16_t internet_checksum(const void *data, size_t size)
 static int filter_replies(int fd, uint16_t id)
 {
 	struct instruction code[] = {
-		{ LOAD_BYTE, 0, 0, 20 },	/* type, after the IP header */
-		{ JUMP_IF_EQUAL, 0, 3, 0 },
-		{ LOAD_HALF, 0, 0, 24 },
-		{ JUMP_IF_EQUAL, 0, 1, id },
-		{ RETURN, 0, 0, UINT32_MAX },
-		{ RETURN, 0, 0, 0 },
+		{ LOAD_BYTE, 0, 0, 20 }, /* type, after the IP header */
+		{ JUMP_IF_EQUAL, 0, 3, 0 },   { LOAD_HALF, 0, 0, 24 }, { JUMP_IF_EQUAL, 0, 1, id },
+		{ RETURN, 0, 0, UINT32_MAX }, { RETURN, 0, 0, 0 },
 	};
 	struct {
 		unsigned short length;
@@ -98,7 +95,7 @@ static int exchange(struct network_state *state)
 		return -1;
 	if (recv(state->receiver, answer, sizeof(answer), MSG_DONTWAIT) > 0)
 		return 0;
-	errno = ETIMEDOUT;		/* a busy machine answers later */
+	errno = ETIMEDOUT; /* a busy machine answers later */
 	if (poll(&readable, 1, ANSWER_MS) <= 0)
 		return -1;
 	return recv(state->receiver, answer, sizeof(answer), 0) > 0 ? 0 : -1;
@@ -146,7 +143,8 @@ static int open_udp(struct network_state *state)
 	    getsockname(state->receiver, (struct sockaddr *)&address, &size) < 0)
 		return -1;
 	return connect(state->sender, (struct sockaddr *)&address, sizeof(address)) < 0 ?
-		       -1 : exchange(state);
+		       -1 :
+		       exchange(state);
 }
 
 /* A board that has just started may have left the interface down. */
@@ -177,7 +175,8 @@ static int setup(struct worker *worker)
 	if (open_icmp(worker, state) == 0)
 		return 0;
 	if (open_udp(state) < 0)
-		return worker_fail(worker, "nothing can be sent to 127.0.0.1: %s; bring the loopback interface up with 'ip link set lo up'",
+		return worker_fail(worker,
+				   "nothing can be sent to 127.0.0.1: %s; bring the loopback interface up with 'ip link set lo up'",
 				   strerror(errno));
 	worker_warn(worker, "load-degraded",
 		    "no ICMP socket is permitted or answered here, so it floods UDP instead; run as root, or allow it with 'sysctl net.ipv4.ping_group_range=\"0 2147483647\"'");

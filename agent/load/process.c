@@ -18,9 +18,9 @@
 
 #include "load/worker.h"
 
-#define MARK		"RTSCOPE_LOAD_EXEC"
-#define STORM_BYTES	(1024 * 1024)
-#define CANNOT_EXEC	77
+#define MARK	    "RTSCOPE_LOAD_EXEC"
+#define STORM_BYTES (1024 * 1024)
+#define CANNOT_EXEC 77
 
 __attribute__((constructor)) static void end_if_executed_by_the_load(void)
 {
@@ -31,8 +31,8 @@ __attribute__((constructor)) static void end_if_executed_by_the_load(void)
 static void raise_storm(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	volatile char *memory = mmap(NULL, STORM_BYTES, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *memory =
+		mmap(NULL, STORM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return;

@@ -19,7 +19,7 @@
 
 #include "load/set.h"
 
-#define PREFIX	"rtscope-load-"
+#define PREFIX "rtscope-load-"
 
 /* Remove what is in @fd, which is closed, crossing neither links nor mounts. */
 static void empty_directory(int fd, dev_t device)
@@ -122,7 +122,8 @@ static bool make_below(struct load_set *set, const char *parent)
 	sweep(parent);
 	for (int attempt = 0; attempt < 10; attempt++) {
 		if (snprintf(path, sizeof(path), "%s/" PREFIX "XXXXXX",
-			     strcmp(parent, "/") ? parent : "") >= PATH_MAX || !mkdtemp(path))
+			     strcmp(parent, "/") ? parent : "") >= PATH_MAX ||
+		    !mkdtemp(path))
 			return false;
 		if (lock_directory(set, path)) {
 			strcpy(set->scratch, path);

@@ -21,19 +21,19 @@
 /* One load of a set. */
 struct part {
 	const struct load *load;
-	char *argument;			/* NULL but for external loads */
-	char *name;			/* as the user wrote it */
+	char *argument; /* NULL but for external loads */
+	char *name;	/* as the user wrote it */
 	unsigned int strength;
-	unsigned int first_line;	/* of its workers' */
-	bool optional;			/* of mixed: left out where it cannot run */
+	unsigned int first_line; /* of its workers' */
+	bool optional;		 /* of mixed: left out where it cannot run */
 	bool left_out;
 };
 
 /* What all processes of a set share. */
 struct shared {
-	struct message failure;		/* of keeper or nest */
-	struct message containment;	/* why there is no PID namespace */
-	struct message priority;	/* why the loads do not run at nice 0 */
+	struct message failure;	    /* of keeper or nest */
+	struct message containment; /* why there is no PID namespace */
+	struct message priority;    /* why the loads do not run at nice 0 */
 	_Atomic pid_t nest;
 	struct load_status status[LOADS_MAX];
 	struct worker_line line[];
@@ -47,10 +47,10 @@ struct load_set {
 	struct shared *shared;
 	size_t shared_size;
 	pid_t keeper;
-	int lifeline;			/* writing end; -1 when nothing runs */
-	int lock;			/* on the scratch directory; -1 when there is none */
+	int lifeline; /* writing end; -1 when nothing runs */
+	int lock;     /* on the scratch directory; -1 when there is none */
 	char scratch[PATH_MAX];
-	int was_subreaper;		/* the agent, before it had loads */
+	int was_subreaper; /* the agent, before it had loads */
 };
 
 /*

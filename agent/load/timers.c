@@ -16,12 +16,12 @@
 #include "core/clock.h"
 #include "load/worker.h"
 
-#define TIMERFDS	32
-#define POSIX_TIMERS	8
-#define PERIOD_MIN_NS	(1000 * NSEC_PER_USEC)
-#define PERIOD_SPAN_NS	(4000 * NSEC_PER_USEC)
-#define SLEEP_MIN_NS	(20 * NSEC_PER_USEC)
-#define SLEEP_SPAN_NS	(80 * NSEC_PER_USEC)
+#define TIMERFDS       32
+#define POSIX_TIMERS   8
+#define PERIOD_MIN_NS  (1000 * NSEC_PER_USEC)
+#define PERIOD_SPAN_NS (4000 * NSEC_PER_USEC)
+#define SLEEP_MIN_NS   (20 * NSEC_PER_USEC)
+#define SLEEP_SPAN_NS  (80 * NSEC_PER_USEC)
 
 struct timers_state {
 	struct pollfd timer[TIMERFDS];
@@ -68,8 +68,8 @@ static int setup(struct worker *worker)
 	for (int i = 0; i < POSIX_TIMERS; i++) {
 		if (start_posix_timer(worker) == 0)
 			continue;
-		worker_warn(worker, "load-degraded",
-			    "it runs without POSIX timers: %s", strerror(errno));
+		worker_warn(worker, "load-degraded", "it runs without POSIX timers: %s",
+			    strerror(errno));
 		break;
 	}
 	worker->state = state;
@@ -105,8 +105,8 @@ static uint64_t take_signals(const struct timers_state *state)
 static int step(struct worker *worker)
 {
 	struct timers_state *state = worker->state;
-	struct timespec pause = ns_to_timespec(SLEEP_MIN_NS +
-					       worker_random_below(worker, SLEEP_SPAN_NS));
+	struct timespec pause =
+		ns_to_timespec(SLEEP_MIN_NS + worker_random_below(worker, SLEEP_SPAN_NS));
 	uint64_t expirations = read_timerfds(state) + take_signals(state);
 
 	expirations += clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL) == 0;

@@ -15,12 +15,12 @@
 #include "core/clock.h"
 #include "load/worker.h"
 
-#define WIDTH		640
-#define HEIGHT		352
-#define BLOCK		8
-#define COEFFICIENTS	6		/* in each block, as in a common stream */
-#define MOTION		7
-#define FRAME_NS	(NSEC_PER_SEC / 25)
+#define WIDTH	     640
+#define HEIGHT	     352
+#define BLOCK	     8
+#define COEFFICIENTS 6 /* in each block, as in a common stream */
+#define MOTION	     7
+#define FRAME_NS     (NSEC_PER_SEC / 25)
 
 struct frame {
 	uint8_t y[WIDTH * HEIGHT], u[WIDTH * HEIGHT / 4], v[WIDTH * HEIGHT / 4];
@@ -29,7 +29,7 @@ struct frame {
 struct video_state {
 	struct frame frame[2];
 	uint32_t back[WIDTH * HEIGHT], front[WIDTH * HEIGHT];
-	int32_t basis[BLOCK][BLOCK];	/* [frequency][position], times 2^12 */
+	int32_t basis[BLOCK][BLOCK]; /* [frequency][position], times 2^12 */
 	uint64_t next_ns;
 	unsigned int current;
 };
@@ -116,7 +116,8 @@ static void decode_plane(struct worker *worker, uint8_t *plane, const uint8_t *l
 			for (int i = 0; i < COEFFICIENTS; i++) {
 				uint32_t random = worker_random_below(worker, 1 << 24);
 
-				in[random >> 8 & 3][random >> 10 & 3] = (int32_t)(random & 255) - 128;
+				in[random >> 8 & 3][random >> 10 & 3] =
+					(int32_t)(random & 255) - 128;
 			}
 			transform(worker->state, in, out);
 			for (int y = 0; y < BLOCK; y++) {

@@ -34,8 +34,8 @@ void worker_seed(struct worker *worker)
 	worker->check = 0xcbf29ce484222325ULL;
 }
 
-static void leave(struct message *message, const char *code, const char *prefix,
-		  const char *format, va_list arguments)
+static void leave(struct message *message, const char *code, const char *prefix, const char *format,
+		  va_list arguments)
 {
 	int none = MESSAGE_NONE;
 	int used;

@@ -24,7 +24,7 @@
 /* One worker's share of the memory that the agent reads; a cache line of its own. */
 struct worker_line {
 	_Alignas(64) _Atomic uint64_t work[LOAD_UNITS_MAX];
-	atomic_bool ready;		/* it has done its first step */
+	atomic_bool ready; /* it has done its first step */
 };
 
 /* A sentence that one of several processes may leave; the first one wins. */
@@ -36,19 +36,19 @@ struct message {
 
 /* One load's share of that memory. */
 struct load_status {
-	struct message failure;		/* it could not start, or it has ended */
+	struct message failure; /* it could not start, or it has ended */
 	struct message warning;
 };
 
 struct worker {
 	const struct load *load;
 	unsigned int index;
-	unsigned int strength;		/* workers of this load */
-	uint64_t seed;			/* of the whole set */
+	unsigned int strength; /* workers of this load */
+	uint64_t seed;	       /* of the whole set */
 	uint64_t random;
-	uint64_t check;			/* folded from the results of every step */
-	const char *directory;		/* of this load alone; "" when it has none */
-	const char *argument;		/* stress-ng:ARGS, cmd:COMMAND */
+	uint64_t check;	       /* folded from the results of every step */
+	const char *directory; /* of this load alone; "" when it has none */
+	const char *argument;  /* stress-ng:ARGS, cmd:COMMAND */
 	struct worker_line *line;
 	struct load_status *status;
 	void *state;
@@ -58,7 +58,7 @@ struct load {
 	const char *name;
 	const char *help;
 	const char *unit[LOAD_UNITS_MAX];
-	bool external;			/* takes the rest of the spec, counts nothing */
+	bool external; /* takes the rest of the spec, counts nothing */
 	bool needs_directory;
 	/* Each returns 0, or -1 after worker_fail(). */
 	int (*prepare)(struct worker *worker);
@@ -66,9 +66,8 @@ struct load {
 	int (*step)(struct worker *worker);
 };
 
-extern const struct load load_cpu, load_memory, load_cache, load_files, load_disk,
-	load_network, load_process, load_ipc, load_video, load_timers,
-	load_stress_ng, load_cmd;
+extern const struct load load_cpu, load_memory, load_cache, load_files, load_disk, load_network,
+	load_process, load_ipc, load_video, load_timers, load_stress_ng, load_cmd;
 
 /* Give @worker the start that its seed, load and index ask for. */
 void worker_seed(struct worker *worker);
@@ -126,7 +125,7 @@ int worker_path(struct worker *worker, char path[PATH_MAX], const char *name);
 /* What loads need to know of the machine. */
 struct cache {
 	size_t size;
-	unsigned int shared_by;		/* logical CPUs */
+	unsigned int shared_by; /* logical CPUs */
 };
 
 /* cpu0's data cache of @level, or of the last level there is for 0; false when not told. */

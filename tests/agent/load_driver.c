@@ -20,11 +20,11 @@
 #include "load/words.h"
 #include "load/worker.h"
 
-#define START_NS	(20 * NSEC_PER_SEC)
+#define START_NS (20 * NSEC_PER_SEC)
 
 static const struct load *const all[] = {
-	&load_cpu, &load_memory, &load_cache, &load_files, &load_disk, &load_network,
-	&load_process, &load_ipc, &load_video, &load_timers,
+	&load_cpu,     &load_memory,  &load_cache, &load_files, &load_disk,
+	&load_network, &load_process, &load_ipc,   &load_video, &load_timers,
 };
 
 static void print_warning(const char *code, const char *text)
@@ -38,7 +38,8 @@ static void print_work(const struct load_set *set)
 
 	for (unsigned int i = 0; i < load_set_size(set); i++) {
 		load_set_read(set, i, &work);
-		printf("load %u %llu %s\n", work.strength, (unsigned long long)work.seed, work.name);
+		printf("load %u %llu %s\n", work.strength, (unsigned long long)work.seed,
+		       work.name);
 		for (unsigned int unit = 0; unit < work.units; unit++)
 			printf("work %s %llu\n", work.unit[unit],
 			       (unsigned long long)work.total[unit]);

@@ -6,7 +6,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +93,8 @@ def running(
             yield run
         finally:
             for pid in run.find():
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def until_daemon_sleeps(run: Running) -> None:
@@ -228,3 +229,11 @@ def test_without_a_namespace_loads_end_too_and_a_warning_says_what_is_lost(
             run.kill("agent")
         assert run.left() == []
         assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_namespace_plain_loads_end_whoever_is_killed(
+    load_driver: Path, tmp_path: Path, uncontained: tuple[str, ...]
+) -> None:
+    with running(load_driver, PLAIN, tmp_path, through=uncontained) as run:
+        run.kill("agent", "keeper", "nest")
+        assert run.left() == []
