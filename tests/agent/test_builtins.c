@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#define __clzdi2 our_clzdi2
-#define __ctzdi2 our_ctzdi2
-#define __udivti3 our_udivti3
+#define __clzdi2      our_clzdi2
+#define __ctzdi2      our_ctzdi2
+#define __udivti3     our_udivti3
 #define __floatuntidf our_floatuntidf
 #include "../../setup/builtins.c"
 
