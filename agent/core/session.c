@@ -204,11 +204,7 @@ static int create_thread(struct measuring *measuring, const pthread_attr_t *attr
 {
 	const struct session_options *options = &session.options;
 
-	measuring->options = options;
-	measuring->control = &session.control;
 	measuring->samples = options->samples ? options->samples : UINT64_MAX;
-	if (measuring->schedule.policy == POLICY_DEADLINE)
-		measuring->role.cpu = -1;
 	if (record_init(&measuring->record, options->worst,
 			options->threshold_ns ? options->threshold_ns : UINT64_MAX,
 			samples_file && !measuring->role.silent))
@@ -233,7 +229,7 @@ static int check_threads(char *error, size_t error_size)
 	return 0;
 }
 
-static int create_threads(char *error, size_t error_size)
+static int prepare_threads(char *error, size_t error_size)
 {
 	const struct session_options *options = &session.options;
 	struct schedule allowed = realtime_allowed((struct schedule){
@@ -242,43 +238,52 @@ static int create_threads(char *error, size_t error_size)
 		.period_ns = options->interval_ns,
 	}, warn);
 	struct role *roles = calloc(ROLES_MAX, sizeof(*roles));
-	int count = -1, result = 0;
-	pthread_attr_t attributes;
+	int count = -1;
 
 	if (roles)
 		count = plan_threads(roles, error, error_size);
-	else
+	if (count >= 0)
+		session.measuring = calloc((size_t)count, sizeof(*session.measuring));
+	if (!roles || (count >= 0 && !session.measuring)) {
 		snprintf(error, error_size, "out of memory");
-	if (count < 0)
-		goto out;
-	session.threads = (unsigned int)count;
-	session.measuring = calloc(session.threads, sizeof(*session.measuring));
-	result = session.measuring ? 0 : ENOMEM;
+		count = -1;
+	}
+	for (int i = 0; i < count; i++) {
+		session.measuring[i].index = (unsigned int)i;
+		session.measuring[i].options = options;
+		session.measuring[i].control = &session.control;
+		session.measuring[i].role = roles[i];
+		session.measuring[i].schedule = schedule_of(&roles[i], &allowed);
+		if (session.measuring[i].schedule.policy == POLICY_DEADLINE)
+			session.measuring[i].role.cpu = -1;
+		session.rows += !roles[i].silent;
+	}
 	if (allowed.policy == POLICY_DEADLINE)
 		warn("not-pinned",
 		     "SCHED_DEADLINE threads cannot be pinned to a CPU: a figure belongs to a thread, not to a CPU");
+	session.threads = count < 0 ? 0 : (unsigned int)count;
+	free(roles);
+	return count < 0 ? -1 : 0;
+}
+
+static int start_threads(char *error, size_t error_size)
+{
+	pthread_attr_t attributes;
+	int result = 0;
+
 	pthread_barrier_init(&ready, NULL, session.threads + 1);
 	pthread_barrier_init(&go, NULL, session.threads + 1);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (unsigned int i = 0; i < session.threads && !result; i++) {
-		session.measuring[i].index = i;
-		session.measuring[i].role = roles[i];
-		session.measuring[i].schedule = schedule_of(&roles[i], &allowed);
-		session.rows += !roles[i].silent;
+	for (unsigned int i = 0; i < session.threads && !result; i++)
 		result = create_thread(&session.measuring[i], &attributes);
-	}
 	if (result) {
 		snprintf(error, error_size, "cannot start %u measuring threads: %s",
 			 session.threads, strerror(result));
-		count = -1;
-		goto out;
+		return -1;
 	}
 	pthread_barrier_wait(&ready);
-	count = check_threads(error, error_size);
-out:
-	free(roles);
-	return count < 0 ? -1 : 0;
+	return check_threads(error, error_size);
 }
 
 static uint64_t longest_interval_ns(void)
@@ -468,7 +473,7 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 
 	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, warn, error, error_size))
 		return fail(1, error);
-	if (create_threads(error, error_size))
+	if (prepare_threads(error, error_size) || start_threads(error, error_size))
 		return fail(1, error);
 	realtime_lock_memory(warn);
 	realtime_hold_cpu_awake(warn);
@@ -480,6 +485,19 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	end_measuring();
 	end_ns = clock_now_ns();
 	return write_result(status, end_ns);
+}
+
+/* Say what would be measured, and start nothing. */
+static int rehearse(char *error, size_t error_size)
+{
+	if (prepare_threads(error, error_size))
+		return fail(2, error);
+	if (!session.options.json)
+		return printf("# all options are good; nothing was started\n") < 0;
+	session.start_ns = clock_now_ns();
+	output_start(&session);
+	output_end(&session, "planned", 0);
+	return session.json.failed ? 1 : 0;
 }
 
 int session_main(const struct probe *probe, int argc, char **argv)
@@ -500,13 +518,17 @@ int session_main(const struct probe *probe, int argc, char **argv)
 	cpus_usable(&session.usable);
 	if (cpus_parse(session.options.cpus, &session.usable, &session.cpus, error,
 		       sizeof(error)) ||
-	    parse_loads(error, sizeof(error)) || open_samples_file(error, sizeof(error)))
+	    parse_loads(error, sizeof(error)) ||
+	    (!session.options.dry_run && open_samples_file(error, sizeof(error))))
 		return fail(2, error);
 
 	set_up_signals(&waited);
 	if (session.options.json)
 		hello_write(&session.json);
-	result = measure(&waited, error, sizeof(error));
+	if (session.options.dry_run)
+		result = rehearse(error, sizeof(error));
+	else
+		result = measure(&waited, error, sizeof(error));
 	load_set_stop(session.loads);
 	load_set_free(session.loads);
 	return result;

@@ -49,6 +49,7 @@ struct session_options {
 	bool json;
 	bool nanoseconds;
 	bool quiet;
+	bool dry_run;
 	bool help;
 };
 

@@ -19,6 +19,7 @@ enum {
 	OPTION_WATCHDOG,
 	OPTION_SAMPLES_FILE,
 	OPTION_WORST,
+	OPTION_DRY_RUN,
 };
 
 static const char short_options[] = ":a:b:D:hi:l:Np:q";
@@ -44,6 +45,7 @@ static const struct option common[] = {
 	{ "watchdog", required_argument, NULL, OPTION_WATCHDOG },
 	{ "samples-file", required_argument, NULL, OPTION_SAMPLES_FILE },
 	{ "worst", required_argument, NULL, OPTION_WORST },
+	{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
 };
 
 #define COMMON_COUNT	(sizeof(common) / sizeof(common[0]))
@@ -68,6 +70,7 @@ void session_help(const struct probe *probe)
 	      "      --progress TIME      a progress line this often, 0 for none (250ms)\n"
 	      "  -N, --nsecs              show nanoseconds\n"
 	      "  -q, --quiet              show only the result\n"
+	      "      --dry-run            check all options, say what would run, start nothing\n"
 	      "  -h, --help               this text\n"
 	      "\n"
 	      "Without a duration or a number of samples it measures until Ctrl-C.\n"
@@ -167,6 +170,9 @@ static int take(struct session_options *options, int val, const char *text, char
 		if (!option_time(text, NSEC_PER_SEC, &options->watchdog_ns) ||
 		    options->watchdog_ns < WATCHDOG_MIN_NS)
 			return refuse(error, error_size, "--watchdog", text, "a time from 100ms");
+		return 0;
+	case OPTION_DRY_RUN:
+		options->dry_run = true;
 		return 0;
 	case OPTION_SAMPLES_FILE:
 		options->samples_file = text;

@@ -348,18 +348,30 @@ static void write_loads(struct session *session, uint64_t end_ns)
 	}
 }
 
-void output_result(struct session *session, const char *status, uint64_t end_ns)
+void output_end(struct session *session, const char *status, uint64_t time_ns)
 {
 	struct json *json = &session->json;
 
+	if (!session->options.json) {
+		printf("# %s after %.3f s\n", status, (double)time_ns / NSEC_PER_SEC);
+		return;
+	}
+	json_begin(json, "end");
+	json_string(json, "status", status);
+	json_u64(json, "time_ns", time_ns);
+	put_tristate(json, "high_resolution", realtime_high_resolution());
+	json_end(json);
+}
+
+void output_result(struct session *session, const char *status, uint64_t end_ns)
+{
 	if (!session->options.json) {
 		if (session->drawn)
 			printf("\033[%uA", session->rows);
 		print_threads(session);
 		print_facts(session);
 		write_loads(session, end_ns);
-		printf("# %s after %.3f s\n", status,
-		       (double)(end_ns - session->start_ns) / NSEC_PER_SEC);
+		output_end(session, status, end_ns - session->start_ns);
 		return;
 	}
 	for (unsigned int i = 0; i < session->threads; i++) {
@@ -369,9 +381,5 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 		json_histogram(session, &session->measuring[i]);
 	}
 	write_loads(session, end_ns);
-	json_begin(json, "end");
-	json_string(json, "status", status);
-	json_u64(json, "time_ns", end_ns - session->start_ns);
-	put_tristate(json, "high_resolution", realtime_high_resolution());
-	json_end(json);
+	output_end(session, status, end_ns - session->start_ns);
 }

@@ -26,6 +26,7 @@ struct session {
 void output_warning(struct session *session, const char *code, const char *text);
 void output_start(struct session *session);
 void output_progress(struct session *session, uint64_t now_ns, uint64_t window);
+void output_end(struct session *session, const char *status, uint64_t time_ns);
 void output_result(struct session *session, const char *status, uint64_t end_ns);
 
 /* Whether somebody still reads what is written. */

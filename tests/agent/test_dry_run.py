@@ -1,0 +1,48 @@
+"""--dry-run says what would be measured, refuses what could not be, and starts nothing."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def dry_run(agent: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [agent, *arguments, "--dry-run"], capture_output=True, text=True, timeout=20, check=False
+    )
+
+
+def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.tsv"
+    marker = tmp_path / "load-ran"
+    samples.write_text("mine")
+    done = dry_run(
+        agent_path, "cyclic", "--json", "-i", "500us", "-D", "1h", "-a", "0",
+        "--load", f"cmd:touch {marker}", "--samples-file", str(samples),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["type"] for line in lines if line["type"] != "warning"] == [
+        "hello",
+        "start",
+        "end",
+    ]
+    start = next(line for line in lines if line["type"] == "start")
+    assert (start["interval_ns"], start["duration_ns"]) == (500_000, 3600 * 10**9)
+    assert [thread["cpu"] for thread in start["threads"]] == [0]
+    assert [load["name"] for load in start["loads"]] == [f"cmd:touch {marker}"]
+    assert lines[-1]["status"] == "planned"
+    assert samples.read_text() == "mine"
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [("--load", "nonsense"), ("--cpus", "4000"), ("--method", "magic"), ("--interval", "1ns")],
+)
+def test_what_could_not_be_measured_is_refused(agent_path: Path, bad: tuple[str, str]) -> None:
+    done = dry_run(agent_path, "cyclic", *bad)
+    assert done.returncode == 2
+    assert bad[1] in done.stderr
+    assert done.stdout == ""
