@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
@@ -25,16 +26,21 @@ SAMPLES = 10**9
 RTSCOPE = [sys.executable, "-m", "rtscope.cli.main"]
 
 
+def bucket_width(latencies_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As agent/core/histogram.h: 1 ns below 2048 ns, then 1024 buckets a power of two."""
+    return 1 << np.maximum(np.floor(np.log2(np.maximum(latencies_ns, 1))).astype(np.int64) - 10, 0)
+
+
 def large_run() -> Run:
     """A run of heavy-tailed latencies in the agent's own buckets."""
     rng = np.random.default_rng(1)
     threads = []
     for cpu in range(CPUS):
         latencies = (rng.lognormal(8, 0.4, 20_000) * (1 + rng.pareto(2.5, 20_000))).astype(int)
-        width = np.maximum(1, 2 ** (np.floor(np.log2(np.maximum(latencies, 1))).astype(int) - 10))
+        width = bucket_width(latencies)
         lower, count = np.unique(latencies // width * width, return_counts=True)
         count = count * (SAMPLES // CPUS // count.sum())
-        widths = np.maximum(1, 2 ** (np.floor(np.log2(np.maximum(lower, 1))).astype(int) - 10))
+        widths = bucket_width(lower)
         total = int(count.sum())
         windows = Windows(
             [(index + 1) * 10**9 for index in range(2000)],

@@ -5,6 +5,7 @@
 Writes report.png (the HTML report in Chromium) and live.svg (the live view) beside this file.
 """
 
+import io
 import os
 import shutil
 import subprocess
@@ -36,7 +37,7 @@ def live_picture() -> None:
                 state.previous, state.progress = state.progress, line
                 if line.time_ns > 10 * NS_PER_S:
                     break
-    console = Console(record=True, width=96, height=24, file=Path(os.devnull).open("w"))
+    console = Console(record=True, width=96, height=24, file=io.StringIO())
     console.print(live_view(state))
     console.save_svg(str(HERE / "live.svg"), title="rtscope measure --load mixed")
 
