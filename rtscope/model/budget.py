@@ -1,4 +1,4 @@
-"""Budgets: limits that a run must keep, written as `max<50us` or `p99.99<30us`."""
+"""Budgets: limits that a run must keep, written as `max<50us`, `p99.99<30us` or `failed<1`."""
 
 import re
 from typing import Final
@@ -8,25 +8,38 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
-_LIMIT: Final = re.compile(
-    r"\s*(max|mean|avg|missed|p[0-9]{1,2}(?:\.[0-9]{1,9})?)\s*(<=|<)\s*(\S.*)"
-)
+FIGURES: Final = ("max", "mean", "missed")
+"""what every probe has, besides quantiles"""
+
+_QUANTILE: Final = re.compile(r"p[0-9]{1,2}(?:\.[0-9]{1,9})?", re.ASCII)
+_LIMIT: Final = re.compile(rf"\s*({_QUANTILE.pattern}|[a-z][a-z0-9_]{{0,63}})\s*(<=|<)\s*(\S.*)")
+_PLAIN: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?", re.ASCII)
 
 
 class Limit(msgspec.Struct, frozen=True):
     """One limit: `figure` must be below (or, `inclusive`, at most) `value` in every thread."""
 
     figure: str
-    """max, mean, missed, or p99.9"""
-    value: int
-    """nanoseconds, or a count for missed"""
+    """max, mean, missed, p99.9, or the name of a fact of the probe: failed, longest_ns"""
+    value: int | float
+    """nanoseconds where `in_ns`, else a plain number"""
     inclusive: bool
     text: str
 
     @property
     def percent(self) -> float | None:
         """99.9 for the figure p99.9, None for the others."""
-        return float(self.figure[1:]) if self.figure.startswith("p") else None
+        return float(self.figure[1:]) if _QUANTILE.fullmatch(self.figure) else None
+
+    @property
+    def is_fact(self) -> bool:
+        """True for a figure of one probe's own."""
+        return self.percent is None and self.figure not in FIGURES
+
+    @property
+    def in_ns(self) -> bool:
+        """True for a time, False for a count or a ratio."""
+        return self.figure.endswith("_ns") if self.is_fact else self.figure != "missed"
 
 
 def parse_limit(text: str) -> Limit:
@@ -34,14 +47,20 @@ def parse_limit(text: str) -> Limit:
     match = _LIMIT.fullmatch(text)
     if match is None:
         raise RtscopeError(
-            f"'{text}' is not a budget: write FIGURE<TIME with a figure of max, mean, missed or "
-            "pNN.N, such as 'max<50us', 'p99.99<=30us' or 'missed<1'"
+            f"'{text}' is not a budget: write FIGURE<TIME with a figure of max, mean, pNN.N, or "
+            "FIGURE<NUMBER with missed or a fact of the probe, such as 'max<50us', "
+            "'p99.99<=30us', 'missed<1', 'failed<1' or 'longest_ns<12ms'"
         )
     figure = "mean" if match[1] == "avg" else match[1]
-    if figure == "missed":
-        if not re.fullmatch(r"[0-9]{1,18}", match[3], re.ASCII):
-            raise RtscopeError(f"'{text}' is not a budget: missed periods are a plain count")
-        value = int(match[3])
-    else:
-        value = parse_time_ns(match[3])
-    return Limit(figure, value, match[2] == "<=", text.replace(" ", ""))
+    limit = Limit(figure, 0, match[2] == "<=", text.replace(" ", ""))
+    if limit.in_ns:
+        return msgspec.structs.replace(limit, value=parse_time_ns(match[3]))
+    number = match[3].strip()
+    if figure == "missed" and not re.fullmatch(r"[0-9]{1,18}", number, re.ASCII):
+        raise RtscopeError(f"'{text}' is not a budget: missed periods are a plain count")
+    if not _PLAIN.fullmatch(number):
+        raise RtscopeError(
+            f"'{text}' is not a budget: {figure} is not one of max, mean, missed and pNN.N, so it "
+            "is a fact of the probe, and facts take a plain number unless their name ends in _ns"
+        )
+    return msgspec.structs.replace(limit, value=float(number) if "." in number else int(number))

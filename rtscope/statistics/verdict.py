@@ -5,6 +5,9 @@ a thread may have at most floor(n (1 - p)) of them, which is the same as saying 
 rank ceil(p n) is below the limit. Ten samples decide in either direction (see figures.py): too few
 samples beyond the quantile cannot keep a limit, ten samples above it break it however short the run
 was. A run that was cut short can break a limit but not keep one.
+
+A limit on a fact of the probe holds for every thread that has it; where no thread has it nothing is
+proven.
 """
 
 import math
@@ -36,7 +39,7 @@ class Judgement(msgspec.Struct, frozen=True):
     sentence: str
     """outcome, value with its unit, and where; ready to print"""
     value: float | None = None
-    """ns, or a count for missed; None where it is not known"""
+    """ns, a count for missed, or a fact as it is; None where it is not known"""
     thread: int | None = None
     cpu: int | None = None
     samples_missing: int | None = None
@@ -66,9 +69,14 @@ def exit_code(judgements: Sequence[Judgement]) -> int:
 
 
 def _judge(run: Run, limit: Limit) -> Judgement:
-    if not any(thread.count for thread in run.threads):
+    judged = run.threads
+    if limit.is_fact:
+        judged = [thread for thread in judged if limit.figure in thread.facts]
+        if not judged:
+            return Judgement(limit, "undecidable", f"{limit.text}: not proven, {_no_fact(run)}")
+    elif not any(thread.count for thread in judged):
         return Judgement(limit, "undecidable", f"{limit.text}: not proven, the run has no samples")
-    findings = [(thread, _find(thread, limit)) for thread in run.threads]
+    findings = [(thread, _find(thread, limit)) for thread in judged]
     thread, worst = max(
         findings,
         key=lambda pair: (
@@ -90,25 +98,35 @@ def _judge(run: Run, limit: Limit) -> Judgement:
     )
 
 
+def _no_fact(run: Run) -> str:
+    names = sorted({name for thread in run.threads for name in thread.facts})
+    if not names:
+        return f"this run of {run.probe} has no such fact, nor any other"
+    return f"this run of {run.probe} has no such fact; it has {', '.join(names)}"
+
+
 def _sentence(limit: Limit, finding: _Finding, thread: Thread) -> str:
     where = f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
+    where = f"{thread.name} on {where}" if thread.name else where
     words = {"kept": "kept", "broken": "broken", "undecidable": "not proven"}[finding.outcome]
     value = ""
     if finding.value is not None:
-        number = f"{finding.value:,.0f}" if limit.figure == "missed" else format_ns(finding.value)
+        plain = f"{finding.value:,.0f}" if finding.value % 1 == 0 else f"{finding.value:,.4g}"
+        number = format_ns(finding.value) if limit.in_ns else plain
         value = f"{limit.figure} is {'at least ' if finding.at_least else ''}{number}"
     place = "worst on" if finding.outcome == "kept" else "on"
     return f"{limit.text}: {words}, {'; '.join(part for part in (value, finding.why) if part)} ({place} {where}, {thread.count:,} samples)"  # noqa: E501
 
 
 def _find(thread: Thread, limit: Limit) -> _Finding:
-    if not thread.count:
+    if not (thread.count or limit.is_fact):
         return _Finding("undecidable", None, "no samples")
-    too_much = limit.value + 1 if limit.inclusive else limit.value
     if limit.percent is not None:
+        too_much = int(limit.value) + 1 if limit.inclusive else int(limit.value)
         return _find_quantile(thread, limit.percent, too_much)
-    value = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}[limit.figure]
-    if value is None:
+    figures = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}
+    value = thread.facts[limit.figure] if limit.is_fact else figures[limit.figure]
+    if value is None or math.isnan(value):
         return _Finding("undecidable", None, f"{limit.figure} was not recorded")
     broken = value > limit.value or (value == limit.value and not limit.inclusive)
     return _Finding("broken" if broken else "kept", value)

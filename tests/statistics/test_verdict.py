@@ -110,6 +110,52 @@ def test_figures_that_were_not_recorded_are_not_kept() -> None:
     assert judged(run_of(thread), "mean<1s").outcome == "undecidable"
 
 
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [
+        ("failed<1", "kept"),
+        ("over<3", "broken"),
+        ("over<=3", "kept"),
+        ("longest_ns<12ms", "broken"),
+        ("longest_ns<=12ms", "kept"),
+        ("share<0.5", "kept"),
+        ("share<=0.24", "broken"),
+    ],
+)
+def test_facts_of_the_probe_are_judged_in_their_own_units(limit: str, outcome: str) -> None:
+    facts = {"failed": 0.0, "over": 3.0, "longest_ns": 12_000_000.0, "share": 0.25}
+    thread = msgspec.structs.replace(thread_of([1000]), facts=facts, name="timerfd")
+    told = judged(run_of(thread, thread_of([1000], 1)), limit)
+    assert told.outcome == outcome
+    assert "timerfd on CPU 0" in told.sentence
+    if limit.startswith("longest"):
+        assert "longest_ns is 12.00 ms" in told.sentence
+
+
+def test_a_fact_is_judged_in_a_thread_without_samples_and_by_its_worst_thread() -> None:
+    threads = [
+        msgspec.structs.replace(thread_of([], cpu), facts={"over": float(cpu)}) for cpu in (4, 7, 5)
+    ]
+    told = judged(run_of(*threads), "over<6")
+    assert (told.outcome, told.cpu, told.value) == ("broken", 7, 7.0)
+
+
+def test_an_unknown_fact_is_not_proven_and_the_known_ones_are_listed() -> None:
+    thread = msgspec.structs.replace(thread_of([1000]), facts={"over": 0.0, "failed": 0.0})
+    told = judged(run_of(thread), "fialed<1")
+    assert told.outcome == "undecidable"
+    assert told.sentence.startswith("fialed<1: not proven, ")
+    assert "it has failed, over" in told.sentence
+    assert judged(run_of(thread_of([1000])), "failed<1").outcome == "undecidable"
+
+
+def test_a_fact_of_a_run_cut_short_is_not_kept() -> None:
+    thread = msgspec.structs.replace(thread_of([1000]), facts={"over": 1.0})
+    run = run_of(thread, status="interrupted")
+    assert judged(run, "over<2").outcome == "undecidable"
+    assert judged(run, "over<1").outcome == "broken"
+
+
 def test_only_proven_limits_exit_with_0() -> None:
     run = run_with([1000] * 400)
     assert exit_code(judge(run, [parse_limit("max<2us")])) == 0

@@ -1,0 +1,56 @@
+"""What may be written as a limit, and what is refused with a sentence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.model.budget import Limit, parse_limit
+from rtscope.model.errors import RtscopeError
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("max<50us", Limit("max", 50_000, False, "max<50us")),
+        ("avg <= 5 us", Limit("mean", 5_000, True, "avg<=5us")),
+        ("p99.99<1.5ms", Limit("p99.99", 1_500_000, False, "p99.99<1.5ms")),
+        ("missed<1", Limit("missed", 1, False, "missed<1")),
+        ("failed<1", Limit("failed", 1, False, "failed<1")),
+        ("over<=3", Limit("over", 3, True, "over<=3")),
+        ("longest_ns<12ms", Limit("longest_ns", 12_000_000, False, "longest_ns<12ms")),
+        ("stolen_percent<0.25", Limit("stolen_percent", 0.25, False, "stolen_percent<0.25")),
+        ("p50_ns<1us", Limit("p50_ns", 1_000, False, "p50_ns<1us")),
+    ],
+)
+def test_a_limit_is_read(text: str, limit: Limit) -> None:
+    assert parse_limit(text) == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("max<50", "is not a time"),
+        ("max>50us", "is not a budget"),
+        ("missed<0.5", "a plain count"),
+        ("longest_ns<12", "is not a time"),
+        ("maximum<50us", "maximum is not one of max, mean, missed"),
+        ("failed<many", "a plain number"),
+        ("p100<5us", "p100 is not one of"),
+        ("failed", "FIGURE<NUMBER"),
+        ("", "is not a budget"),
+    ],
+)
+def test_anything_else_gets_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(RtscopeError, match=said):
+        parse_limit(text)
+
+
+@given(st.text() | st.from_regex(r"[a-z0-9_.]{1,9}<=?[0-9a-z. ]{0,9}"))
+def test_no_text_does_worse_than_a_sentence(text: str) -> None:
+    try:
+        limit = parse_limit(text)
+    except RtscopeError as error:
+        assert text in str(error) or "time" in str(error)  # noqa: PT017
+    else:
+        assert limit.value >= 0
+        assert limit.percent is None or 0 <= limit.percent < 100
