@@ -10,28 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/hello.h"
 #include "core/session_output.h"
+#include "core/session_threads.h"
 
-#define STACK_SIZE		(64 * 1024)
-#define STACK_TOUCHED		(16 * 1024)
 #define TICK_NS			(100 * NSEC_PER_MSEC)
 #define SAMPLES_TICK_NS		(20 * NSEC_PER_MSEC)
 #define CHECK_NS		NSEC_PER_SEC
 #define LOAD_TIMEOUT_NS		(60 * NSEC_PER_SEC)
 #define START_DELAY_NS		(10 * NSEC_PER_MSEC)
 #define STARVING_PERCENT	90
-#define SIGNAL_WAKE		SIGUSR1	/* ends a measuring thread's sleep */
-#define SIGNAL_DONE		SIGUSR2	/* a measuring thread has ended */
 
 static struct session session;
-static pthread_barrier_t ready, go;
-static pthread_t housekeeping;
 static FILE *samples_file;
 static bool samples_lost;
 
@@ -40,56 +33,8 @@ static void warn(const char *code, const char *text)
 	output_warning(&session, code, text);
 }
 
-static __attribute__((noinline)) void touch_stack(void)
-{
-	volatile char stack[STACK_TOUCHED];
-
-	for (size_t i = 0; i < sizeof(stack); i += 1024)
-		stack[i] = 0;
-}
-
-static int set_up_thread(struct measuring *measuring)
-{
-	char name[16];
-
-	measuring->tid = (int)syscall(SYS_gettid);
-	snprintf(name, sizeof(name), "%s/%u", session.probe->name, measuring->index);
-	prctl(PR_SET_NAME, name);
-	prctl(PR_SET_TIMERSLACK, 1);	/* else an ordinary thread may be woken 50 us late on purpose */
-	if (measuring->role.cpu < 0)
-		cpus_unpin();
-	else if (cpus_pin((unsigned int)measuring->role.cpu))
-		return errno;
-	if (realtime_enter(&measuring->schedule))
-		return errno;
-	touch_stack();
-	return 0;
-}
-
-static void *measuring_thread(void *argument)
-{
-	struct measuring *measuring = argument;
-
-	measuring->error = set_up_thread(measuring);
-	pthread_barrier_wait(&ready);
-	pthread_barrier_wait(&go);
-	if (!measuring->error)
-		measuring->role.body(measuring);
-	__atomic_store_n(&measuring->done, true, __ATOMIC_RELEASE);
-	pthread_kill(housekeeping, SIGNAL_DONE);
-	return NULL;
-}
-
-static void wake(int number)
-{
-	(void)number;
-}
-
 static void set_up_signals(sigset_t *waited)
 {
-	struct sigaction action = { .sa_handler = wake };	/* no SA_RESTART: sleeps end */
-
-	sigaction(SIGNAL_WAKE, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(waited);
 	sigaddset(waited, SIGINT);
@@ -171,136 +116,10 @@ void measuring_fact(struct measuring *measuring, const char *key, double value)
 	measuring->fact[measuring->fact_count++].value = value;
 }
 
-static int plan_threads(struct role *roles, char *error, size_t error_size)
-{
-	const struct session_options *options = &session.options;
-
-	if (session.probe->plan)
-		return session.probe->plan(options, &session.cpus, roles, error, error_size);
-	for (unsigned int i = 0; i < session.cpus.count; i++)
-		roles[i] = (struct role){
-			.name = "",
-			.body = session.probe->body,
-			.cpu = session.cpus.number[i],
-			.priority = options->priority,
-			.interval_ns = options->interval_ns,
-		};
-	return (int)session.cpus.count;
-}
-
-static struct schedule schedule_of(const struct role *role, const struct schedule *allowed)
-{
-	struct schedule schedule = *allowed;
-
-	schedule.period_ns = role->interval_ns;
-	if (schedule.policy == POLICY_FIFO)
-		schedule.priority = role->priority < allowed->priority ||
-					    allowed->priority == session.options.priority ?
-					    role->priority : allowed->priority;
-	return schedule;
-}
-
-static int create_thread(struct measuring *measuring, const pthread_attr_t *attributes)
-{
-	const struct session_options *options = &session.options;
-
-	measuring->samples = options->samples ? options->samples : UINT64_MAX;
-	if (record_init(&measuring->record, options->worst,
-			options->threshold_ns ? options->threshold_ns : UINT64_MAX,
-			samples_file && !measuring->role.silent))
-		return ENOMEM;
-	return pthread_create(&measuring->thread, attributes, measuring_thread, measuring);
-}
-
-static int check_threads(char *error, size_t error_size)
-{
-	for (unsigned int i = 0; i < session.threads; i++) {
-		const struct measuring *measuring = &session.measuring[i];
-		enum policy policy = measuring->schedule.policy;
-
-		if (!measuring->error)
-			continue;
-		snprintf(error, error_size, "cannot give thread %u CPU %d and policy %s: %s%s", i,
-			 measuring->role.cpu, policy_name(policy), strerror(measuring->error),
-			 policy == POLICY_DEADLINE ?
-				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" : "");
-		return -1;
-	}
-	return 0;
-}
-
-static int prepare_threads(char *error, size_t error_size)
-{
-	const struct session_options *options = &session.options;
-	struct schedule allowed = realtime_allowed((struct schedule){
-		.policy = options->policy,
-		.priority = options->policy == POLICY_FIFO ? options->priority : 0,
-		.period_ns = options->interval_ns,
-	}, warn);
-	struct role *roles = calloc(ROLES_MAX, sizeof(*roles));
-	int count = -1;
-
-	if (roles)
-		count = plan_threads(roles, error, error_size);
-	if (count >= 0)
-		session.measuring = calloc((size_t)count, sizeof(*session.measuring));
-	if (!roles || (count >= 0 && !session.measuring)) {
-		snprintf(error, error_size, "out of memory");
-		count = -1;
-	}
-	for (int i = 0; i < count; i++) {
-		session.measuring[i].index = (unsigned int)i;
-		session.measuring[i].options = options;
-		session.measuring[i].control = &session.control;
-		session.measuring[i].role = roles[i];
-		session.measuring[i].schedule = schedule_of(&roles[i], &allowed);
-		if (session.measuring[i].schedule.policy == POLICY_DEADLINE)
-			session.measuring[i].role.cpu = -1;
-		session.rows += !roles[i].silent;
-	}
-	if (allowed.policy == POLICY_DEADLINE)
-		warn("not-pinned",
-		     "SCHED_DEADLINE threads cannot be pinned to a CPU: a figure belongs to a thread, not to a CPU");
-	session.threads = count < 0 ? 0 : (unsigned int)count;
-	free(roles);
-	return count < 0 ? -1 : 0;
-}
-
-static int start_threads(char *error, size_t error_size)
-{
-	pthread_attr_t attributes;
-	int result = 0;
-
-	pthread_barrier_init(&ready, NULL, session.threads + 1);
-	pthread_barrier_init(&go, NULL, session.threads + 1);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	for (unsigned int i = 0; i < session.threads && !result; i++)
-		result = create_thread(&session.measuring[i], &attributes);
-	if (result) {
-		snprintf(error, error_size, "cannot start %u measuring threads: %s",
-			 session.threads, strerror(result));
-		return -1;
-	}
-	pthread_barrier_wait(&ready);
-	return check_threads(error, error_size);
-}
-
-static uint64_t longest_interval_ns(void)
-{
-	uint64_t longest_ns = 0;
-
-	for (unsigned int i = 0; i < session.threads; i++) {
-		if (session.measuring[i].role.interval_ns > longest_ns)
-			longest_ns = session.measuring[i].role.interval_ns;
-	}
-	return longest_ns;
-}
-
 /* A deadline may lie a whole swept interval ahead: that much more is granted. */
 static void grant_lease(uint64_t now_ns)
 {
-	uint64_t until_ns = now_ns + session.options.watchdog_ns + 2 * longest_interval_ns();
+	uint64_t until_ns = now_ns + session.options.watchdog_ns + 2 * threads_longest_interval_ns(&session);
 
 	record_set(session.control.until_ns,
 		   until_ns < session.end_ns ? until_ns : session.end_ns);
@@ -325,7 +144,7 @@ static void begin_measuring(void)
 	}
 	output_start(&session);
 	grant_lease(clock_now_ns());
-	pthread_barrier_wait(&go);
+	threads_go();
 }
 
 /* A thread that takes nearly all of its CPU leaves nothing for the kernel's own threads. */
@@ -437,22 +256,6 @@ static const char *keep_house(const sigset_t *waited)
 	return status;
 }
 
-static void end_measuring(void)
-{
-	static const struct timespec pause = { .tv_nsec = NSEC_PER_MSEC };
-
-	record_set(session.control.until_ns, 0);
-	for (unsigned int i = 0; i < session.threads; i++) {
-		struct measuring *measuring = &session.measuring[i];
-
-		while (!__atomic_load_n(&measuring->done, __ATOMIC_ACQUIRE)) {
-			pthread_kill(measuring->thread, SIGNAL_WAKE);
-			nanosleep(&pause, NULL);
-		}
-		pthread_join(measuring->thread, NULL);
-	}
-}
-
 static int write_result(const char *status, uint64_t end_ns)
 {
 	drain_rings();
@@ -473,7 +276,8 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 
 	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, warn, error, error_size))
 		return fail(1, error);
-	if (prepare_threads(error, error_size) || start_threads(error, error_size))
+	if (threads_plan(&session, warn, error, error_size) ||
+	    threads_start(&session, samples_file, error, error_size))
 		return fail(1, error);
 	realtime_lock_memory(warn);
 	realtime_hold_cpu_awake(warn);
@@ -482,7 +286,7 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 
 	begin_measuring();
 	status = keep_house(waited);
-	end_measuring();
+	threads_end(&session);
 	end_ns = clock_now_ns();
 	return write_result(status, end_ns);
 }
@@ -490,7 +294,7 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 /* Say what would be measured, and start nothing. */
 static int rehearse(char *error, size_t error_size)
 {
-	if (prepare_threads(error, error_size))
+	if (threads_plan(&session, warn, error, error_size))
 		return fail(2, error);
 	if (!session.options.json)
 		return printf("# all options are good; nothing was started\n") < 0;
@@ -508,7 +312,6 @@ int session_main(const struct probe *probe, int argc, char **argv)
 
 	session.probe = probe;
 	session.json.fd = STDOUT_FILENO;
-	housekeeping = pthread_self();
 	if (session_parse(probe, argc, argv, &session.options, error, sizeof(error)))
 		return fail(2, error);
 	if (session.options.help) {
