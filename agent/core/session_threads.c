@@ -92,6 +92,8 @@ static struct schedule schedule_of(const struct session *session, const struct r
 	struct schedule schedule = *allowed;
 
 	schedule.period_ns = role->interval_ns;
+	if (!role->priority)
+		return (struct schedule){ .policy = POLICY_OTHER };
 	if (schedule.policy == POLICY_FIFO)
 		schedule.priority = role->priority < allowed->priority ||
 					    allowed->priority == session->options.priority ?
@@ -105,9 +107,9 @@ static int create_thread(struct session *session, struct measuring *measuring,
 	const struct session_options *options = &session->options;
 
 	measuring->samples = options->samples ? options->samples : UINT64_MAX;
-	if (record_init(&measuring->record, options->worst,
-			options->threshold_ns ? options->threshold_ns : UINT64_MAX,
-			every_sample && !measuring->role.silent))
+	if (!measuring->role.silent &&
+	    record_init(&measuring->record, options->worst,
+			options->threshold_ns ? options->threshold_ns : UINT64_MAX, every_sample))
 		return ENOMEM;
 	return pthread_create(&measuring->thread, attributes, measuring_thread, measuring);
 }
