@@ -95,6 +95,8 @@ class Asked(msgspec.Struct, frozen=True):
     threshold_ns: int | None = None
     loads: list[str] = []
     budget: list[str] = []
+    scale: float = 1.0
+    """of its plan's samples or duration, how much was asked for (rtscope run --scale)"""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -117,6 +119,10 @@ class Run(msgspec.Struct, frozen=True):
     source: str = "rtscope"
     """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""
     target: str = "local"
+    experiment: str = ""
+    """id of the experiment that this run is of; "" for a run of its own"""
+    cell: str = ""
+    """which cell of the experiment's plan it is, in words; unique within the experiment"""
     agent_version: str | None = None
     format: Literal["rtscope-run"] = "rtscope-run"
     version: int = FORMAT_VERSION

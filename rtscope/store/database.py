@@ -20,7 +20,7 @@ from rtscope.model.run import Run
 from rtscope.model.units import LONGEST_NS
 from rtscope.store.runfile import decode_run, encode_run, write_run
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 BUSY_SECONDS = 5.0
 """how long to wait for another rtscope that writes"""
 
@@ -38,9 +38,14 @@ _TABLE: Final = """runs (
     count INTEGER NOT NULL,
     max_ns INTEGER,
     source TEXT NOT NULL,
+    experiment TEXT NOT NULL DEFAULT '',
+    cell TEXT NOT NULL DEFAULT '',
     record BLOB NOT NULL
 )"""
-_SHOWN: Final = "id, created, host, kernel, probe, load, status, count, max_ns, source"
+_INDEX: Final = "CREATE INDEX experiments ON runs (experiment)"
+_SHOWN: Final = (
+    "id, created, host, kernel, probe, load, status, count, max_ns, source, experiment, cell"
+)
 _FULL: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_TOOBIG})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
@@ -68,6 +73,10 @@ class Summary(msgspec.Struct, frozen=True):
     max_ns: int | None
     """of all threads"""
     source: str
+    experiment: str = ""
+    """id of the experiment it is of; "" for a run of its own"""
+    cell: str = ""
+    """of the experiment's plan, in words"""
 
 
 def new_run_id() -> str:
@@ -115,12 +124,18 @@ def load(name: str, store: Path | None = None) -> Run:
         raise RtscopeError(f"run {found} in the store {path}: {error}") from None
 
 
-def list_runs(limit: int | None = None, store: Path | None = None) -> list[Summary]:
-    """The runs, the one saved last first; at most `limit`. Raises StoreError."""
+def list_runs(
+    limit: int | None = None, store: Path | None = None, experiment: str = ""
+) -> list[Summary]:
+    """The runs, the one saved last first; at most `limit`. Raises StoreError.
+
+    With `experiment` only those of experiments whose id begins with it.
+    """
     with _reading(store or default_path()) as database:
         rows = database.execute(
-            f"SELECT {_SHOWN} FROM runs ORDER BY saved DESC LIMIT ?",  # noqa: S608
-            (-1 if limit is None else limit,),
+            f"SELECT {_SHOWN} FROM runs WHERE experiment >= ? AND experiment < ? "  # noqa: S608
+            "ORDER BY saved DESC LIMIT ?",
+            (experiment, f"{experiment}\U0010ffff", -1 if limit is None else limit),
         ).fetchall()
     return [Summary(*row) for row in rows]
 
@@ -169,6 +184,8 @@ def summary_of(run: Run) -> Summary:
         count=min(sum(thread.count for thread in run.threads), LONGEST_NS),
         max_ns=max(maxima, default=None),
         source=run.source,
+        experiment=run.experiment,
+        cell=run.cell,
     )
 
 
@@ -223,7 +240,13 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
         database.execute("BEGIN IMMEDIATE")
         if _is_new(database, path):
             database.execute(f"CREATE TABLE {_TABLE}")
+            database.execute(_INDEX)
             database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif _version(database) == 1:
+            for column in ("experiment", "cell"):
+                database.execute(f"ALTER TABLE runs ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+            database.execute(_INDEX)
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         yield database
         database.execute("COMMIT")
@@ -236,6 +259,10 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         database.execute("BEGIN")
         if _is_new(database, path):
             database.execute(f"CREATE TEMP TABLE {_TABLE}")
+        elif _version(database) == 1:
+            database.execute(
+                "CREATE TEMP VIEW runs AS SELECT *, '' AS experiment, '' AS cell FROM main.runs"
+            )
         yield database
 
 
@@ -268,9 +295,10 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
 
 def _is_new(database: sqlite3.Connection, path: Path) -> bool:
     """True for a file without content; refuses one that is not ours. Raises StoreError."""
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    version, application, tables = database.execute(  # one statement: one state of the file
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
     if (version, application, tables) == (0, 0, 0):
         return True
     if application != _APPLICATION_ID:
@@ -284,6 +312,11 @@ def _is_new(database: sqlite3.Connection, path: Path) -> bool:
             f"up to {SCHEMA_VERSION}: get a newer rtscope, or set XDG_DATA_HOME elsewhere"
         )
     return False
+
+
+def _version(database: sqlite3.Connection) -> int:
+    """The format of the store: 1 has no experiments."""
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _prefer_wal(database: sqlite3.Connection) -> None:

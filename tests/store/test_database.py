@@ -184,7 +184,7 @@ def test_a_damaged_record_is_named(store: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("PRAGMA user_version = 7", "newer rtscope \\(format 7\\); this one reads up to 1"),
+        ("PRAGMA user_version = 7", "newer rtscope \\(format 7\\); this one reads up to 2"),
         ("PRAGMA application_id = 9", "not an rtscope store"),
     ],
 )
