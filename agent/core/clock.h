@@ -36,4 +36,21 @@ static inline uint64_t clock_now_ns(void)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
+/* 0 once @due_ns has come; an error number when the sleep was ended. */
+static inline int clock_sleep_until(uint64_t due_ns)
+{
+	struct timespec due = ns_to_timespec(due_ns);
+
+	return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
+/* Compute until this thread has used @cpu_ns more of CPU time. */
+static inline void clock_work(uint64_t cpu_ns)
+{
+	uint64_t end_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+
+	while (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns)
+		;
+}
+
 #endif

@@ -89,6 +89,11 @@ int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
 		*cpus = *usable;
 		return 0;
 	}
+	if (!strcmp(text, "first")) {
+		cpus->count = usable->count ? 1 : 0;
+		cpus->number[0] = usable->number[0];
+		return 0;
+	}
 	do {
 		long first = read_number(&at), last = first;
 
@@ -98,7 +103,7 @@ int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
 		}
 		if (first < 0 || last < first || (*at && *at != ',')) {
 			snprintf(error, error_size,
-				 "'%s' is not a CPU list: write numbers below %d such as 0-3,8, or all",
+				 "'%s' is not a CPU list: write numbers below %d such as 0-3,8, or first or all",
 				 text, CPUS_MAX);
 			return -1;
 		}

@@ -19,7 +19,7 @@ struct cpus {
 	uint16_t number[CPUS_MAX];	/* ascending */
 };
 
-/* Read "0-3,8" or "all" (then @usable). Returns 0, or -1 with a sentence in @error. */
+/* Read "0-3,8", or "all" or "first" of @usable. Returns 0, or -1 with a sentence in @error. */
 int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
 	       char *error, size_t error_size);
 

@@ -40,6 +40,7 @@ struct session_options {
 	unsigned int priority;
 	uint64_t interval_ns;
 	uint64_t duration_ns;		/* 0: none */
+	uint64_t default_duration_ns;	/* where neither the user nor the probe has an end; 0: none */
 	uint64_t samples;		/* 0: none */
 	uint64_t threshold_ns;		/* 0: none */
 	uint64_t progress_ns;		/* 0: silent */
@@ -60,9 +61,9 @@ struct role {
 	const char *name;		/* what tells it from the probe's others; "" for one kind */
 	void (*body)(struct measuring *measuring);
 	int cpu;			/* -1: not pinned */
-	unsigned int priority;		/* for FIFO; lowered where this user may not have it */
+	unsigned int priority;		/* for FIFO; lowered where this user may not have it; 0: ordinary */
 	uint64_t interval_ns;		/* between two samples; 0 where that is not fixed */
-	bool silent;			/* has no figures; is ended when the others have ended */
+	bool silent;			/* has no figures and no record; is ended when the others have ended */
 	bool spins;			/* uses its whole CPU on purpose */
 };
 
@@ -102,7 +103,7 @@ struct probe {
 	const char *examples;
 	const struct option *options;	/* its own long options, at most PROBE_OPTIONS_MAX */
 	const char *short_options;	/* those that have a letter, as getopt(3) wants them */
-	/* Change what options are when they are not given; may be NULL. */
+	/* Change what options are when they are not given; may be NULL. Its samples give way to -D. */
 	void (*defaults)(struct session_options *options);
 	/* Take option @val. Returns 0, or -1 with a sentence in @error. */
 	int (*option)(int val, const char *argument, char *error, size_t error_size);
@@ -115,21 +116,26 @@ struct probe {
 	int (*plan)(const struct session_options *options, const struct cpus *cpus,
 		    struct role *roles, char *error, size_t error_size);
 	void (*body)(struct measuring *measuring);
+	/* More for a person to read below the table of threads and its facts; may be NULL. */
+	void (*print)(const struct measuring *measuring, unsigned int count);
 };
 
 /* Whether the thread may still wait for @due_ns; notes when it is past the end asked for. */
 static inline bool measuring_goes_on(struct measuring *measuring, uint64_t due_ns)
 {
-	if (due_ns < record_get(measuring->control->until_ns) &&
-	    measuring->record.count < measuring->samples)
+	uint64_t count = record_get(measuring->record.count);
+
+	if (due_ns < record_get(measuring->control->until_ns) && count < measuring->samples)
 		return true;
-	measuring->completed = due_ns >= measuring->end_ns ||
-			       measuring->record.count >= measuring->samples;
+	measuring->completed = due_ns >= measuring->end_ns || count >= measuring->samples;
 	return false;
 }
 
 /* One more figure of this thread, beside those of its record. @key names the unit. */
 void measuring_fact(struct measuring *measuring, const char *key, double value);
+
+/* Tell what lessens the figures' worth, from plan(). */
+void session_warn(const char *code, const char *text);
 
 /* Read the command line. Returns 0, or -1 with a sentence in @error. */
 int session_parse(const struct probe *probe, int argc, char **argv,

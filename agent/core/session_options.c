@@ -20,6 +20,7 @@ enum {
 	OPTION_SAMPLES_FILE,
 	OPTION_WORST,
 	OPTION_DRY_RUN,
+	OPTION_DEFAULT_DURATION,
 };
 
 static const char short_options[] = ":a:b:D:hi:l:Np:q";
@@ -46,6 +47,7 @@ static const struct option common[] = {
 	{ "samples-file", required_argument, NULL, OPTION_SAMPLES_FILE },
 	{ "worst", required_argument, NULL, OPTION_WORST },
 	{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
+	{ "default-duration", required_argument, NULL, OPTION_DEFAULT_DURATION },
 };
 
 #define COMMON_COUNT	(sizeof(common) / sizeof(common[0]))
@@ -60,6 +62,7 @@ void session_help(const struct probe *probe)
 	      "      --policy POLICY      fifo, deadline or other (fifo)\n"
 	      "  -D, --duration TIME      measure for this long; bare numbers are seconds\n"
 	      "  -l, --samples N          measure this many samples a thread\n"
+	      "      --default-duration TIME  as -D, where nothing else says when to end\n"
 	      "  -b, --break TIME         stop at the first latency of TIME or more; bare: us\n"
 	      "      --worst N            keep the N worst samples of each thread (10)\n"
 	      "      --samples-file FILE  write every sample to FILE\n"
@@ -171,6 +174,12 @@ static int take(struct session_options *options, int val, const char *text, char
 		    options->watchdog_ns < WATCHDOG_MIN_NS)
 			return refuse(error, error_size, "--watchdog", text, "a time from 100ms");
 		return 0;
+	case OPTION_DEFAULT_DURATION:
+		if (!option_time(text, NSEC_PER_SEC, &options->default_duration_ns) ||
+		    !options->default_duration_ns)
+			return refuse(error, error_size, "--default-duration", text,
+				      "a time such as 30s or 5m");
+		return 0;
 	case OPTION_DRY_RUN:
 		options->dry_run = true;
 		return 0;
@@ -200,6 +209,7 @@ int session_parse(const struct probe *probe, int argc, char **argv,
 {
 	struct option all[COMMON_COUNT + PROBE_OPTIONS_MAX + 1] = { 0 };
 	char letters[sizeof(short_options) + 2 * PROBE_OPTIONS_MAX];
+	uint64_t default_samples;
 	size_t count = COMMON_COUNT;
 	int val, result;
 
@@ -215,6 +225,8 @@ int session_parse(const struct probe *probe, int argc, char **argv,
 	};
 	if (probe->defaults)
 		probe->defaults(options);
+	default_samples = options->samples;
+	options->samples = 0;
 	memcpy(all, common, sizeof(common));
 	for (const struct option *own = probe->options; own->name; own++)
 		all[count++] = *own;
@@ -239,6 +251,10 @@ int session_parse(const struct probe *probe, int argc, char **argv,
 		if (result)
 			return -1;
 	}
+	if (!options->samples && !options->duration_ns)
+		options->samples = default_samples;
+	if (!options->samples && !options->duration_ns)
+		options->duration_ns = options->default_duration_ns;
 	if (optind < argc) {
 		snprintf(error, error_size, "'%s' is not an option; rtscope-agent %s --help lists them",
 			 argv[optind], probe->name);

@@ -239,7 +239,7 @@ static void print_facts(const struct session *session)
 			continue;
 		printf("# T:%2u %s", i, measuring->role.name);
 		for (unsigned int fact = 0; fact < measuring->fact_count; fact++)
-			printf(" %s:%.6g", measuring->fact[fact].key, measuring->fact[fact].value);
+			printf(" %s:%.10g", measuring->fact[fact].key, measuring->fact[fact].value);
 		printf("\n");
 	}
 }
@@ -370,6 +370,8 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 			printf("\033[%uA", session->rows);
 		print_threads(session);
 		print_facts(session);
+		if (session->probe->print)
+			session->probe->print(session->measuring, session->threads);
 		write_loads(session, end_ns);
 		output_end(session, status, end_ns - session->start_ns);
 		return;
