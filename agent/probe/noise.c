@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * noise: how much of its CPU a spinning thread is robbed of.
+ *
+ * One thread a CPU reads the clock over and over. Two readings that are a
+ * threshold or more apart are a gap, in which something else had the CPU: an
+ * interrupt, another thread, firmware, a hypervisor. The latency recorded is
+ * the gap's length. oslat and rtla's osnoise work the same way.
+ *
+ * The threads are ordinary ones unless asked: a spinning real-time thread leaves
+ * nothing for anybody else. As a real-time thread it spins for 900 ms of every
+ * second, which is less than what the kernel's real-time throttling allows;
+ * otherwise the throttling would be the longest gap found.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/session.h"
+#include "probe/probe.h"
+
+#define THRESHOLD_NS NSEC_PER_USEC
+#define PERIOD_NS    NSEC_PER_SEC
+#define COSTS_TRIED  1001
+
+enum {
+	OPTION_THRESHOLD = 1,
+	OPTION_RUNTIME,
+	OPTION_PERIOD,
+};
+
+static struct {
+	uint64_t threshold_ns; /* 0: not given */
+	uint64_t runtime_ns;   /* 0: not given */
+	uint64_t period_ns;
+} noise = { .period_ns = PERIOD_NS };
+
+static const struct option options[] = {
+	{ "threshold", required_argument, NULL, OPTION_THRESHOLD },
+	{ "runtime", required_argument, NULL, OPTION_RUNTIME },
+	{ "period", required_argument, NULL, OPTION_PERIOD },
+	{ 0 },
+};
+
+static void defaults(struct session_options *session)
+{
+	session->policy = POLICY_OTHER;
+	session->interval_ns = 0;
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	static const char *const names[] = { NULL, "--threshold", "--runtime", "--period" };
+	uint64_t *const times[] = { NULL, &noise.threshold_ns, &noise.runtime_ns,
+				    &noise.period_ns };
+
+	if (option_time(text, NSEC_PER_USEC, times[val]) && *times[val] &&
+	    *times[val] <= 3600 * NSEC_PER_SEC)
+		return 0;
+	snprintf(error, error_size, "%s '%s' is not a time of at most 1h, such as 5us", names[val],
+		 text);
+	return -1;
+}
+
+static void describe(struct json *json)
+{
+	json_u64(json, "threshold_ns", noise.threshold_ns);
+	json_u64(json, "runtime_ns", noise.runtime_ns);
+	json_u64(json, "period_ns", noise.period_ns);
+}
+
+/* What reading the clock takes: the least of many, because most else is noise. */
+static uint64_t clock_cost_ns(void)
+{
+	uint64_t least_ns = UINT64_MAX, last_ns = clock_now_ns();
+
+	for (unsigned int i = 0; i < COSTS_TRIED; i++) {
+		uint64_t now_ns = clock_now_ns();
+
+		if (now_ns > last_ns && now_ns - last_ns < least_ns)
+			least_ns = now_ns - last_ns;
+		last_ns = now_ns;
+	}
+	return least_ns;
+}
+
+static int choose_threshold(char *error, size_t error_size)
+{
+	uint64_t cost_ns = clock_cost_ns();
+
+	if (!noise.threshold_ns)
+		noise.threshold_ns = 4 * cost_ns > THRESHOLD_NS ? 4 * cost_ns : THRESHOLD_NS;
+	if (noise.threshold_ns >= 2 * cost_ns)
+		return 0;
+	snprintf(error, error_size,
+		 "--threshold %llu ns is too short: reading the clock takes %llu ns here, so that every reading would be a gap; give at least %llu ns",
+		 (unsigned long long)noise.threshold_ns, (unsigned long long)cost_ns,
+		 (unsigned long long)(2 * cost_ns));
+	return -1;
+}
+
+static int choose_runtime(enum policy policy, char *error, size_t error_size)
+{
+	if (!noise.runtime_ns)
+		noise.runtime_ns =
+			policy == POLICY_OTHER ? noise.period_ns : noise.period_ns / 10 * 9;
+	if (noise.runtime_ns && noise.runtime_ns <= noise.period_ns)
+		return 0;
+	snprintf(error, error_size, "--runtime %llu us does not fit into a --period of %llu us",
+		 (unsigned long long)(noise.runtime_ns / NSEC_PER_USEC),
+		 (unsigned long long)(noise.period_ns / NSEC_PER_USEC));
+	return -1;
+}
+
+static void measure(struct measuring *measuring);
+
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
+{
+	if (session->interval_ns || session->policy == POLICY_DEADLINE) {
+		snprintf(error, error_size,
+			 session->interval_ns ?
+				 "noise takes no --interval: it never sleeps between two readings; --runtime and --period say how long it spins" :
+				 "noise spins, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
+		return -1;
+	}
+	if (choose_threshold(error, error_size) ||
+	    choose_runtime(session->policy, error, error_size))
+		return -1;
+	for (unsigned int i = 0; i < cpus->count; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = measure,
+			.cpu = cpus->number[i],
+			.priority = session->priority,
+			.spins = true,
+		};
+	return (int)cpus->count;
+}
+
+struct spinning {
+	uint64_t spins;
+	uint64_t observed_ns; /* from the first reading of each runtime to its last */
+};
+
+/* Spin for one runtime or to the end; returns when it stopped. */
+static uint64_t spin(struct measuring *measuring, struct spinning *spinning)
+{
+	struct record *record = &measuring->record;
+	uint64_t first_ns = clock_now_ns(), now_ns = first_ns, last_ns, spins = 0;
+	uint64_t until_ns = first_ns + noise.runtime_ns;
+
+	while (now_ns < until_ns && !record->threshold_reached &&
+	       measuring_goes_on(measuring, now_ns)) {
+		last_ns = now_ns;
+		now_ns = clock_now_ns();
+		spins++;
+		if (__builtin_expect(now_ns - last_ns >= noise.threshold_ns, 0))
+			record_add(record, measuring->control, last_ns, now_ns);
+	}
+	spinning->spins += spins;
+	spinning->observed_ns += now_ns - first_ns;
+	return now_ns;
+}
+
+static void spin_in_periods(struct measuring *measuring, struct spinning *spinning)
+{
+	uint64_t period_start_ns = measuring->start_ns, now_ns;
+
+	while (!clock_sleep_until(period_start_ns)) {
+		now_ns = spin(measuring, spinning);
+		if (measuring->record.threshold_reached || !measuring_goes_on(measuring, now_ns))
+			return;
+		period_start_ns += noise.period_ns;
+		if (period_start_ns >= measuring->end_ns) {
+			measuring->completed = true;
+			return;
+		}
+	}
+}
+
+static void measure(struct measuring *measuring)
+{
+	const struct record *record = &measuring->record;
+	struct spinning spinning = { 0 };
+	struct rusage before, after;
+
+	getrusage(RUSAGE_THREAD, &before);
+	spin_in_periods(measuring, &spinning);
+	getrusage(RUSAGE_THREAD, &after);
+
+	if (!spinning.observed_ns)
+		return;
+	measuring_fact(measuring, "noise_percent",
+		       100.0 * (double)record->sum_ns / (double)spinning.observed_ns);
+	measuring_fact(measuring, "gaps", (double)record->count);
+	measuring_fact(measuring, "longest_gap_ns", (double)record->max_ns);
+	measuring_fact(measuring, "stolen_ns", (double)record->sum_ns);
+	measuring_fact(measuring, "observed_ns", (double)spinning.observed_ns);
+	measuring_fact(measuring, "spins", (double)spinning.spins);
+	measuring_fact(measuring, "spin_ns",
+		       (double)(spinning.observed_ns - record->sum_ns) / (double)spinning.spins);
+	measuring_fact(measuring, "preempted", (double)(after.ru_nivcsw - before.ru_nivcsw));
+	measuring_fact(measuring, "slept", (double)(after.ru_nvcsw - before.ru_nvcsw));
+}
+
+static const struct probe probe = {
+	.name = "noise",
+	.help = "What a spinning thread is robbed of: each gap between two readings of the clock that\n"
+		"is TIME or longer, from the reading before it to the one after.\n\n"
+		"      --threshold TIME     shortest gap; bare: us (1us, or 4 readings of a slow clock)\n"
+		"      --runtime TIME       spin this long in each period; bare: us\n"
+		"                           (the whole period; 0.9 of it with --policy fifo)\n"
+		"      --period TIME        bare: us (1s)\n\n"
+		"Here --policy is other where it is not given. With fifo nothing of lower priority runs\n"
+		"on these CPUs while it spins; with --runtime as long as --period, never.\n",
+	.examples =
+		"  rtscope-agent noise -D 1m                       as rtla osnoise, for each CPU\n"
+		"  rtscope-agent noise -a 2,3 --policy fifo -p 1 -D 10m   as oslat on isolated CPUs\n",
+	.options = options,
+	.short_options = "",
+	.defaults = defaults,
+	.option = take_option,
+	.describe = describe,
+	.plan = plan,
+};
+
+int noise_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}

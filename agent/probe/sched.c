@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sched: how late a periodic thread starts its work.
+ *
+ * The IBM real-time tests' sched_latency, which LTP keeps: a thread of priority
+ * 89 works for 1 ms of every 5 ms; the delay of iteration i is
+ * now - start - i * period, where start is the clock when the thread first ran.
+ * So the phase is fixed, and how late the thread first ran is a figure of its
+ * own. A period that has passed when the work is done is counted as missed and
+ * not waited for; the original ends there.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/session.h"
+#include "probe/probe.h"
+
+#define OVERHEAD_NS (50 * NSEC_PER_USEC) /* of a period, that cannot be work */
+
+enum {
+	OPTION_BUSY = 1,
+	OPTION_CRITERION,
+};
+
+static struct {
+	uint64_t busy_ns;
+	uint64_t criterion_ns;
+} sched = {
+	.busy_ns = NSEC_PER_MSEC,
+	.criterion_ns = 100 * NSEC_PER_USEC,
+};
+
+static const struct option options[] = {
+	{ "busy", required_argument, NULL, OPTION_BUSY },
+	{ "criterion", required_argument, NULL, OPTION_CRITERION },
+	{ 0 },
+};
+
+static void defaults(struct session_options *session)
+{
+	session->priority = 89;
+	session->interval_ns = 5 * NSEC_PER_MSEC;
+	session->samples = 10000;
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	if (val == OPTION_BUSY) {
+		if (option_time(text, NSEC_PER_USEC, &sched.busy_ns))
+			return 0;
+		snprintf(error, error_size, "--busy '%s' is not a time such as 1ms, or 0", text);
+		return -1;
+	}
+	if (option_time(text, NSEC_PER_USEC, &sched.criterion_ns) && sched.criterion_ns)
+		return 0;
+	snprintf(error, error_size, "--criterion '%s' is not a time such as 100us", text);
+	return -1;
+}
+
+static void describe(struct json *json)
+{
+	json_u64(json, "busy_ns", sched.busy_ns);
+	json_u64(json, "criterion_ns", sched.criterion_ns);
+}
+
+static void measure(struct measuring *measuring);
+
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
+{
+	/* What SCHED_DEADLINE grants of an interval is a tenth. */
+	uint64_t most_ns = session->policy == POLICY_DEADLINE ? session->interval_ns / 10 :
+								session->interval_ns - OVERHEAD_NS;
+
+	if (sched.busy_ns && (session->interval_ns < OVERHEAD_NS || sched.busy_ns > most_ns)) {
+		snprintf(error, error_size,
+			 "--busy %llu us does not fit into an --interval of %llu us%s: work at most %llu us, or 0 for none",
+			 (unsigned long long)(sched.busy_ns / NSEC_PER_USEC),
+			 (unsigned long long)(session->interval_ns / NSEC_PER_USEC),
+			 session->policy == POLICY_DEADLINE ? " under SCHED_DEADLINE" : "",
+			 (unsigned long long)(session->interval_ns < OVERHEAD_NS ?
+						      0 :
+						      most_ns / NSEC_PER_USEC));
+		return -1;
+	}
+	for (unsigned int i = 0; i < cpus->count; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = measure,
+			.cpu = cpus->number[i],
+			.priority = session->priority,
+			.interval_ns = session->interval_ns,
+		};
+	return (int)cpus->count;
+}
+
+/* How many periods from @due_ns on have begun before @now_ns. */
+static uint64_t periods_passed(uint64_t due_ns, uint64_t now_ns, uint64_t period_ns)
+{
+	return now_ns > due_ns ? (now_ns - due_ns - 1) / period_ns + 1 : 0;
+}
+
+static bool passes(uint64_t latency_ns)
+{
+	return latency_ns < sched.criterion_ns;
+}
+
+static void measure(struct measuring *measuring)
+{
+	uint64_t period_ns = measuring->role.interval_ns, failed = 0, start_ns, due_ns, now_ns;
+	struct record *record = &measuring->record;
+
+	if (clock_sleep_until(measuring->start_ns))
+		return;
+	start_ns = clock_now_ns();
+	due_ns = start_ns + period_ns;
+	while (measuring_goes_on(measuring, due_ns)) {
+		if (clock_sleep_until(due_ns))
+			break;
+		now_ns = clock_now_ns();
+		record_add(record, measuring->control, due_ns, now_ns);
+		failed += now_ns - due_ns > sched.criterion_ns;
+		if (record->threshold_reached)
+			break;
+		if (sched.busy_ns)
+			clock_work(sched.busy_ns);
+		now_ns = clock_now_ns();
+		due_ns += period_ns;
+		if (due_ns < now_ns) {
+			uint64_t missed = periods_passed(due_ns, now_ns, period_ns);
+
+			record_set(record->missed, record->missed + missed);
+			due_ns += missed * period_ns;
+		}
+	}
+	measuring_fact(measuring, "start_ns", (double)(start_ns - measuring->start_ns));
+	measuring_fact(measuring, "failed", (double)failed);
+	measuring_fact(measuring, "criterion_ns", (double)sched.criterion_ns);
+	if (record->count)
+		measuring_fact(measuring, "pass", passes(record->max_ns) && !record->missed);
+}
+
+static void print_judged(const char *name, double latency_ns)
+{
+	printf("%s Latency: %.0f us: %s\n", name, latency_ns / NSEC_PER_USEC,
+	       passes((uint64_t)latency_ns) ? "PASS" : "FAIL");
+}
+
+/* As the original ends, and the published reports quote it. */
+static void print(const struct measuring *measuring, unsigned int count)
+{
+	for (; count; count--, measuring++) {
+		const struct record *record = &measuring->record;
+
+		if (!measuring->fact_count || !record->count)
+			continue;
+		printf("\nCPU %d:\n", measuring->role.cpu);
+		print_judged("Start", measuring->fact[0].value);
+		print_judged("Min", (double)record->min_ns);
+		print_judged("Avg", record_mean_ns(record));
+		print_judged("Max", (double)record->max_ns);
+		printf("Standard Deviation: %f\nFailed Iterations: %.0f\n",
+		       record_stddev_ns(record) / NSEC_PER_USEC, measuring->fact[1].value);
+		printf("Criteria: latencies < %llu us, no period missed\nResult: %s\n",
+		       (unsigned long long)(sched.criterion_ns / NSEC_PER_USEC),
+		       measuring->fact[3].value ? "PASS" : "FAIL");
+	}
+}
+
+static const struct probe probe = {
+	.name = "sched",
+	.help = "How late a periodic thread starts its work: from start + i * period, to the clock read\n"
+		"by the thread when it runs again (the IBM tests' and LTP's sched_latency).\n\n"
+		"      --busy TIME          work this long in each period; bare: us (1ms)\n"
+		"      --criterion TIME     PASS when every latency is below TIME; bare: us (100us)\n\n"
+		"Here --priority is 89, --interval 5ms and --samples 10000 where they are not given.\n",
+	.examples = "  rtscope-agent sched                             as sched_latency -d 1 -t 5\n"
+		    "  rtscope-agent sched -a 1 -i 1ms --busy 0 -D 1m --criterion 50us\n",
+	.options = options,
+	.short_options = "",
+	.defaults = defaults,
+	.option = take_option,
+	.describe = describe,
+	.plan = plan,
+	.print = print,
+};
+
+int sched_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}
