@@ -21,236 +21,41 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <mqueue.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/pause.h"
 #include "core/session.h"
+#include "probe/async_ways.h"
 #include "probe/probe.h"
 
-#define FUTEX_WAIT_PRIVATE 128 /* as in linux/futex.h, which musl does not bring */
-#define FUTEX_WAKE_PRIVATE 129
-#define PAIRS_MAX	   (ROLES_MAX / 2)
-#define PLACE_TURNS	   4 /* so many pairs share one of their CPUs */
-
-struct pair {
-	const struct way *way;
-	unsigned int turn;
-	bool same_cpu;
-	unsigned int sender_cpu;
-
-	bool waiting;	   /* the receiver is about to wait; the sender takes it back */
-	bool ended;	   /* nothing more is sent */
-	uint64_t stamp_ns; /* of the message under way; 0: none */
-	uint64_t due_ns;   /* that the sender ended at */
-	uint64_t recorded;
-	uint64_t missed;
-	uint64_t not_waiting; /* as the sender saw */
-
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	uint32_t word;
-	int fd[2]; /* to read from, to write to */
-	sem_t semaphore;
-	mqd_t queue;
-} __attribute__((aligned(64)));
-
-struct way {
-	const char *name;
-	const char *names[2];		  /* of its series: sender on another CPU, on the same */
-	int (*open)(struct pair *pair);	  /* 0 or -1 with errno */
-	bool (*ready)(struct pair *pair); /* whether the receiver waits: then it must be sent to */
-	void (*send)(struct pair *pair);  /* wakes a receiver for which ready() held */
-	void (*end)(struct pair *pair);	  /* wakes it in any state, @ended being set; may be send */
-	void (*wait)(struct pair *pair);  /* announces itself, returns when it was woken */
-};
+#define PAIRS_MAX   (ROLES_MAX / 2)
+#define PLACE_TURNS 4 /* so many pairs share one of their CPUs */
 
 static struct pair pairs[PAIRS_MAX];
-
-static void announce(struct pair *pair)
-{
-	__atomic_store_n(&pair->waiting, true, __ATOMIC_RELEASE);
-}
-
-static bool announced(struct pair *pair)
-{
-	return __atomic_exchange_n(&pair->waiting, false, __ATOMIC_ACQ_REL);
-}
-
-static int cond_open(struct pair *pair)
-{
-	pthread_mutex_init(&pair->mutex, NULL);
-	pthread_cond_init(&pair->cond, NULL);
-	return 0;
-}
-
-/* Announced under the mutex: who sees that while holding it sees a thread on the condition. */
-static bool cond_ready(struct pair *pair)
-{
-	bool ready;
-
-	pthread_mutex_lock(&pair->mutex);
-	ready = announced(pair);
-	pthread_mutex_unlock(&pair->mutex);
-	return ready;
-}
-
-static void cond_send(struct pair *pair)
-{
-	pthread_cond_signal(&pair->cond);
-}
-
-static void cond_end(struct pair *pair)
-{
-	pthread_mutex_lock(&pair->mutex);
-	pthread_cond_signal(&pair->cond);
-	pthread_mutex_unlock(&pair->mutex);
-}
-
-static void cond_wait(struct pair *pair)
-{
-	pthread_mutex_lock(&pair->mutex);
-	announce(pair);
-	while (!record_get(pair->stamp_ns) && !record_get(pair->ended))
-		pthread_cond_wait(&pair->cond, &pair->mutex);
-	pthread_mutex_unlock(&pair->mutex);
-}
-
-static int futex_open(struct pair *pair)
-{
-	pair->word = 0;
-	return 0;
-}
-
-static void futex_send(struct pair *pair)
-{
-	__atomic_store_n(&pair->word, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &pair->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static void futex_wait(struct pair *pair)
-{
-	announce(pair);
-	while (!__atomic_load_n(&pair->word, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, &pair->word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-	record_set(pair->word, 0);
-}
-
-static int eventfd_open(struct pair *pair)
-{
-	pair->fd[0] = pair->fd[1] = eventfd(0, EFD_CLOEXEC);
-	return pair->fd[0] < 0 ? -1 : 0;
-}
-
-static int pipe_open(struct pair *pair)
-{
-	return pipe2(pair->fd, O_CLOEXEC);
-}
-
-static void fd_send(struct pair *pair)
-{
-	const uint64_t one = 1;
-
-	while (write(pair->fd[1], &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
-static void fd_wait(struct pair *pair)
-{
-	uint64_t value;
-
-	announce(pair);
-	while (read(pair->fd[0], &value, sizeof(value)) < 0 && errno == EINTR)
-		;
-}
-
-static int semaphore_open(struct pair *pair)
-{
-	return sem_init(&pair->semaphore, 0, 0);
-}
-
-static void semaphore_send(struct pair *pair)
-{
-	sem_post(&pair->semaphore);
-}
-
-static void semaphore_wait(struct pair *pair)
-{
-	announce(pair);
-	while (sem_wait(&pair->semaphore) && errno == EINTR)
-		;
-}
-
-static int mqueue_open(struct pair *pair)
-{
-	struct mq_attr attr = { .mq_maxmsg = 2, .mq_msgsize = 8 };
-	char name[64];
-
-	snprintf(name, sizeof(name), "/rtscope-%d-%td", (int)getpid(), pair - pairs);
-	pair->queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &attr);
-	if (pair->queue == (mqd_t)-1)
-		return -1;
-	mq_unlink(name);
-	return 0;
-}
-
-static void mqueue_send(struct pair *pair)
-{
-	while (mq_send(pair->queue, "rtscope", 8, 1) && errno == EINTR)
-		;
-}
-
-static void mqueue_wait(struct pair *pair)
-{
-	char message[8];
-
-	announce(pair);
-	while (mq_receive(pair->queue, message, sizeof(message), NULL) < 0 && errno == EINTR)
-		;
-}
-
-#define WAY(way_name, open_fn, ready_fn, send_fn, end_fn, wait_fn)            \
-	{ .name = way_name,                                                   \
-	  .names = { way_name " from other CPU", way_name " from same CPU" }, \
-	  .open = open_fn,                                                    \
-	  .ready = ready_fn,                                                  \
-	  .send = send_fn,                                                    \
-	  .end = end_fn,                                                      \
-	  .wait = wait_fn }
-
-static const struct way ways[] = {
-	WAY("cond", cond_open, cond_ready, cond_send, cond_end, cond_wait),
-	WAY("futex", futex_open, announced, futex_send, futex_send, futex_wait),
-	WAY("eventfd", eventfd_open, announced, fd_send, fd_send, fd_wait),
-	WAY("pipe", pipe_open, announced, fd_send, fd_send, fd_wait),
-	WAY("semaphore", semaphore_open, announced, semaphore_send, semaphore_send, semaphore_wait),
-	WAY("mqueue", mqueue_open, announced, mqueue_send, mqueue_send, mqueue_wait),
-};
-
-#define WAYS (sizeof(ways) / sizeof(ways[0]))
 
 enum {
 	OPTION_VIA = 1,
 	OPTION_PLACE,
 };
 
+enum place {
+	PLACE_OTHER,
+	PLACE_SAME,
+	PLACE_BOTH,
+};
+
 static const char *const places[] = { "other", "same", "both" };
 
 static struct {
 	const char *via;
-	unsigned int place;
+	enum place place;
 	unsigned int turns;
 	uint64_t pause_ns; /* between two turns, on average */
-} async = { .via = "cond", .place = 2 };
+} async = { .via = "cond", .place = PLACE_BOTH };
 
 static const struct option options[] = {
 	{ "via", required_argument, NULL, OPTION_VIA },
@@ -266,7 +71,7 @@ static void set_defaults(struct session_options *session)
 static int take_option(int val, const char *text, char *error, size_t error_size)
 {
 	if (val == OPTION_PLACE) {
-		for (async.place = 0; async.place < 3; async.place++) {
+		for (async.place = PLACE_OTHER; async.place <= PLACE_BOTH; async.place++) {
 			if (!strcmp(text, places[async.place]))
 				return 0;
 		}
@@ -275,7 +80,7 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	}
 	async.via = text;
 	for (unsigned int i = 0; i < WAYS; i++) {
-		if (!strcmp(text, ways[i].name))
+		if (!strcmp(text, async_ways[i].name))
 			return 0;
 	}
 	if (!strcmp(text, "all"))
@@ -434,48 +239,59 @@ static int add_pairs(const struct way *way, const struct session_options *sessio
 	return count;
 }
 
+/* 0, or -1 with a sentence in @error where these threads cannot be had. */
+static int check_plan(const struct session_options *session, const struct cpus *cpus, char *error,
+		      size_t error_size)
+{
+	unsigned int series = async.place == PLACE_BOTH && cpus->count > 1 ? 2 : 1;
+	unsigned int cpus_max = PAIRS_MAX / series / (strcmp(async.via, "all") ? 1 : WAYS);
+
+	if (session->policy == POLICY_DEADLINE)
+		snprintf(error, error_size,
+			 "async pins its threads, which SCHED_DEADLINE does not permit; use --policy fifo or other");
+	else if (async.place == PLACE_OTHER && cpus->count < 2)
+		snprintf(error, error_size,
+			 "--place other needs two CPUs and --cpus gives one; add a CPU or use --place same");
+	else if (cpus->count > cpus_max)
+		snprintf(error, error_size,
+			 "too many pairs of threads: with these --via and --place --cpus may name at most %u CPUs",
+			 cpus_max);
+	else
+		return 0;
+	return -1;
+}
+
+static int add_way(const struct way *way, const struct session_options *session,
+		   const struct cpus *cpus, struct role *roles, int count)
+{
+	if (async.place != PLACE_SAME && cpus->count > 1)
+		count = add_pairs(way, session, cpus, false, roles, count);
+	if (async.place != PLACE_OTHER && count >= 0)
+		count = add_pairs(way, session, cpus, true, roles, count);
+	return count;
+}
+
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
-	bool all = !strcmp(async.via, "all");
-	unsigned int kinds = async.place == 2 && cpus->count > 1 ? 2 : 1;
 	int count = 0, added;
 
-	if (session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 "async pins its threads, which SCHED_DEADLINE does not permit; use --policy fifo or other");
+	if (check_plan(session, cpus, error, error_size))
 		return -1;
-	}
-	if (!async.place && cpus->count < 2) {
-		snprintf(error, error_size,
-			 "--place other needs two CPUs and --cpus gives one; add a CPU or use --place same");
-		return -1;
-	}
-	if (2 * kinds * cpus->count * (all ? WAYS : 1) > ROLES_MAX) {
-		snprintf(error, error_size,
-			 "too many pairs of threads: with these --via and --place --cpus may name at most %zu",
-			 ROLES_MAX / 2 / kinds / (all ? WAYS : 1));
-		return -1;
-	}
-	for (const struct way *way = ways; way < ways + WAYS; way++) {
+	for (const struct way *way = async_ways; way < async_ways + WAYS; way++) {
 		if (!wanted(way))
 			continue;
-		added = count;
-		if (async.place != 1 && cpus->count > 1)
-			added = add_pairs(way, session, cpus, false, roles, added);
-		if (added >= 0 && async.place != 0)
-			added = add_pairs(way, session, cpus, true, roles, added);
+		added = add_way(way, session, cpus, roles, count);
 		if (added >= 0) {
 			async.turns++;
 			count = added;
 			continue;
 		}
-		snprintf(error, error_size, "--via %s is not possible here: %s%s", way->name,
+		snprintf(error, error_size, "--via %s is not possible here: %s%s%s", way->name,
 			 strerror(errno),
-			 way->open == mqueue_open && errno == ENOSYS ?
-				 "; this kernel was built without CONFIG_POSIX_MQUEUE" :
-				 "");
-		if (!all)
+			 errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
+			 errno == ENOSYS ? way->kernel_option : "");
+		if (strcmp(async.via, "all"))
 			return -1;
 		session_warn("way-left-out", error);
 	}
