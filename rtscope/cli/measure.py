@@ -78,7 +78,8 @@ def measure(
             "--duration",
             "-D",
             metavar="TIME",
-            help=f"How long under each load, such as 30s or 8h. [default: {DEFAULT_DURATION}]",
+            help="How long under each load, such as 30s or 8h. "
+            f"[default: the probe's own number of samples, or {DEFAULT_DURATION}]",
         ),
     ] = None,
     samples: Annotated[
@@ -190,8 +191,6 @@ def measure(
     from rtscope.statistics.verdict import exit_code, judge
 
     limits = [parse_limit(text) for text in budget or []]
-    if duration is None and samples is None:
-        duration = DEFAULT_DURATION
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:
         raise RtscopeError("--samples-file holds one run: give one --load, or measure them in turn")
@@ -201,6 +200,7 @@ def measure(
             load=one,
             interval_ns=parse_time_ns(interval, "us") if interval else None,
             duration_ns=parse_time_ns(duration, "s") if duration else None,
+            default_duration_ns=parse_time_ns(DEFAULT_DURATION, "s"),
             samples=samples,
             policy=policy,
             priority=priority,
@@ -287,8 +287,6 @@ def _measure_one(
     console = Console(stderr=True)
     state = LiveState(
         title=f"{request.probe} under load {request.load}",
-        duration_ns=request.duration_ns,
-        samples=request.samples,
     )
     next_line_ns = 0
 
@@ -302,6 +300,8 @@ def _measure_one(
                 state.warnings = [*state.warnings, RunWarning(line.code, line.text)]
             case Start():
                 state.cpus = {thread.thread: thread.cpu for thread in line.threads}
+                state.names = {thread.thread: thread.name for thread in line.threads}
+                state.duration_ns, state.samples = line.duration_ns or None, line.samples or None
             case Progress():
                 state.previous, state.progress = state.progress, line
                 if not (live or quiet) and line.time_ns >= next_line_ns:

@@ -28,6 +28,8 @@ class Request(msgspec.Struct, frozen=True):
     load: str = "idle"
     interval_ns: int | None = None
     duration_ns: int | None = None
+    default_duration_ns: int | None = None
+    """where neither a duration nor samples are given and the probe has no end of its own"""
     samples: int | None = None
     policy: str | None = None
     priority: int | None = None
@@ -59,6 +61,7 @@ def agent_arguments(request: Request) -> list[str]:
     times = {
         "--interval": request.interval_ns,
         "--duration": request.duration_ns,
+        "--default-duration": request.default_duration_ns,
         "--break": request.threshold_ns,
         "--watchdog": request.watchdog_ns,
     }
@@ -233,8 +236,8 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         asked=Asked(
             command=request.command,
             interval_ns=start.interval_ns,
-            duration_ns=request.duration_ns,
-            samples=request.samples,
+            duration_ns=start.duration_ns or None,
+            samples=start.samples or None,
             policy=start.policy,
             priority=start.priority,
             cpus=request.cpus,

@@ -23,6 +23,8 @@ class LiveState:
     """such as "cyclic under mixed:2 on local" """
     cpus: dict[int, int | None] = field(default_factory=dict)
     """thread to CPU, from the agent's start line"""
+    names: dict[int, str] = field(default_factory=dict)
+    """what tells the probe's threads apart, from the same line"""
     duration_ns: int | None = None
     samples: int | None = None
     """of each thread, where that is how the run ends"""
@@ -122,6 +124,9 @@ def _table(state: LiveState, progress: Progress, room: int, width: int) -> Rende
 
 def _name(state: LiveState, thread: ThreadProgress) -> str:
     cpu = state.cpus.get(thread.thread)
+    name = plain(state.names.get(thread.thread, ""))
+    if name:
+        return name if cpu is None else f"{name} on CPU {cpu}"
     return f"thread {thread.thread}" if cpu is None else str(cpu)
 
 

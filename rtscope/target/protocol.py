@@ -72,6 +72,8 @@ class Start(Line, frozen=True, tag="start"):
     policy: str
     priority: int
     threads: list[StartThread]
+    duration_ns: Ns = 0
+    samples: Count = 0
     loads: list[StartLoad] = []
     options: dict[str, str | int | float | bool] = {}
     high_resolution: bool | None = None
