@@ -18,11 +18,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 AGENT = Path(__file__).parents[1] / "build" / "native" / "rtscope-agent"
 CPUS = sorted(os.sched_getaffinity(0))
 CPU_LIST = ",".join(map(str, CPUS))
+LONGEST_US = 100_000
 
 
 class Result(NamedTuple):
@@ -67,23 +68,43 @@ def ours(interval_us: int, seconds: int) -> Result:
     )
 
 
-def theirs(interval_us: int, seconds: int) -> Result:
-    """One run of cyclictest, which leaves missed periods out: they are what its cycles lack."""
+def cyclictest(interval_us: int, seconds: int, *options: str) -> tuple[dict[str, Any], float]:
+    """What one run of cyclictest writes, and its CPU seconds."""
     with tempfile.NamedTemporaryFile() as file:
         _, cpu_s = run(
             [
-                "cyclictest", "-q", "-N", "-m", "-p80", f"-i{interval_us}", f"-D{seconds}", "-d0",
-                f"-t{len(CPUS)}", "-a", CPU_LIST, f"--json={file.name}",
+                "cyclictest", "-q", "-m", "-p80", f"-i{interval_us}", f"-D{seconds}", "-d0",
+                f"-t{len(CPUS)}", "-a", CPU_LIST, f"--json={file.name}", *options,
             ]
         )  # fmt: skip
-        threads = list(json.load(file)["thread"].values())
+        return json.load(file), cpu_s
+
+
+def theirs_missed(interval_us: int, seconds: int) -> int:
+    """Periods that cyclictest passed over; it does not count them.
+
+    After a wake-up late by L it goes on with the first deadline that is still to come, so it has
+    passed over L // interval of them; L is read from its histogram, in us.
+    """
+    result, _ = cyclictest(interval_us, seconds, f"-h{LONGEST_US}")
+    return sum(
+        count * (int(latency_us) // interval_us)
+        for thread in result["thread"].values()
+        for latency_us, count in thread["histogram"].items()
+    )
+
+
+def theirs(interval_us: int, seconds: int) -> Result:
+    """One run of cyclictest."""
+    result, cpu_s = cyclictest(interval_us, seconds, "-N")
+    threads = list(result["thread"].values())
     samples = sum(thread["cycles"] for thread in threads)
     return Result(
         samples,
         min(thread["min"] for thread in threads),
         sum(thread["avg"] * thread["cycles"] for thread in threads) / samples,
         cpu_s * 1e9 / samples,
-        max(0, seconds * 1_000_000 // interval_us * len(CPUS) - samples),
+        0,
     )
 
 
@@ -95,7 +116,7 @@ def loaded(wanted: bool) -> Iterator[None]:
         return
     with subprocess.Popen(
         ["stress-ng", "--quiet", "--cpu", "1", "--vm", "1", "--vm-bytes", "64m", "--fork", "1",
-         "--sock", "1"]
+         "--pipe", "1"]
     ) as load:  # fmt: skip
         try:
             yield
@@ -127,10 +148,21 @@ def report(title: str, results: list[tuple[Result, Result]]) -> None:
             f"  {name:18} median ratio {ratio:.3f}   rtscope {statistics.median(mine):9.1f}"
             f"   cyclictest {statistics.median(other):9.1f}"
         )
+
+
+def report_missed(title: str, count: int, interval_us: int, seconds: int) -> None:
+    """Print the missed periods of alternating runs."""
+    mine, other = [], []
+    for pair in range(count):
+        if pair % 2:
+            other.append(theirs_missed(interval_us, seconds))
+            mine.append(ours(interval_us, seconds).missed)
+        else:
+            mine.append(ours(interval_us, seconds).missed)
+            other.append(theirs_missed(interval_us, seconds))
     print(
-        f"  {'missed periods':18} medians              rtscope "
-        f"{statistics.median(a.missed for a, _ in results):9.0f}   cyclictest "
-        f"{statistics.median(b.missed for _, b in results):9.0f}",
+        f"{title}, missed periods in {count} pairs: medians rtscope {statistics.median(mine):.0f}, "
+        f"cyclictest {statistics.median(other):.0f}; all rtscope {mine}, cyclictest {other}",
         flush=True,
     )
 
@@ -150,6 +182,11 @@ def main() -> None:
                     f"{'loaded' if load else 'idle'}, every {interval_us} us",
                     pairs(arguments.pairs, interval_us, arguments.seconds),
                 )
+        with loaded(load):
+            report_missed(
+                f"{'loaded' if load else 'idle'}, every 20 us",
+                arguments.pairs, 20, arguments.seconds,
+            )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The JSON Schema of a run file: python -m rtscope.store.schema > docs/run.schema.json"""
 
+import inspect
 import json
 import sys
 
@@ -11,6 +12,9 @@ from rtscope.model.run import Run
 def run_schema() -> str:
     """JSON Schema (draft 2020-12) of a Run, made from the record itself."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | msgspec.json.schema(Run)
+    for definition in schema["$defs"].values():
+        # Python 3.13 takes the indentation out of docstrings; older ones do not.
+        definition["description"] = inspect.cleandoc(definition["description"])
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

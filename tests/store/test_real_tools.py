@@ -25,7 +25,7 @@ def check_against(run: Run, path: Path, unit_ns: int) -> None:
     for thread in run.threads:
         told = theirs[str(thread.thread)]
         assert (thread.cpu, thread.min_ns, thread.max_ns) == (
-            told["cpu"],
+            told["cpu"] if told["cpu"] >= 0 else None,
             told["min"] * unit_ns,
             told["max"] * unit_ns,
         )
@@ -48,7 +48,9 @@ def test_cyclictest_json(tmp_path: Path, options: tuple[str, ...], unit_ns: int)
     run_tool("cyclictest", "-q", "-t2", "-l100", "-i500", *options, f"--json={path}")
     (quoted,) = import_file(path)
     assert [thread.thread for thread in quoted.threads] == [0, 1]
-    assert (quoted.asked.samples, quoted.threads[0].count) == (100, 100)
+    assert quoted.asked.samples == 100
+    # cyclictest stops all threads when the first has its number of loops.
+    assert max(thread.count for thread in quoted.threads) == 100
 
 
 def test_cyclictest_histogram_agrees_with_its_json(tmp_path: Path) -> None:
