@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_HELLO_H
 #define RTSCOPE_HELLO_H
 
-#define PROTOCOL_VERSION	1
+#define PROTOCOL_VERSION 1
 
 struct json;
 

@@ -79,13 +79,13 @@ static size_t sequence(const unsigned char *bytes, size_t size, bool *valid)
 
 	length = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
 	if (bytes[0] == 0xe0)
-		low = 0xa0;	/* below: overlong */
+		low = 0xa0; /* below: overlong */
 	else if (bytes[0] == 0xed)
-		high = 0x9f;	/* above: surrogates */
+		high = 0x9f; /* above: surrogates */
 	else if (bytes[0] == 0xf0)
-		low = 0x90;	/* below: overlong */
+		low = 0x90; /* below: overlong */
 	else if (bytes[0] == 0xf4)
-		high = 0x8f;	/* above: past U+10FFFF */
+		high = 0x8f; /* above: past U+10FFFF */
 
 	for (i = 1; i < length; i++) {
 		if (i >= size || bytes[i] < low || bytes[i] > high)

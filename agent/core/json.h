@@ -25,7 +25,7 @@
 struct json {
 	int fd;
 	bool failed;
-	char last;		/* last byte written: tells whether a comma is due */
+	char last; /* last byte written: tells whether a comma is due */
 	size_t used;
 	char buffer[8192];
 };

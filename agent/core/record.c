@@ -79,7 +79,8 @@ double record_stddev_ns(const struct record *record)
 	if (count < 2)
 		return 0;
 	if (record->square_sum > ~(unsigned __int128)0 / count)
-		return sqrt(((double)record->square_sum - (double)sum / (double)count * (double)sum) /
+		return sqrt(((double)record->square_sum -
+			     (double)sum / (double)count * (double)sum) /
 			    (double)(count - 1));
 	scaled = record->square_sum * count - sum * sum;
 	return sqrt((double)scaled / (double)count / (double)(count - 1));

@@ -21,15 +21,15 @@
 #include "core/histogram.h"
 #include "core/ring.h"
 
-#define WORST_MAX	64
+#define WORST_MAX 64
 
 struct control {
-	uint64_t until_ns;	/* no deadline at or after this is waited for */
+	uint64_t until_ns; /* no deadline at or after this is waited for */
 	uint64_t window;
 } __attribute__((aligned(64)));
 
 struct worst_sample {
-	uint64_t time_ns;	/* the deadline, absolute */
+	uint64_t time_ns; /* the deadline, absolute */
 	uint64_t latency_ns;
 };
 
@@ -45,18 +45,18 @@ struct record {
 	uint64_t min_ns;
 	uint64_t max_ns;
 	uint64_t last_ns;
-	uint64_t notice_ns;	/* at or above this record_notice() is told */
+	uint64_t notice_ns; /* at or above this record_notice() is told */
 	struct window_slot slot[2];
-	uint64_t missed;	/* periods that passed while the thread was late */
-	uint64_t early;		/* wake-ups before their deadline; recorded as 0 ns */
+	uint64_t missed; /* periods that passed while the thread was late */
+	uint64_t early;	 /* wake-ups before their deadline; recorded as 0 ns */
 	struct histogram *histogram;
-	struct ring *ring;	/* NULL unless every sample is wanted */
+	struct ring *ring; /* NULL unless every sample is wanted */
 
 	uint64_t threshold_ns;
 	bool threshold_reached;
 	unsigned int worst_wanted;
 	unsigned int worst_count;
-	struct worst_sample worst[WORST_MAX];	/* largest first */
+	struct worst_sample worst[WORST_MAX]; /* largest first */
 } __attribute__((aligned(64)));
 
 /* Prepare @record; its histogram and ring are mapped and touched. 0 or -1. */
@@ -73,12 +73,12 @@ double record_mean_ns(const struct record *record);
 double record_stddev_ns(const struct record *record);
 
 /* A counter that another thread reads. */
-#define record_set(field, value)	__atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
-#define record_get(field)		__atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define record_set(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+#define record_get(field)	 __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 /* One sample: the thread was due at @due_ns and ran at @now_ns. */
-static inline void record_add(struct record *record, const struct control *control,
-			      uint64_t due_ns, uint64_t now_ns)
+static inline void record_add(struct record *record, const struct control *control, uint64_t due_ns,
+			      uint64_t now_ns)
 {
 	uint64_t window = record_get(control->window);
 	struct window_slot *slot = &record->slot[window % 2];

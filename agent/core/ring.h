@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RING_SLOTS	131072U	/* over a second at 10 us: ordinary threads may starve that long */
+#define RING_SLOTS 131072U /* over a second at 10 us: ordinary threads may starve that long */
 
 struct ring_sample {
 	uint64_t time_ns;
@@ -19,9 +19,9 @@ struct ring_sample {
 };
 
 struct ring {
-	uint64_t head __attribute__((aligned(64)));	/* written by the producer */
+	uint64_t head __attribute__((aligned(64))); /* written by the producer */
 	uint64_t dropped;
-	uint64_t tail __attribute__((aligned(64)));	/* written by the consumer */
+	uint64_t tail __attribute__((aligned(64))); /* written by the consumer */
 	struct ring_sample slot[RING_SLOTS];
 };
 

@@ -13,13 +13,13 @@ struct session {
 	struct cpus cpus;
 	struct measuring *measuring;
 	unsigned int threads;
-	unsigned int rows;		/* threads that have figures */
+	unsigned int rows; /* threads that have figures */
 	struct load_set *loads;
 	uint64_t load_base[LOADS_MAX][LOAD_UNITS_MAX];
 	uint64_t load_start_ns;
 	uint64_t start_ns;
-	uint64_t end_ns;		/* UINT64_MAX: no end */
-	bool drawn;			/* a table is on the terminal */
+	uint64_t end_ns; /* UINT64_MAX: no end */
+	bool drawn;	 /* a table is on the terminal */
 	struct json json;
 };
 

@@ -16,9 +16,9 @@
 #include "core/clock.h"
 #include "core/session_threads.h"
 
-#define STACK_SIZE		(64 * 1024)
-#define STACK_TOUCHED		(16 * 1024)
-#define SIGNAL_WAKE		SIGUSR1	/* ends a measuring thread's sleep */
+#define STACK_SIZE    (64 * 1024)
+#define STACK_TOUCHED (16 * 1024)
+#define SIGNAL_WAKE   SIGUSR1 /* ends a measuring thread's sleep */
 
 static pthread_barrier_t ready, go;
 static pthread_t housekeeping;
@@ -39,7 +39,8 @@ static int set_up_thread(struct measuring *measuring)
 	measuring->tid = (int)syscall(SYS_gettid);
 	snprintf(name, sizeof(name), "%s/%u", probe_name, measuring->index);
 	prctl(PR_SET_NAME, name);
-	prctl(PR_SET_TIMERSLACK, 1);	/* else an ordinary thread may be woken 50 us late on purpose */
+	prctl(PR_SET_TIMERSLACK,
+	      1); /* else an ordinary thread may be woken 50 us late on purpose */
 	if (measuring->role.cpu < 0)
 		cpus_unpin();
 	else if (cpus_pin((unsigned int)measuring->role.cpu))
@@ -69,7 +70,8 @@ static void wake(int number)
 	(void)number;
 }
 
-static int plan_threads(const struct session *session, struct role *roles, char *error, size_t error_size)
+static int plan_threads(const struct session *session, struct role *roles, char *error,
+			size_t error_size)
 {
 	const struct session_options *options = &session->options;
 
@@ -96,8 +98,9 @@ static struct schedule schedule_of(const struct session *session, const struct r
 		return (struct schedule){ .policy = POLICY_OTHER };
 	if (schedule.policy == POLICY_FIFO)
 		schedule.priority = role->priority < allowed->priority ||
-					    allowed->priority == session->options.priority ?
-					    role->priority : allowed->priority;
+						    allowed->priority == session->options.priority ?
+					    role->priority :
+					    allowed->priority;
 	return schedule;
 }
 
@@ -125,7 +128,8 @@ static int check_threads(const struct session *session, char *error, size_t erro
 		snprintf(error, error_size, "cannot give thread %u CPU %d and policy %s: %s%s", i,
 			 measuring->role.cpu, policy_name(policy), strerror(measuring->error),
 			 policy == POLICY_DEADLINE ?
-				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" : "");
+				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" :
+				 "");
 		return -1;
 	}
 	return 0;
@@ -134,11 +138,13 @@ static int check_threads(const struct session *session, char *error, size_t erro
 int threads_plan(struct session *session, warn_fn *warn, char *error, size_t error_size)
 {
 	const struct session_options *options = &session->options;
-	struct schedule allowed = realtime_allowed((struct schedule){
-		.policy = options->policy,
-		.priority = options->policy == POLICY_FIFO ? options->priority : 0,
-		.period_ns = options->interval_ns,
-	}, warn);
+	struct schedule allowed = realtime_allowed(
+		(struct schedule){
+			.policy = options->policy,
+			.priority = options->policy == POLICY_FIFO ? options->priority : 0,
+			.period_ns = options->interval_ns,
+		},
+		warn);
 	struct role *roles = calloc(ROLES_MAX, sizeof(*roles));
 	int count = -1;
 
@@ -170,7 +176,7 @@ int threads_plan(struct session *session, warn_fn *warn, char *error, size_t err
 
 int threads_start(struct session *session, bool every_sample, char *error, size_t error_size)
 {
-	struct sigaction action = { .sa_handler = wake };	/* no SA_RESTART: sleeps end */
+	struct sigaction action = { .sa_handler = wake }; /* no SA_RESTART: sleeps end */
 	pthread_attr_t attributes;
 	int result = 0;
 

@@ -5,7 +5,7 @@
 
 #include "core/session_output.h"
 
-#define SIGNAL_DONE		SIGUSR2	/* sent to the housekeeping thread when one has ended */
+#define SIGNAL_DONE SIGUSR2 /* sent to the housekeeping thread when one has ended */
 
 /*
  * Plan the threads that the probe wants, with what this user may have of their

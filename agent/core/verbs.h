@@ -12,6 +12,6 @@ struct verb {
 	bool probe;
 };
 
-extern const struct verb verbs[];	/* ends with a NULL name */
+extern const struct verb verbs[]; /* ends with a NULL name */
 
 #endif

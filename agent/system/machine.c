@@ -31,7 +31,7 @@
 #include "system/machine.h"
 
 #define TEXT_MAX	(64 << 10)
-#define CONFIG_TEXT_MAX	(512 << 10)
+#define CONFIG_TEXT_MAX (512 << 10)
 #define BINARY_MAX	(1 << 20)
 #define FILES_MAX	32768
 
@@ -95,9 +95,9 @@ static const char *const configs[] = {
 };
 
 static struct json json = { .fd = STDOUT_FILENO };
-static bool lines;		/* JSON lines; else text for a person */
+static bool lines; /* JSON lines; else text for a person */
 static unsigned int sent;
-static char *buffer;		/* BINARY_MAX bytes */
+static char *buffer; /* BINARY_MAX bytes */
 
 static void send_text(const char *path, const char *text, size_t size)
 {

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "probe/cyclic.c"	/* its deadlines are its own */
+#include "probe/cyclic.c" /* its deadlines are its own */
 
-#define INTERVAL_NS	1000000ULL
+#define INTERVAL_NS 1000000ULL
 
 int session_main(const struct probe *unused, int argc, char **argv)
 {

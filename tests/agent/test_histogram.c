@@ -38,7 +38,8 @@ static void buckets_follow_each_other_without_a_gap(void **state)
 		assert_true(histogram_lower_ns(i) + histogram_width_ns(i) ==
 			    histogram_lower_ns(i + 1));
 	assert_true(histogram_lower_ns(HISTOGRAM_BUCKETS - 1) +
-		    histogram_width_ns(HISTOGRAM_BUCKETS - 1) - 1 == HISTOGRAM_MAX_NS);
+			    histogram_width_ns(HISTOGRAM_BUCKETS - 1) - 1 ==
+		    HISTOGRAM_MAX_NS);
 }
 
 static void exact_below_2048_ns_and_within_a_thousandth_above(void **state)

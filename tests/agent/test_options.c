@@ -31,9 +31,22 @@ static void times_take_units_and_fractions(void **state)
 
 static void what_is_no_time_is_refused(void **state)
 {
-	static const char *const bad[] = { "", "s", "-1s", "+1s", " 1s", "1 s", "1.s.", "1..5s",
-					   "1e3s", "0x10", "9223372036854775808ns", "300y",
-					   "99999999999d", "18446744073709551616", "1s ", "1,5s" };
+	static const char *const bad[] = { "",
+					   "s",
+					   "-1s",
+					   "+1s",
+					   " 1s",
+					   "1 s",
+					   "1.s.",
+					   "1..5s",
+					   "1e3s",
+					   "0x10",
+					   "9223372036854775808ns",
+					   "300y",
+					   "99999999999d",
+					   "18446744073709551616",
+					   "1s ",
+					   "1,5s" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -72,8 +85,9 @@ static void cpu_lists_are_taken_within_what_is_usable(void **state)
 
 static void what_is_no_cpu_list_is_refused(void **state)
 {
-	static const char *const bad[] = { "", ",", "0,", "-1", "1-0", "0-", "a", "0 1", "1024",
-					   "0-99999999999999999999", "0,,1", "0-1-2" };
+	static const char *const bad[] = { "",	   ",",	   "0,",  "-1",	  "1-0",
+					   "0-",   "a",	   "0 1", "1024", "0-99999999999999999999",
+					   "0,,1", "0-1-2" };
 	struct cpus cpus;
 	char error[256];
 

@@ -46,7 +46,7 @@ static int played_getrlimit(int resource, struct rlimit *given)
 }
 
 #define syscall		played_syscall
-#define getrlimit(a, b)	played_getrlimit((int)(a), b)
+#define getrlimit(a, b) played_getrlimit((int)(a), b)
 #include "core/realtime.c"
 
 static char code[64], text[512];

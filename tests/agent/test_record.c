@@ -125,7 +125,7 @@ static void a_full_ring_drops_and_counts_and_keeps_what_it_had(void **state)
 	assert_int_equal(record->count, RING_SLOTS + 5);
 }
 
-#define STREAMED	3000000
+#define STREAMED 3000000
 
 static void *produce(void *ring)
 {

@@ -14,9 +14,9 @@
 
 #include "core/session.h"
 
-#define COMMAND_LINES	300000
-#define WORDS_MAX	8
-#define WORD_SIZE	48
+#define COMMAND_LINES 300000
+#define WORDS_MAX     8
+#define WORD_SIZE     48
 
 static int take_option(int val, const char *text, char *error, size_t error_size)
 {
@@ -29,7 +29,10 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 
 static const struct option own[] = { { "own", required_argument, NULL, 'o' }, { 0 } };
 static const struct probe probe = {
-	.name = "test", .options = own, .short_options = "o:", .option = take_option,
+	.name = "test",
+	.options = own,
+	.short_options = "o:",
+	.option = take_option,
 };
 
 const char *const *load_names(void)
@@ -50,8 +53,8 @@ static int parse(struct session_options *options, char *error, int argc, char **
 	return session_parse(&probe, argc, argv, options, error, 512);
 }
 
-#define PARSE(options, error, ...)							\
-	parse(options, error, sizeof((char *[]){ "test", __VA_ARGS__ }) / sizeof(char *),	\
+#define PARSE(options, error, ...)                                                        \
+	parse(options, error, sizeof((char *[]){ "test", __VA_ARGS__ }) / sizeof(char *), \
 	      (char *[]){ "test", __VA_ARGS__, NULL })
 
 static void options_of_cyclictest_mean_what_they_mean_there(void **state)
@@ -61,7 +64,8 @@ static void options_of_cyclictest_mean_what_they_mean_there(void **state)
 
 	(void)state;
 	assert_int_equal(PARSE(&options, error, "-a", "0-1", "-p95", "-i", "200", "-l", "1000",
-			       "-D", "5m", "-b", "100", "-q", "-N"), 0);
+			       "-D", "5m", "-b", "100", "-q", "-N"),
+			 0);
 	assert_string_equal(options.cpus, "0-1");
 	assert_int_equal(options.priority, 95);
 	assert_int_equal(options.interval_ns, 200000);
@@ -88,11 +92,11 @@ static void nothing_given_measures_every_cpu_each_millisecond_at_fifo_80(void **
 static void each_bad_option_gets_a_sentence_that_names_it(void **state)
 {
 	static char *const bad[][2] = {
-		{ "-p", "0" },		 { "-p", "100" },	{ "-i", "9us" },
-		{ "-i", "2h" },		 { "--policy", "rr" },	{ "-D", "0" },
-		{ "-l", "0" },		 { "--worst", "65" },	{ "--progress", "1ms" },
-		{ "--watchdog", "1ms" }, { "--seed", "-1" },	{ "-b", "0" },
-		{ "--own", "12345" },	 { "--none", "1" },	{ "-q", "word" },
+		{ "-p", "0" },		 { "-p", "100" },      { "-i", "9us" },
+		{ "-i", "2h" },		 { "--policy", "rr" }, { "-D", "0" },
+		{ "-l", "0" },		 { "--worst", "65" },  { "--progress", "1ms" },
+		{ "--watchdog", "1ms" }, { "--seed", "-1" },   { "-b", "0" },
+		{ "--own", "12345" },	 { "--none", "1" },    { "-q", "word" },
 	};
 	struct session_options options;
 	char error[512];
@@ -117,12 +121,54 @@ static uint64_t draw(uint64_t below)
 static void make_word(char word[WORD_SIZE])
 {
 	static const char *const known[] = {
-		"-a", "-b", "-D", "-h", "-i", "-l", "-N", "-p", "-q", "-o", "--cpus", "--break",
-		"--duration", "--interval", "--samples", "--priority", "--policy", "--load", "--seed",
-		"--json", "--progress", "--watchdog", "--samples-file", "--worst", "--own", "--help",
-		"--", "-", "--i", "--po=fifo", "-p80", "-i200us", "fifo", "deadline", "other", "all",
-		"0-3", "100", "10us", "1.5ms", "18446744073709551615", "1e9", "0", "mixed:2", "=", "",
-		"--interval=", "--worst=64",
+		"-a",
+		"-b",
+		"-D",
+		"-h",
+		"-i",
+		"-l",
+		"-N",
+		"-p",
+		"-q",
+		"-o",
+		"--cpus",
+		"--break",
+		"--duration",
+		"--interval",
+		"--samples",
+		"--priority",
+		"--policy",
+		"--load",
+		"--seed",
+		"--json",
+		"--progress",
+		"--watchdog",
+		"--samples-file",
+		"--worst",
+		"--own",
+		"--help",
+		"--",
+		"-",
+		"--i",
+		"--po=fifo",
+		"-p80",
+		"-i200us",
+		"fifo",
+		"deadline",
+		"other",
+		"all",
+		"0-3",
+		"100",
+		"10us",
+		"1.5ms",
+		"18446744073709551615",
+		"1e9",
+		"0",
+		"mixed:2",
+		"=",
+		"",
+		"--interval=",
+		"--worst=64",
 	};
 
 	memset(word, 0, WORD_SIZE);
