@@ -9,7 +9,11 @@
 #include "system/machine.h"
 
 const struct verb verbs[] = {
+	{ "async", "from signalling a thread until it runs", async_main, true },
 	{ "cyclic", "how late a thread wakes from a timed sleep", cyclic_main, true },
+	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main, true },
+	{ "noise", "how much of its CPU a spinning thread is robbed of", noise_main, true },
+	{ "sched", "how late a periodic thread starts its work", sched_main, true },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
 	{ 0 },
 };

@@ -3,6 +3,10 @@
 #ifndef RTSCOPE_PROBE_H
 #define RTSCOPE_PROBE_H
 
+int async_main(int argc, char **argv);
 int cyclic_main(int argc, char **argv);
+int gtod_main(int argc, char **argv);
+int noise_main(int argc, char **argv);
+int sched_main(int argc, char **argv);
 
 #endif
