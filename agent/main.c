@@ -7,13 +7,18 @@
 #include "core/verbs.h"
 #include "probe/probe.h"
 #include "system/machine.h"
+#include "system/points.h"
 
 const struct verb verbs[] = {
 	{ "async", "from signalling a thread until it runs", async_main, true },
 	{ "cyclic", "how late a thread wakes from a timed sleep", cyclic_main, true },
 	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main, true },
+	{ "loop", "how regular a periodic loop is, seen from another CPU", loop_main, true },
+	{ "migrate", "whether the N highest threads run on the N CPUs", migrate_main, true },
 	{ "noise", "how much of its CPU a spinning thread is robbed of", noise_main, true },
+	{ "pi", "how long a priority inversion makes a thread wait", pi_main, true },
 	{ "sched", "how late a periodic thread starts its work", sched_main, true },
+	{ "points", "a running program's measurement points", points_main, false },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
 	{ 0 },
 };
