@@ -69,7 +69,7 @@ int realtime_enter(const struct schedule *schedule)
 	return (int)syscall(SYS_sched_setscheduler, 0, policy, &param);
 }
 
-static bool may_enter(const struct schedule *schedule)
+bool realtime_may_enter(const struct schedule *schedule)
 {
 	static const struct schedule back = { .policy = POLICY_OTHER };
 
@@ -85,13 +85,13 @@ struct schedule realtime_allowed(struct schedule wanted, warn_fn *warn)
 	struct rlimit limit;
 	char text[256];
 
-	if (wanted.policy == POLICY_OTHER || may_enter(&wanted))
+	if (wanted.policy == POLICY_OTHER || realtime_may_enter(&wanted))
 		return wanted;
 
 	if (wanted.policy == POLICY_FIFO && !getrlimit(RLIMIT_RTPRIO, &limit) && limit.rlim_cur &&
 	    limit.rlim_cur < wanted.priority) {
 		given.priority = (unsigned int)limit.rlim_cur;
-		if (may_enter(&given)) {
+		if (realtime_may_enter(&given)) {
 			snprintf(text, sizeof(text),
 				 "measured at SCHED_FIFO priority %u, not %u: that is all this user may have (ulimit -r); run as root or raise rtprio in /etc/security/limits.conf",
 				 given.priority, wanted.priority);

@@ -25,6 +25,9 @@ struct schedule {
 
 const char *policy_name(enum policy policy);
 
+/* Whether this process may have @schedule. */
+bool realtime_may_enter(const struct schedule *schedule);
+
 /*
  * What of @wanted this process is allowed: a lower priority or SCHED_OTHER
  * when it lacks CAP_SYS_NICE, after a warning.

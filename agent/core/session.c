@@ -28,7 +28,7 @@ static struct session session;
 static FILE *samples_file;
 static bool samples_lost;
 
-static void warn(const char *code, const char *text)
+void session_warn(const char *code, const char *text)
 {
 	output_warning(&session, code, text);
 }
@@ -97,14 +97,14 @@ static void drain_rings(void)
 				(unsigned long long)sample.latency_ns);
 		if (record_get(measuring->record.ring->dropped) && !samples_lost) {
 			samples_lost = true;
-			warn("samples-file-dropped",
-			     "the samples file lacks samples: they came faster than they could be written; the histogram has them all");
+			session_warn("samples-file-dropped",
+				     "the samples file lacks samples: they came faster than they could be written; the histogram has them all");
 		}
 	}
 	if (ferror(samples_file) && !samples_lost) {
 		samples_lost = true;
-		warn("samples-file-failed",
-		     "the samples file could not be written on (disk full?); the histogram has every sample");
+		session_warn("samples-file-failed",
+			     "the samples file could not be written on (disk full?); the histogram has every sample");
 	}
 }
 
@@ -167,7 +167,7 @@ static bool starves(struct measuring *measuring, uint64_t now_ns)
 		 "stopped by the watchdog: thread %u used %llu %% of CPU %d for %.1f s, which starves everything else there; use a longer interval",
 		 measuring->index, (unsigned long long)(used_ns * 100 / elapsed_ns), measuring->role.cpu,
 		 (double)elapsed_ns / NSEC_PER_SEC);
-	warn("watchdog", text);
+	session_warn("watchdog", text);
 	return true;
 }
 
@@ -188,8 +188,8 @@ static const char *status_of_threads(void)
 		if (measuring->record.threshold_reached)
 			return "threshold";
 		if (!measuring->completed && !measuring->role.silent) {
-			warn("watchdog",
-			     "stopped by the watchdog: the housekeeping thread could not run, so measuring or its load starves the machine; use a longer interval, fewer CPUs or less load");
+			session_warn("watchdog",
+				     "stopped by the watchdog: the housekeeping thread could not run, so measuring or its load starves the machine; use a longer interval, fewer CPUs or less load");
 			return "watchdog";
 		}
 	}
@@ -207,7 +207,7 @@ static const char *check_machine(uint64_t now_ns)
 	}
 	if (!told && !load_set_alive(session.loads, text, sizeof(text))) {
 		told = true;
-		warn("load-ended", text);
+		session_warn("load-ended", text);
 	}
 	return NULL;
 }
@@ -260,11 +260,11 @@ static int write_result(const char *status, uint64_t end_ns)
 {
 	drain_rings();
 	if (samples_file && fclose(samples_file) && !samples_lost)
-		warn("samples-file-failed",
-		     "the samples file could not be written to its end (disk full?); the histogram has every sample");
+		session_warn("samples-file-failed",
+			     "the samples file could not be written to its end (disk full?); the histogram has every sample");
 	if (realtime_high_resolution() == STATE_NO)
-		warn("no-high-resolution-timers",
-		     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
+		session_warn("no-high-resolution-timers",
+			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
 	output_result(&session, status, end_ns);
 	return session.json.failed || ferror(stdout) || fflush(stdout) ? 1 : 0;
 }
@@ -274,14 +274,14 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	const char *status;
 	uint64_t end_ns;
 
-	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, warn, error, error_size))
+	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
 		return fail(1, error);
-	if (threads_plan(&session, warn, error, error_size) ||
+	if (threads_plan(&session, session_warn, error, error_size) ||
 	    threads_start(&session, samples_file, error, error_size))
 		return fail(1, error);
-	realtime_lock_memory(warn);
-	realtime_hold_cpu_awake(warn);
-	realtime_check_throttling(warn);
+	realtime_lock_memory(session_warn);
+	realtime_hold_cpu_awake(session_warn);
+	realtime_check_throttling(session_warn);
 	cpus_avoid(&session.usable, &session.cpus);
 
 	begin_measuring();
@@ -294,7 +294,7 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 /* Say what would be measured, and start nothing. */
 static int rehearse(char *error, size_t error_size)
 {
-	if (threads_plan(&session, warn, error, error_size))
+	if (threads_plan(&session, session_warn, error, error_size))
 		return fail(2, error);
 	if (!session.options.json)
 		return printf("# all options are good; nothing was started\n") < 0;

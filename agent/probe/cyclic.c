@@ -135,14 +135,7 @@ static __attribute__((noinline)) uint64_t deadline_catch_up(struct deadline *dea
 	return missed;
 }
 
-/* 0 once @due_ns has come; an error number when the sleep was ended. */
-static int sleep_until(uint64_t due_ns)
-{
-	struct timespec due = ns_to_timespec(due_ns);
-
-	return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
-}
-
+/* As clock_sleep_until(), by a timer that is a file. */
 static int timer_until(int fd, uint64_t due_ns)
 {
 	struct itimerspec due = { .it_value = ns_to_timespec(due_ns) };
@@ -184,7 +177,7 @@ static void measure(struct measuring *measuring)
 		}
 	}
 	while (measuring_goes_on(measuring, due_ns)) {
-		ended = timer < 0 ? sleep_until(due_ns) : timer_until(timer, due_ns);
+		ended = timer < 0 ? clock_sleep_until(due_ns) : timer_until(timer, due_ns);
 		now_ns = clock_now_ns();
 		if (ended)
 			break;
