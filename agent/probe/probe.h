@@ -6,7 +6,10 @@
 int async_main(int argc, char **argv);
 int cyclic_main(int argc, char **argv);
 int gtod_main(int argc, char **argv);
+int loop_main(int argc, char **argv);
+int migrate_main(int argc, char **argv);
 int noise_main(int argc, char **argv);
+int pi_main(int argc, char **argv);
 int sched_main(int argc, char **argv);
 
 #endif
