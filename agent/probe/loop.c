@@ -3,7 +3,7 @@
  * loop: how regular a periodic loop is, seen from outside.
  *
  * The 100 Hz loop of the kernel driver report ("Real-time Linux kernel drivers",
- * parts 1 to 3), in its three ways and by timerfd. A loop counts its periods in
+ * parts 1 to 3), written in the ways of period.h. A loop counts its periods in
  * shared memory as the driver's bus showed them to an FPGA; an observer on
  * another CPU does nothing but watch the counts, and what it saw of them is in
  * watch.h. The loops take turns on one CPU, so that each meets the same
@@ -14,16 +14,14 @@
  * kernel runs something else, the observer knows it from its own clock.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/options.h"
 #include "core/session.h"
+#include "probe/period.h"
 #include "probe/probe.h"
 #include "probe/watch.h"
 
@@ -31,21 +29,6 @@
 #define OBSERVER_AUTO -1
 #define OBSERVER_SELF -2
 #define GAP_MIN_NS    (10 * NSEC_PER_USEC)
-
-enum method {
-	RELATIVE,
-	COMPENSATED,
-	ABSOLUTE,
-	TIMERFD,
-	METHODS,
-};
-
-static const char *const method_names[METHODS] = {
-	"relative",
-	"compensated",
-	"absolute",
-	"timerfd",
-};
 
 enum {
 	OPTION_METHOD = 1,
@@ -278,107 +261,33 @@ static void describe(struct json *json)
 	json_string(json, "observer", observer);
 }
 
-/* One loop's turn. */
-struct turn {
-	struct measuring *measuring;
-	enum method method;
-	int timer;
-	uint64_t interval_ns;
-	uint64_t woke_ns;
-	uint64_t due_ns; /* of the period: the absolute methods' deadline */
-};
-
-static void show_period(const struct turn *turn, bool begins)
+static void show_period(struct watch *watch, uint64_t now_ns, bool begins)
 {
-	struct watch *watch = &loop.watch[turn->measuring->index];
-
 	if (loop.observer == OBSERVER_SELF)
-		watch_edge(watch, &loop.limits, turn->woke_ns, begins, true);
+		watch_edge(watch, &loop.limits, now_ns, begins, true);
 	else
-		pulse_show(&watch->pulse, turn->woke_ns, begins);
+		pulse_show(&watch->pulse, now_ns, begins);
 }
 
-static uint64_t next_wake_ns(const struct turn *turn)
+/* Loop until the turn is over at @end_ns. False when measuring is. */
+static bool take_turn(struct measuring *measuring, struct period *period, uint64_t end_ns)
 {
-	if (turn->method == RELATIVE)
-		return clock_now_ns() + turn->interval_ns;
-	if (turn->method == COMPENSATED)
-		return turn->woke_ns + turn->interval_ns;
-	return turn->due_ns + turn->interval_ns;
-}
-
-static int sleep_for(uint64_t ns)
-{
-	struct timespec time = ns_to_timespec(ns);
-
-	return clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
-static int sleep_by_timer(struct turn *turn)
-{
-	struct record *record = &turn->measuring->record;
-	uint64_t expirations;
-
-	if (read(turn->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
-		return errno;
-	turn->due_ns += expirations * turn->interval_ns;
-	record_set(record->missed, record->missed + expirations - 1);
-	return 0;
-}
-
-/* 0 when the next period has come, an error number when the sleep was ended. */
-static int sleep_to(struct turn *turn, uint64_t wake_ns)
-{
-	uint64_t now_ns;
-
-	switch (turn->method) {
-	case RELATIVE:
-		return sleep_for(turn->interval_ns);
-	case COMPENSATED:
-		now_ns = clock_now_ns();
-		return now_ns < wake_ns ? sleep_for(wake_ns - now_ns) : 0;
-	case ABSOLUTE:
-		turn->due_ns = wake_ns;
-		return clock_sleep_until(wake_ns);
-	default:
-		return sleep_by_timer(turn);
-	}
-}
-
-static int start_timer(const struct turn *turn)
-{
-	struct itimerspec every = {
-		.it_value = ns_to_timespec(turn->due_ns + turn->interval_ns),
-		.it_interval = ns_to_timespec(turn->interval_ns),
-	};
-
-	if (turn->method != TIMERFD)
-		return 0;
-	return timerfd_settime(turn->timer, TFD_TIMER_ABSTIME, &every, NULL);
-}
-
-/* Loop until the turn is over. False when measuring is. */
-static bool take_turn(struct turn *turn, uint64_t end_ns)
-{
-	const struct record *record = &turn->measuring->record;
+	struct record *record = &measuring->record;
 	bool begins = true;
-	uint64_t wake_ns;
+	uint64_t next_ns;
 
-	if (start_timer(turn)) {
-		turn->measuring->error = errno;
-		return false;
-	}
 	for (;;) {
-		turn->woke_ns = clock_now_ns();
-		show_period(turn, begins);
+		period->woke_ns = clock_now_ns();
+		show_period(&loop.watch[measuring->index], period->woke_ns, begins);
 		begins = false;
+		record_set(record->missed, period->missed);
 		if (record_get(record->threshold_reached))
 			return false;
 		clock_work(loop.work_ns);
-		wake_ns = next_wake_ns(turn);
-		if (wake_ns >= end_ns)
+		next_ns = period_next_ns(period);
+		if (next_ns >= end_ns)
 			return true;
-		if (!measuring_goes_on(turn->measuring, wake_ns) || sleep_to(turn, wake_ns))
+		if (!measuring_goes_on(measuring, next_ns) || period_sleep(period))
 			return false;
 	}
 }
@@ -398,27 +307,26 @@ static bool await_turn(struct measuring *measuring, uint64_t start_ns)
 
 static void run_loop(struct measuring *measuring)
 {
-	struct turn turn = {
-		.measuring = measuring,
-		.method = loop.loops == 1 ? loop.method : measuring->index,
-		.interval_ns = loop.limits.interval_ns,
-		.due_ns = measuring->start_ns +
-			  (loop.loops == 1 ? 0 : measuring->index * loop.turn_ns),
-	};
-	uint64_t turn_ns = loop.loops == 1 ? UINT64_MAX - turn.due_ns : loop.turn_ns;
-	uint64_t start_ns = turn.due_ns;
+	struct watch *watch = &loop.watch[measuring->index];
+	uint64_t start_ns = measuring->start_ns, turn_ns = loop.turn_ns;
+	struct period period;
 
-	loop.watch[measuring->index].measuring = measuring;
-	if (turn.method == TIMERFD)
-		turn.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	while (await_turn(measuring, start_ns) && take_turn(&turn, start_ns + turn_ns)) {
+	watch->measuring = measuring;
+	if (loop.loops == 1)
+		turn_ns = UINT64_MAX - start_ns;
+	else
+		start_ns += measuring->index * turn_ns;
+	measuring->error = period_open(&period, loop.loops == 1 ? loop.method : measuring->index,
+				       loop.limits.interval_ns);
+	while (!measuring->error && await_turn(measuring, start_ns)) {
+		measuring->error = period_begin(&period, start_ns);
+		if (measuring->error || !take_turn(measuring, &period, start_ns + turn_ns))
+			break;
 		start_ns += loop.loops * turn_ns;
-		turn.due_ns = start_ns;
 	}
-	if (turn.method == TIMERFD)
-		close(turn.timer);
+	period_close(&period);
 	if (loop.observer == OBSERVER_SELF)
-		watch_report(&loop.watch[measuring->index], &loop.limits, NULL);
+		watch_report(watch, &loop.limits, NULL);
 }
 
 /* Watch the loops until measuring has ended. */

@@ -1,13 +1,27 @@
-"""rtscope compare: is B better or worse than A?"""
+"""rtscope compare: is B better or worse than A? What did others measure?"""
 
 from typing import Annotated
 
 import typer
 
+from rtscope.model.errors import RtscopeError
+
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="Id, last, last~1, or a file of a run.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run that is judged against A.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Ids, last, last~1, or files: A and B, or with --reference any number and "
+            "experiments too.",
+        ),
+    ],
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Print these published tables with the runs' figures beside them."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put two runs side by side, with confidence intervals and one sentence.
@@ -15,18 +29,53 @@ def compare(
     The sentence says that B is better, worse, or that there is no evidence of either. It rests on
     quantiles that both runs have the samples for, never on the maxima alone.
 
+    With --reference the runs fill new columns in a published table. Nothing is called better or
+    worse then: the hardware is another, and often the number of samples too.
+
     \b
     rtscope compare last~1 last
     rtscope compare before.json after.json
+    rtscope compare last --reference loongson-2f
     """
+    if reference is not None:
+        _beside(runs, reference, json=json)
+        return
+    if len(runs) != 2:
+        raise RtscopeError(
+            f"compare puts two runs side by side, not {len(runs)}: name A and B, or add "
+            "--reference NAME (rtscope references lists them)"
+        )
     import msgspec
 
     from rtscope.report.terminal import comparison_table, output_console
     from rtscope.statistics.comparison import compare as compare_runs
     from rtscope.store.naming import run_named
 
-    comparison = compare_runs(run_named(a), run_named(b))
+    comparison = compare_runs(run_named(runs[0]), run_named(runs[1]))
     if json:
         typer.echo(msgspec.json.encode(comparison))
     else:
         output_console().print(comparison_table(comparison))
+
+
+def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
+    import msgspec
+
+    from rtscope.references.library import reference_named
+    from rtscope.report.references import beside_table, reference_head
+    from rtscope.report.terminal import output_console
+    from rtscope.statistics.reference import beside, tables_beside
+    from rtscope.store.naming import runs_named
+
+    reference = reference_named(reference_name)
+    runs = [run for name in names for run in runs_named(name)]
+    tables = tables_beside(reference, runs)
+    found = [(table, beside(reference, table, runs)) for table in tables]
+    if json:
+        typer.echo(msgspec.json.encode([ours for _, ours in found]))
+        return
+    console = output_console()
+    console.print(reference_head(reference))
+    for table, ours in found:
+        console.print()
+        console.print(beside_table(table, ours, runs))

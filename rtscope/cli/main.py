@@ -6,7 +6,7 @@ import sys
 import typer
 
 from rtscope import __version__
-from rtscope.cli import compare, keep, measure, report
+from rtscope.cli import compare, keep, measure, references, report
 from rtscope.model.errors import RtscopeError
 
 EXAMPLES = """
@@ -49,6 +49,7 @@ def _options(
 app.command("measure")(measure.measure)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.add_typer(references.app, name="references")
 app.command("list")(keep.list_runs)
 app.command("show")(keep.show)
 app.command("rm")(keep.remove)

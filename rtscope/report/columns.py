@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -12,7 +12,7 @@ _GAP = 2
 
 @dataclass
 class Column:
-    """One column; the lower its rank, the longer it stays."""
+    """One column; the lower its rank, the longer it stays. A title may have several lines."""
 
     title: str
     rank: int
@@ -22,7 +22,18 @@ class Column:
     @property
     def width(self) -> int:
         """In terminal cells."""
-        return max(cell_len(str(cell)) for cell in [self.title, *self.cells])
+        return max(cell_len(str(cell)) for cell in [*self.title.split("\n"), *self.cells])
+
+
+@dataclass
+class FittedTable:
+    """The columns that fit into the width it gets."""
+
+    columns: list[Column]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        yield fitted(self.columns, options.max_width)
 
 
 def fitted(columns: list[Column], width: int) -> RenderableType:
@@ -42,7 +53,7 @@ def fitted(columns: list[Column], width: int) -> RenderableType:
         )
     for row in zip(*(column.cells for column in shown), strict=True):
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    left_out = [column.title for column in columns if column not in kept]
+    left_out = [column.title.replace("\n", " ") for column in columns if column not in kept]
     if not left_out:
         return table
     return Group(table, Text(f"(not shown for want of room: {', '.join(left_out)})", style="dim"))

@@ -1,5 +1,6 @@
-"""How people name a run: an id or its beginning, last, last~2, or a file."""
+"""How people name runs: an id or its beginning, last, last~2, a file, or an experiment."""
 
+import re
 from pathlib import Path
 
 from rtscope.model.errors import RtscopeError
@@ -23,3 +24,20 @@ def run_named(name: str) -> Run:
             f"{name} holds {len(runs)} runs ({kinds}): rtscope import it, then name them by id"
         )
     return runs[0]
+
+
+def runs_named(name: str) -> list[Run]:
+    """The runs of the experiment whose id begins with `name`, oldest first, or the one run.
+
+    Raises RtscopeError where there is none, or where several experiments begin so.
+    """
+    if re.fullmatch(r"[0-9a-f]{1,16}", name) and not Path(name).is_file():
+        held = database.list_runs(experiment=name)
+        experiments = sorted({run.experiment for run in held})
+        if len(experiments) > 1:
+            raise RtscopeError(
+                f"{len(experiments)} experiments begin with '{name}': {', '.join(experiments)}"
+            )
+        if held:
+            return [database.load(run.id) for run in reversed(held)]
+    return [run_named(name)]

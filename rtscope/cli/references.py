@@ -1,0 +1,58 @@
+"""rtscope references: the published tables that runs can be held against."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="List the published tables that come with rtscope, and show one.\n\n\b\n"
+    "rtscope references\n"
+    "rtscope references show loongson-2f\n"
+    "rtscope compare last --reference loongson-2f",
+    invoke_without_command=True,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def references(context: typer.Context, json: Json = False) -> None:
+    """List the references."""
+    if context.invoked_subcommand is not None:
+        return
+    import msgspec
+
+    from rtscope.references.library import reference_named, reference_names
+    from rtscope.report.references import reference_table
+    from rtscope.report.terminal import output_console
+
+    found = [reference_named(name) for name in reference_names()]
+    if json:
+        for reference in found:
+            typer.echo(msgspec.json.encode(reference))
+        return
+    output_console().print(reference_table(found))
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As rtscope references lists it.")],
+    json: Json = False,
+) -> None:
+    """Show a publication's tables, its machine, and what must be known to read them.
+
+    \b
+    rtscope references show loongson-2f
+    rtscope references show celleb --json
+    """
+    import msgspec
+
+    from rtscope.references.library import reference_named
+    from rtscope.report.references import reference_page
+    from rtscope.report.terminal import output_console
+
+    reference = reference_named(name)
+    if json:
+        typer.echo(msgspec.json.encode(reference))
+    else:
+        output_console().print(reference_page(reference))

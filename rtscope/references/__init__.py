@@ -1,0 +1,1 @@
+"""Published tables as data: one TOML file a publication; docs/references.md tells its format."""

@@ -1,0 +1,313 @@
+"""A published table with what was measured here beside it.
+
+A run fills the entries that stand for its load, its threads' names and CPUs; several runs of one
+entry are put together, as the published tables put intervals together. A run that no entry stands
+for has an entry of its own. Where the table's rows are figures, whatever was measured is a new
+column of it.
+
+Our mean has confidence limits (confidence.py). What is concluded is where a published mean lies
+against them, for means do not depend on how many samples there are. A maximum does, so of maxima
+only the numbers of samples are told: a table of other hardware under other loads decides nothing.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.reference import Entry, Figure, Reference, Table
+from rtscope.model.run import Run, Thread
+from rtscope.statistics import confidence
+from rtscope.statistics.confidence import Interval
+from rtscope.statistics.figures import Figures, as_arrays, figures_of_run
+
+_RULES: Final[dict[str, Callable[[list[float]], float]]] = {"sum": sum, "most": max, "least": min}
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One of our figures, in nanoseconds where the published one is a time, else as it is."""
+
+    value: float | None
+    interval: Interval = Interval(None, None)
+    """of a mean"""
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """What was measured on one machine for one entry."""
+
+    machine: int
+    """index into Beside.machines"""
+    entry: str | None
+    """the published entry that it stands beside; None where none is like it"""
+    name: str
+    """of this entry or column: the load, and the thread where threads are told apart"""
+    runs: list[str]
+    samples: int
+    cells: list[Cell]
+    """one for each figure of the table"""
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """A table and ours."""
+
+    reference: str
+    table: str
+    machines: list[str]
+    """in words, one for each column of ours"""
+    filled: list[Filled]
+    said: list[str]
+    """what can be said of the two, in sentences"""
+
+
+def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
+    """The tables that one of these runs can stand beside. Raises RtscopeError where none can."""
+    found = [table for table in reference.tables if any(_fits(table, run) for run in runs)]
+    if not found:
+        probes = sorted({table.probe for table in reference.tables if table.probe})
+        measured = sorted({run.probe for run in runs})
+        raise RtscopeError(
+            f"no table of {reference.name} was measured as {', '.join(measured) or 'nothing'} "
+            f"measures: its tables are for the probes {', '.join(probes) or '(none)'}"
+        )
+    return found
+
+
+def _fits(table: Table, run: Run) -> bool:
+    wanted = {entry.thread for entry in table.entries}
+    named = {thread.name for thread in run.threads}
+    return table.probe == run.probe and (None in wanted or bool(wanted & named))
+
+
+def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
+    """The table with those of the runs that measured the same.
+
+    Raises RtscopeError where a run's counts are impossible (figures.merge).
+    """
+    measured = [run for run in runs if _fits(table, run)]
+    machines = list(dict.fromkeys(map(_machine, measured)))
+    parts: dict[tuple[int, int, str], list[tuple[Run, list[Thread]]]] = {}
+    for run in measured:
+        machine = machines.index(_machine(run))
+        for place, name, threads in _places(table, run):
+            parts.setdefault((place, machine, name), []).append((run, threads))
+    filled = [
+        _filled(table, place, machine, name, pieces)
+        for (place, machine, name), pieces in sorted(parts.items(), key=lambda part: part[0][:2])
+    ]
+    return Beside(reference.name, table.name, machines, filled, _said(reference, table, filled))
+
+
+def machine_label(index: int) -> str:
+    """A, B, ... Z, A2, B2 ..."""
+    turn, letter = divmod(index, 26)
+    return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
+
+
+def load_kinds(load: str) -> str:
+    """A load's kinds in alphabetical order: "files+network" of network:1+files:50."""
+    if load.startswith(("cmd:", "stress-ng:")):
+        return load.partition(":")[0]
+    return "+".join(sorted(part.partition(":")[0] for part in load.split("+")))
+
+
+def _machine(run: Run) -> str:
+    machine = run.machine
+    known = [machine.hostname, machine.cpu_model, machine.kernel_release]
+    preemption = f"preemption {machine.preemption}" if machine.preemption else None
+    return ", ".join(text for text in (*known, preemption) if text) or "a machine not described"
+
+
+def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
+    """Where a run belongs: index of the entry (or their number: none), name, and its threads."""
+    none = len(table.entries)
+    if table.rows == "figures":
+        wanted = {entry.thread for entry in table.entries}
+        threads = [t for t in run.threads if t.count and (None in wanted or t.name in wanted)]
+        return [(none, run.load, threads)] if threads else []
+    found = [
+        (index, entry.name, threads)
+        for index, entry in enumerate(table.entries)
+        if (threads := _threads_like(entry, run))
+    ]
+    used = {thread.thread for _, _, threads in found for thread in threads}
+    rest: dict[str, list[Thread]] = {}
+    for thread in run.threads:
+        if thread.count and thread.thread not in used:
+            rest.setdefault(_own_name(table, run, thread), []).append(thread)
+    return found + [(none, name, threads) for name, threads in rest.items()]
+
+
+def _threads_like(entry: Entry, run: Run) -> list[Thread]:
+    if entry.loads and load_kinds(run.load) not in entry.loads:
+        return []
+    if not (entry.loads or entry.thread or entry.cpu is not None):
+        return []
+    return [
+        thread
+        for thread in run.threads
+        if thread.count and entry.thread in (None, thread.name) and entry.cpu in (None, thread.cpu)
+    ]
+
+
+def _own_name(table: Table, run: Run, thread: Thread) -> str:
+    parts = [run.load]
+    if thread.name:
+        parts.append(thread.name)
+    if thread.cpu is not None and any(entry.cpu is not None for entry in table.entries):
+        parts.append(f"CPU {thread.cpu}")
+    return ", ".join(parts)
+
+
+def _filled(
+    table: Table, place: int, machine: int, name: str, pieces: list[tuple[Run, list[Thread]]]
+) -> Filled:
+    threads = [thread for run, held in in_sequence(pieces) for thread in held]
+    pooled = figures_of_run(msgspec.structs.replace(pieces[0][0], threads=threads))
+    return Filled(
+        machine,
+        table.entries[place].name if place < len(table.entries) else None,
+        name,
+        [run.id for run, _ in pieces],
+        pooled.count,
+        [_cell(figure, pooled, threads) for figure in table.figures],
+    )
+
+
+def in_sequence(pieces: Sequence[tuple[Run, list[Thread]]]) -> list[tuple[Run, list[Thread]]]:
+    """The same threads with their windows one run after the other, as if it had been one run."""
+    result = []
+    start_ns = 0
+    for run, threads in pieces:
+        moved = [
+            msgspec.structs.replace(
+                thread,
+                windows=msgspec.structs.replace(
+                    thread.windows, end_ns=[end + start_ns for end in thread.windows.end_ns]
+                ),
+            )
+            for thread in threads
+        ]
+        result.append((run, moved))
+        start_ns += max((t.windows.end_ns[-1] for t in threads if t.windows.end_ns), default=0)
+    return result
+
+
+def _cell(figure: Figure, pooled: Figures, threads: list[Thread]) -> Cell:
+    match figure.ours:
+        case None:
+            return Cell(None)
+        case "mean":
+            return _mean(pooled, threads)
+        case "between":
+            return Cell(float(_between(figure, threads)))
+        case "threads above":
+            limit = figure.from_ns or 0
+            return Cell(float(sum((thread.max_ns or 0) >= limit for thread in threads)))
+    plain = {
+        "min": pooled.min_ns,
+        "max": pooled.max_ns,
+        "stddev": pooled.stddev_ns,
+        "samples": pooled.count,
+        "missed": pooled.missed,
+    }
+    if figure.ours in plain:
+        return Cell(plain[figure.ours])
+    rule, _, fact = figure.ours.partition(" of ")
+    known = [
+        value
+        for thread in threads
+        if (value := thread.facts.get(fact)) is not None and math.isfinite(value)
+    ]
+    return Cell(float(_RULES[rule](known)) if known else None)
+
+
+def _mean(pooled: Figures, threads: list[Thread]) -> Cell:
+    if pooled.mean_ns is None or pooled.stddev_ns is None:
+        return Cell(pooled.mean_ns)
+    windows = confidence.pooled_windows(threads)
+    batches = confidence.batch_means(windows, pooled.stddev_ns)
+    return Cell(
+        pooled.mean_ns,
+        confidence.mean_interval(pooled.mean_ns, pooled.stddev_ns, pooled.count, batches),
+    )
+
+
+def _between(figure: Figure, threads: list[Thread]) -> int:
+    """Samples of buckets that begin within the figure's bounds."""
+    count = 0
+    for thread in threads:
+        lower, _, counts = as_arrays(thread.histogram)
+        below = figure.below_ns if figure.below_ns is not None else np.inf
+        count += int(counts[(lower >= (figure.from_ns or 0)) & (lower < below)].sum())
+    return count
+
+
+def _said(reference: Reference, table: Table, filled: list[Filled]) -> list[str]:
+    if not filled:
+        return []
+    told = ["The machines, the kernels and the loads differ, so a difference is that of all three."]
+    entries = {entry.name: entry for entry in table.entries}
+    if table.rows == "entries":
+        missing = [
+            entry.name for entry in table.entries if entry.name not in {f.entry for f in filled}
+        ]
+        if missing and len(missing) < len(table.entries):
+            told.append(f"No run stands for {_listed(missing)}.")
+        elif missing:
+            told.append("No run stands for any row of this table; its own rows are at the end.")
+        told += _about_means(table, filled, entries)
+    if any(figure.ours == "max" for figure in table.figures):
+        told.append(_about_maxima(table, filled))
+    tick = [entry.name for entry in table.entries if entry.high_resolution_timers is False]
+    if tick:
+        told.append(f"Measured without high-resolution timers: {_listed(tick)}.")
+    return told
+
+
+def _about_means(table: Table, filled: list[Filled], entries: dict[str, Entry]) -> list[str]:
+    """Where the published means lie against the limits of ours."""
+    several = len({one.machine for one in filled}) > 1
+    told = []
+    for place, figure in enumerate(table.figures):
+        if figure.ours != "mean":
+            continue
+        lies: dict[str, list[str]] = {"below": [], "within": [], "above": []}
+        for one in filled:
+            published = figure.ns(entries[one.entry].values[place]) if one.entry else None
+            low, high = one.cells[place].interval.low_ns, one.cells[place].interval.high_ns
+            if published is None or low is None or high is None:
+                continue
+            where = "below" if published < low else "above" if published > high else "within"
+            lies[where].append(
+                f"{one.name} ({machine_label(one.machine)})" if several else one.name
+            )
+        found = [f"{where} them for {_listed(names)}" for where, names in lies.items() if names]
+        if found:
+            told.append(
+                f"Against the 95 % limits of our mean, the published {figure.name} lies "
+                f"{'; '.join(found)}."
+            )
+    return told
+
+
+def _about_maxima(table: Table, filled: list[Filled]) -> str:
+    published = sorted({entry.samples for entry in table.entries if entry.samples})
+    theirs = f"of {_range(published)} samples" if published else "of a number not published"
+    ours = sorted({one.samples for one in filled})
+    return (
+        "A maximum grows with the number of samples, and one sample decides it: the published are "
+        f"{theirs}, ours of {_range(ours)} samples. Nothing better or worse follows from them."
+    )
+
+
+def _range(numbers: list[int]) -> str:
+    if numbers[0] == numbers[-1]:
+        return f"{numbers[0]:,}"
+    return f"{numbers[0]:,} to {numbers[-1]:,}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "; ".join(names)
