@@ -274,14 +274,15 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	const char *status;
 	uint64_t end_ns;
 
-	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
-		return fail(1, error);
-	if (threads_plan(&session, session_warn, error, error_size) ||
+	if (threads_plan(&session, session_warn, error, error_size))
+		return fail(2, error);
+	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size) ||
 	    threads_start(&session, samples_file, error, error_size))
 		return fail(1, error);
 	realtime_lock_memory(session_warn);
 	realtime_hold_cpu_awake(session_warn);
-	realtime_check_throttling(session_warn);
+	if (session.options.policy != POLICY_OTHER)
+		realtime_check_throttling(session_warn);
 	cpus_avoid(&session.usable, &session.cpus);
 
 	begin_measuring();
