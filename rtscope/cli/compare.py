@@ -62,7 +62,7 @@ def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
     import msgspec
 
     from rtscope.references.library import reference_named
-    from rtscope.report.references import beside_table, reference_head
+    from rtscope.report.references import beside_page
     from rtscope.report.terminal import output_console
     from rtscope.statistics.reference import beside, tables_beside
     from rtscope.store.naming import runs_named
@@ -74,8 +74,4 @@ def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
     if json:
         typer.echo(msgspec.json.encode([ours for _, ours in found]))
         return
-    console = output_console()
-    console.print(reference_head(reference))
-    for table, ours in found:
-        console.print()
-        console.print(beside_table(table, ours, runs))
+    output_console().print(beside_page(reference, found, runs))

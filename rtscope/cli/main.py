@@ -6,7 +6,7 @@ import sys
 import typer
 
 from rtscope import __version__
-from rtscope.cli import compare, keep, measure, references, report
+from rtscope.cli import compare, keep, measure, points, references, report
 from rtscope.model.errors import RtscopeError
 
 EXAMPLES = """
@@ -50,6 +50,7 @@ app.command("measure")(measure.measure)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.add_typer(references.app, name="references")
+app.command("points")(points.points)
 app.command("list")(keep.list_runs)
 app.command("show")(keep.show)
 app.command("rm")(keep.remove)

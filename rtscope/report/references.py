@@ -30,6 +30,8 @@ def our_text(figure: Figure, cell: Cell) -> str:
     """One of our figures: a time with its unit, a count with separators, or a dash."""
     if cell.value is None or figure.unit in NS_PER_UNIT:
         return time_text(cell.value)
+    if figure.unit == "verdict":
+        return "PASS" if cell.value else "FAIL"
     return f"{cell.value:,.0f}" if cell.value.is_integer() else f"{cell.value:,.4g}"
 
 
@@ -69,14 +71,14 @@ def _figures_below(table: Table, ours: Beside) -> list[Column]:
     samples = ["samples"] if ours.filled else []
     columns = [Column("", 0, [*(figure.name for figure in table.figures), *samples], left=True)]
     for place, entry in enumerate(table.entries):
-        column = _entry_column(table, entry, 50 + place)
+        column = _entry_column(table, entry, 2 + 2 * place)
         columns.append(
             Column(column.title, column.rank, [*column.cells, count_text(entry.samples)])
         )
     for place, one in enumerate(ours.filled):
         title = f"{_label(ours, one.machine)}:\n{_wrapped(plain(one.name))}"
         cells = [our_text(f, cell) for f, cell in zip(table.figures, one.cells, strict=True)]
-        columns.append(Column(title, 1 + place, [*cells, count_text(one.samples)]))
+        columns.append(Column(title, 1 + 2 * place, [*cells, count_text(one.samples)]))
     return columns
 
 
@@ -130,9 +132,9 @@ def machine_lines(ours: Beside) -> list[str]:
     return [f"{_label(ours, index)}: {plain(words)}" for index, words in enumerate(ours.machines)]
 
 
-def doubts_of(runs: Sequence[Run], ours: Beside) -> list[str]:
-    """Whatever lessens the worth of the runs that stand in the table, each thing once."""
-    used = {run for one in ours.filled for run in one.runs}
+def doubts_of(runs: Sequence[Run], found: Sequence[Beside]) -> list[str]:
+    """Whatever lessens the worth of the runs that stand in the tables, each thing once."""
+    used = {run for ours in found for one in ours.filled for run in one.runs}
     return list(dict.fromkeys(text for run in runs if run.id in used for text in doubts(run)))
 
 
@@ -199,19 +201,28 @@ def reference_head(reference: Reference) -> RenderableType:
     return Group(Text(citation(reference), style="bold"), *facts, *caveats)
 
 
-def beside_table(table: Table, ours: Beside, runs: Sequence[Run]) -> RenderableType:
-    """A published table with ours beside it."""
-    return Group(
-        _title(table),
-        *(Text(line) for line in machine_lines(ours)),
-        *(Text.assemble(("! ", "bold yellow"), doubt) for doubt in doubts_of(runs, ours)),
-        Text(),
-        FittedTable(columns_beside(table, ours)),
-        Text(),
-        *(Text(plain(text)) for text in ours.said),
-        Text("To be known of the published figures:", style="bold"),
-        *(_item(text) for text in [*entry_lines(table), *table.caveats]),
-    )
+def beside_page(
+    reference: Reference, found: Sequence[tuple[Table, Beside]], runs: Sequence[Run]
+) -> RenderableType:
+    """The reference's tables with ours beside them."""
+    parts = [reference_head(reference)]
+    parts += [
+        Text.assemble(("! ", "bold yellow"), text)
+        for text in doubts_of(runs, [ours for _, ours in found])
+    ]
+    for table, ours in found:
+        parts += [
+            Text(),
+            _title(table),
+            *(Text(line) for line in machine_lines(ours)),
+            Text(),
+            FittedTable(columns_beside(table, ours)),
+            Text(),
+            *(Text(plain(text)) for text in ours.said),
+            Text("To be known of the published figures:", style="bold"),
+            *(_item(text) for text in [*entry_lines(table), *table.caveats]),
+        ]
+    return Group(*parts)
 
 
 def _title(table: Table) -> Text:

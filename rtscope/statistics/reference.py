@@ -126,7 +126,10 @@ def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
     if table.rows == "figures":
         wanted = {entry.thread for entry in table.entries}
         threads = [t for t in run.threads if t.count and (None in wanted or t.name in wanted)]
-        return [(none, run.load, threads)] if threads else []
+        named: dict[str, list[Thread]] = {}
+        for thread in threads:
+            named.setdefault(_own_name(table, run, thread), []).append(thread)
+        return [(none, name, held) for name, held in named.items()]
     found = [
         (index, entry.name, threads)
         for index, entry in enumerate(table.entries)
@@ -261,9 +264,6 @@ def _said(reference: Reference, table: Table, filled: list[Filled]) -> list[str]
         told += _about_means(table, filled, entries)
     if any(figure.ours == "max" for figure in table.figures):
         told.append(_about_maxima(table, filled))
-    tick = [entry.name for entry in table.entries if entry.high_resolution_timers is False]
-    if tick:
-        told.append(f"Measured without high-resolution timers: {_listed(tick)}.")
     return told
 
 
@@ -295,11 +295,11 @@ def _about_means(table: Table, filled: list[Filled], entries: dict[str, Entry]) 
 
 def _about_maxima(table: Table, filled: list[Filled]) -> str:
     published = sorted({entry.samples for entry in table.entries if entry.samples})
-    theirs = f"of {_range(published)} samples" if published else "of a number not published"
+    theirs = f"are of {_range(published)} samples" if published else "do not tell of how many"
     ours = sorted({one.samples for one in filled})
     return (
-        "A maximum grows with the number of samples, and one sample decides it: the published are "
-        f"{theirs}, ours of {_range(ours)} samples. Nothing better or worse follows from them."
+        "A maximum is one sample, and grows with their number: the published maxima "
+        f"{theirs}, ours are of {_range(ours)}. Nothing better or worse follows from them."
     )
 
 

@@ -1,0 +1,165 @@
+"""Runs land in the published row that stands for them, and no maximum decides anything."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.reference import Table
+from rtscope.model.run import Run
+from rtscope.references.library import reference_named
+from rtscope.statistics.reference import Beside, beside, load_kinds, tables_beside
+from tests.measured import latencies, run_of, thread_of
+
+LOONGSON = reference_named("loongson-2f")
+CELLEB = reference_named("celleb")
+T2080 = reference_named("t2080")
+
+
+def a_run(load: str = "idle", mean_us: float = 3, number: int = 1, **fields: object) -> Run:
+    values = latencies(np.random.default_rng(number), "independent") * (mean_us / 3.1)
+    thread = thread_of(values.astype(np.int64), 0)
+    return run_of(thread, load=load, id=f"{number:016x}", **fields)
+
+
+def named(run: Run, *names: str, **fields: object) -> Run:
+    """The run with one thread like its first for each name."""
+    threads = [
+        msgspec.structs.replace(run.threads[0], thread=index, name=name, **fields)
+        for index, name in enumerate(names)
+    ]
+    return msgspec.structs.replace(run, threads=threads)
+
+
+def table(name: str) -> Table:
+    return next(t for one in (LOONGSON, CELLEB, T2080) for t in one.tables if t.name == name)
+
+
+def loongson(*runs: Run) -> Beside:
+    return beside(LOONGSON, table("table-2"), runs)
+
+
+@pytest.mark.parametrize(
+    ("load", "kinds"),
+    [
+        ("idle", "idle"),
+        ("network:1+files:50", "files+network"),
+        ("files+network", "files+network"),
+        ("cmd:make -j4 + more", "cmd"),
+        ("stress-ng:--cpu 2", "stress-ng"),
+    ],
+)
+def test_loads_are_alike_whatever_their_order_and_strength(load: str, kinds: str) -> None:
+    assert load_kinds(load) == kinds
+
+
+def test_runs_fill_the_rows_of_their_loads_and_others_get_their_own() -> None:
+    ours = loongson(a_run("files:50"), a_run("idle", number=2), a_run("cpu:3", number=3))
+    assert [(one.entry, one.name) for one in ours.filled] == [
+        ("idle", "idle"),
+        ("find", "find"),
+        (None, "cpu:3"),
+    ]
+    assert "No run stands for ping; x;" in " ".join(ours.said)
+
+
+def test_runs_of_one_row_are_put_together() -> None:
+    runs = [a_run("idle", number=n) for n in range(1, 4)]
+    ours = loongson(*runs).filled
+    assert len(ours) == 1
+    one = ours[0]
+    assert one.runs == [run.id for run in runs]
+    assert one.samples == 90_000
+    assert one.cells[0].value == max(run.threads[0].max_ns or 0 for run in runs)
+    together = np.mean([run.threads[0].mean_ns or 0 for run in runs])
+    assert one.cells[1].value == pytest.approx(together)
+    low, high = one.cells[1].interval.low_ns, one.cells[1].interval.high_ns
+    assert low is not None
+    assert high is not None
+    assert low < together < high
+    assert high - low < 0.05 * together
+
+
+def test_machines_do_not_mix() -> None:
+    other = Machine(hostname="other", kernel_release="6.12.1")
+    ours = loongson(a_run(), a_run(number=2, machine=other))
+    assert len(ours.machines) == 2
+    assert [(one.entry, one.machine) for one in ours.filled] == [("idle", 0), ("idle", 1)]
+    assert "for idle (A); idle (B)." in " ".join(ours.said)
+
+
+@pytest.mark.parametrize(("mean_us", "where"), [(3.0, "above"), (6.986, "within"), (12.0, "below")])
+def test_a_published_mean_is_told_to_lie_where_it_lies(mean_us: float, where: str) -> None:
+    run = a_run("idle", mean_us)
+    exact = (run.threads[0].mean_ns or 0) / (mean_us * 1000)
+    thread = msgspec.structs.replace(run.threads[0], mean_ns=mean_us * 1000)
+    assert exact == pytest.approx(1, rel=0.02)
+    said = " ".join(loongson(msgspec.structs.replace(run, threads=[thread])).said)
+    assert f"the published Avg. lies {where} them for idle." in said
+
+
+@pytest.mark.parametrize("mean_us", [0.1, 3.0, 1000.0])
+def test_nothing_is_called_better_or_worse(mean_us: float) -> None:
+    said = " ".join(loongson(a_run("idle", mean_us)).said)
+    assert "Nothing better or worse follows from them" in said
+    assert "700,000 samples, ours are of 30,000" in said
+    assert " is better" not in said
+    assert " is worse" not in said
+
+
+def test_where_figures_are_rows_each_load_and_thread_is_a_column() -> None:
+    run = named(a_run(probe="gtod"), "gettimeofday", "CLOCK_TAI")
+    ours = beside(CELLEB, table("gtod"), [run, msgspec.structs.replace(run, load="process")])
+    assert [one.name for one in ours.filled] == ["idle, gettimeofday", "process, gettimeofday"]
+    counts = [cell.value for cell in ours.filled[0].cells]
+    values = np.repeat(np.array(run.threads[0].histogram.lower_ns), run.threads[0].histogram.count)
+    assert counts == np.bincount(values // 1000, minlength=19)[:19].tolist()
+
+
+def test_facts_fill_figures() -> None:
+    run = named(
+        a_run(probe="sched"), "", "", facts={"start_ns": 20_000.0, "failed": 2.0, "pass": 1}
+    )
+    cells = dict(
+        zip(
+            [figure.name for figure in table("sched-x86").figures],
+            beside(CELLEB, table("sched-x86"), [run]).filled[0].cells,
+            strict=True,
+        )
+    )
+    assert cells["Failed Iterations"].value == 4
+    assert cells["Start Latency"].value == 20_000
+    assert cells["Max Latency verdict"].value == 1
+    assert cells["Avg Latency verdict"].value is None
+
+
+def test_cpus_fill_rows_of_cpus() -> None:
+    threads = [thread_of([1000 * (cpu + 1)] * 50, cpu) for cpu in (0, 5, 9)]
+    ours = beside(T2080, table("isolated"), [run_of(*threads)])
+    assert [(one.entry, one.name) for one in ours.filled] == [
+        ("core 0", "core 0"),
+        ("core 5", "core 5"),
+        (None, "idle, CPU 9"),
+    ]
+    assert ours.filled[1].cells[2].value == 6000
+
+
+def test_cores_above_a_limit_are_counted() -> None:
+    threads = [thread_of([1000, worst], cpu) for cpu, worst in enumerate((24_999, 25_000, 90_000))]
+    ours = beside(T2080, table("steps"), [run_of(*threads)])
+    assert ours.filled[0].cells[0].value == 2
+    assert "No run stands for any row" in " ".join(ours.said)
+
+
+def test_what_was_not_measured_alike_is_refused_in_a_sentence() -> None:
+    with pytest.raises(RtscopeError, match=r"measured as noise measures: .* probes cyclic"):
+        tables_beside(LOONGSON, [a_run(probe="noise")])
+    run = named(a_run(probe="gtod"), "CLOCK_TAI")
+    with pytest.raises(RtscopeError, match="no table of celleb"):
+        tables_beside(CELLEB, [run])
+
+
+def test_a_run_without_samples_fills_nothing() -> None:
+    assert loongson(run_of(thread_of([])), a_run()).filled[0].samples == 30_000
+    assert loongson(run_of(thread_of([]))).filled == []
