@@ -18,6 +18,7 @@ const struct verb verbs[] = {
 	{ "noise", "how much of its CPU a spinning thread is robbed of", noise_main, true },
 	{ "pi", "how long a priority inversion makes a thread wait", pi_main, true },
 	{ "sched", "how late a periodic thread starts its work", sched_main, true },
+	{ "signal", "how long an event takes to reach a program as a signal", signal_main, true },
 	{ "points", "a running program's measurement points", points_main, false },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
 	{ 0 },

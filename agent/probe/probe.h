@@ -11,5 +11,6 @@ int migrate_main(int argc, char **argv);
 int noise_main(int argc, char **argv);
 int pi_main(int argc, char **argv);
 int sched_main(int argc, char **argv);
+int signal_main(int argc, char **argv);
 
 #endif

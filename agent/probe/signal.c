@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * signal: how long an event takes to reach a program as a signal.
+ *
+ * The program is the one of SLAC's report on Linux in control systems (K. Kim,
+ * 2013): thirty threads at its mixture of priorities, one of them busy on each
+ * CPU. A source stamps the time and sends a real-time signal to the process, not
+ * to a thread. The two ways of taking it that the report compares:
+ *
+ * - asynchronous: by a handler. It runs in whichever thread the kernel chooses,
+ *   when that thread gets to run. Measured to the handler's first line.
+ * - synchronous: by a thread of its own, of higher priority than the others,
+ *   which waits in sigwaitinfo(). Measured to its return.
+ *
+ * The agent's main thread, of ordinary priority, is the program's main thread:
+ * the kernel asks it first. Real-time signals are queued, and carry the number of
+ * their stamp, so none is merged with another and a lost one is known.
+ *
+ * The source has the priority of the thread that waits and gives way at once
+ * (sched_yield): programming the timer of its own next sleep first would be part
+ * of the figure where both have one CPU.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/pause.h"
+#include "core/session.h"
+#include "probe/probe.h"
+#include "probe/signal_events.h"
+
+#define FIDUCIAL_NS    (NSEC_PER_SEC / 360)
+#define WORK_PERIOD_NS (NSEC_PER_SEC / 120)
+#define BUSY_MAX       80
+#define COLLECT_NS     (20 * NSEC_PER_MSEC)
+#define GRACE_NS       NSEC_PER_SEC /* for signals still under way at the end */
+
+/* Of the report's program, in the order it made them, without its main thread and its waiter. */
+static const uint8_t priorities[] = {
+	10, 10, 69, 58, 63, 70, 50, 90, 79, 59, 69, 59, 60, 61, 62,
+	63, 64, 65, 16, 14, 12, 10, 51, 53, 51, 18, 20, 18, 20,
+};
+
+#define OTHERS (sizeof(priorities) / sizeof(priorities[0]))
+
+/* Who may take an event: the main thread, one of the others (from 1), the thread that waits. */
+#define TAKER_MAIN   0
+#define TAKER_WAITER (OTHERS + 1)
+_Static_assert(TAKER_WAITER < EVENT_TAKERS, "a taker has no place");
+
+enum {
+	OPTION_METHOD = 1,
+	OPTION_BUSY,
+	OPTION_DEADLINE,
+};
+
+enum method {
+	METHOD_BOTH,
+	METHOD_ASYNCHRONOUS,
+	METHOD_SYNCHRONOUS,
+};
+
+static const char *const methods[] = { "both", "asynchronous", "synchronous" };
+
+static struct {
+	enum method method;
+	unsigned int busy_percent;
+	uint64_t deadline_ns;
+} chosen = { .busy_percent = 40, .deadline_ns = NSEC_PER_MSEC };
+
+static struct {
+	struct events asynchronous, synchronous;
+	cpu_set_t cpus;
+	unsigned int first_other; /* of the session's threads */
+	unsigned int to_be_up;	  /* threads that are not in place yet */
+	uint64_t due_ns;	  /* that the source ended at */
+	bool ended;		  /* nothing more is sent */
+	uint8_t priority[EVENT_TAKERS];
+} program;
+
+static const struct option options[] = {
+	{ "method", required_argument, NULL, OPTION_METHOD },
+	{ "busy", required_argument, NULL, OPTION_BUSY },
+	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
+	{ 0 },
+};
+
+static void set_defaults(struct session_options *session)
+{
+	session->priority = 94;
+	session->interval_ns = FIDUCIAL_NS;
+}
+
+static int take_method(const char *text, char *error, size_t error_size)
+{
+	for (chosen.method = METHOD_BOTH; chosen.method <= METHOD_SYNCHRONOUS; chosen.method++) {
+		if (!strcmp(text, methods[chosen.method]))
+			return 0;
+	}
+	snprintf(error, error_size, "--method '%s' is not asynchronous, synchronous or both", text);
+	return -1;
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	uint64_t number;
+
+	if (val == OPTION_METHOD)
+		return take_method(text, error, error_size);
+	if (val == OPTION_BUSY) {
+		if (!option_number(text, BUSY_MAX, &number)) {
+			snprintf(error, error_size, "--busy '%s' is not a percentage from 0 to %d",
+				 text, BUSY_MAX);
+			return -1;
+		}
+		chosen.busy_percent = (unsigned int)number;
+		return 0;
+	}
+	if (option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) && chosen.deadline_ns)
+		return 0;
+	snprintf(error, error_size, "--deadline '%s' is not a time such as 1ms", text);
+	return -1;
+}
+
+static void describe(struct json *json)
+{
+	json_string(json, "method", methods[chosen.method]);
+	json_u64(json, "busy_percent", chosen.busy_percent);
+	json_u64(json, "deadline_ns", chosen.deadline_ns);
+}
+
+/* Every thread of this probe begins so; those that @handle may take asynchronous events. */
+static void settle(const struct measuring *measuring, unsigned int taker, bool handle)
+{
+	event_taker = taker;
+	program.priority[taker] = (uint8_t)measuring->schedule.priority;
+	if (measuring->role.cpu < 0)
+		sched_setaffinity(0, sizeof(program.cpus), &program.cpus);
+	events_mask(&program.asynchronous, handle ? SIG_UNBLOCK : SIG_BLOCK);
+	__atomic_fetch_sub(&program.to_be_up, 1, __ATOMIC_ACQ_REL);
+}
+
+/* The program and its main thread are in place, or the run is over. */
+static void await_program(const struct control *control)
+{
+	static const struct timespec moment = { .tv_nsec = NSEC_PER_MSEC };
+
+	sched_setaffinity(getpid(), sizeof(program.cpus), &program.cpus);
+	while (__atomic_load_n(&program.to_be_up, __ATOMIC_ACQUIRE) &&
+	       record_get(control->until_ns))
+		nanosleep(&moment, NULL);
+}
+
+static bool sent_all(uint64_t samples)
+{
+	return (!program.asynchronous.number || program.asynchronous.sent >= samples) &&
+	       (!program.synchronous.number || program.synchronous.sent >= samples);
+}
+
+/* The source of events: to each of the two ways in turn. */
+static void send_events(struct measuring *measuring)
+{
+	struct events *turn[2] = { &program.asynchronous, &program.synchronous };
+	unsigned int turns = chosen.method == METHOD_BOTH ? 2 : 1;
+	uint64_t random = measuring->options->seed, due_ns = measuring->start_ns;
+
+	if (chosen.method == METHOD_SYNCHRONOUS)
+		turn[0] = turn[1];
+	settle(measuring, TAKER_WAITER, false);
+	await_program(measuring->control);
+	for (unsigned int i = 0; !sent_all(measuring->samples); i++) {
+		struct events *events = turn[i % turns];
+
+		due_ns += pause_next_ns(&random, measuring->options->interval_ns / turns);
+		if (due_ns >= record_get(measuring->control->until_ns))
+			break;
+		if (events->sent >= measuring->samples)
+			continue;
+		if (due_ns > clock_now_ns()) {
+			if (clock_sleep_until(due_ns))
+				break;
+			if (events_have_room(events)) {
+				events_send(events);
+				continue;
+			}
+		}
+		record_set(events->missed, events->missed + 1);
+	}
+	program.due_ns = due_ns;
+	__atomic_store_n(&program.ended, true, __ATOMIC_RELEASE);
+	if (program.synchronous.number)
+		events_send_end(&program.synchronous);
+}
+
+static void end_series(struct events *events, struct measuring *measuring)
+{
+	record_set(measuring->record.missed, events->missed);
+	measuring->completed =
+		program.due_ns >= measuring->end_ns || events->sent >= measuring->samples;
+	events_tell(events, measuring, program.priority, TAKER_WAITER);
+}
+
+/* The thread that takes events synchronously. */
+static void wait_for_events(struct measuring *measuring)
+{
+	struct events *events = &program.synchronous;
+	uint64_t now_ns;
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, events->number);
+	settle(measuring, TAKER_WAITER, false);
+	while (!measuring->record.threshold_reached) {
+		if (sigwaitinfo(&set, &info) < 0)
+			continue;
+		now_ns = clock_now_ns();
+		if (info.si_value.sival_int == EVENT_END)
+			break;
+		events_note(events, measuring, (unsigned int)info.si_value.sival_int, now_ns,
+			    TAKER_WAITER);
+	}
+	end_series(events, measuring);
+}
+
+/* Keeps the record of what handlers take, whichever thread they run in. */
+static void collect_events(struct measuring *measuring)
+{
+	static const struct timespec pause = { .tv_nsec = COLLECT_NS };
+	struct events *events = &program.asynchronous;
+	uint64_t until_ns = UINT64_MAX;
+	bool ended = false;
+
+	settle(measuring, TAKER_MAIN, false);
+	while (!measuring->record.threshold_reached && clock_now_ns() < until_ns) {
+		if (!ended && __atomic_load_n(&program.ended, __ATOMIC_ACQUIRE)) {
+			ended = true;
+			until_ns = clock_now_ns() + GRACE_NS;
+		}
+		events_collect(events, measuring);
+		if (ended && events->noted == events->sent)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	end_series(events, measuring);
+}
+
+/* Compute for a share of each period, and sleep for the rest of it. */
+static void be_busy(const struct measuring *measuring)
+{
+	uint64_t random = measuring->options->seed + event_taker, due_ns = measuring->start_ns;
+
+	while (due_ns < record_get(measuring->control->until_ns)) {
+		uint64_t pause_ns, end_ns;
+
+		if (clock_sleep_until(due_ns))
+			continue;
+		pause_ns = pause_next_ns(&random, WORK_PERIOD_NS);
+		end_ns = due_ns + pause_ns * chosen.busy_percent / 100;
+		while (clock_now_ns() < end_ns)
+			;
+		due_ns += pause_ns;
+	}
+}
+
+/* One of the program's other threads; those with a CPU of their own are busy. */
+static void be_program(struct measuring *measuring)
+{
+	settle(measuring, measuring->index - program.first_other + 1, true);
+	if (measuring->role.cpu >= 0 && chosen.busy_percent)
+		be_busy(measuring);
+	while (record_get(measuring->control->until_ns))
+		pause();
+}
+
+/* The place in @priorities of the @rank-th highest. */
+static unsigned int ranked(unsigned int rank)
+{
+	for (unsigned int i = 0; i < OTHERS; i++) {
+		unsigned int before = 0;
+
+		for (unsigned int j = 0; j < OTHERS; j++)
+			before += priorities[j] > priorities[i] ||
+				  (priorities[j] == priorities[i] && j < i);
+		if (before == rank)
+			return i;
+	}
+	return 0;
+}
+
+static void open_events(void)
+{
+	if (chosen.method != METHOD_SYNCHRONOUS) {
+		events_open(&program.asynchronous, SIGRTMIN, chosen.deadline_ns);
+		events_handle(&program.asynchronous);
+	}
+	if (chosen.method != METHOD_ASYNCHRONOUS)
+		events_open(&program.synchronous, SIGRTMIN + 1, chosen.deadline_ns);
+	events_mask(&program.synchronous, SIG_BLOCK);
+}
+
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
+{
+	int cpu = cpus->count == 1 ? cpus->number[0] : -1, count = 0;
+
+	if (session->policy == POLICY_DEADLINE) {
+		snprintf(error, error_size,
+			 "signal needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
+		return -1;
+	}
+	for (unsigned int i = 0; i < cpus->count; i++)
+		CPU_SET(cpus->number[i], &program.cpus);
+	open_events();
+	roles[count++] = (struct role){
+		.name = "",
+		.body = send_events,
+		.cpu = cpu,
+		.priority = session->priority,
+		.interval_ns = session->interval_ns,
+		.silent = true,
+	};
+	if (program.asynchronous.number)
+		roles[count++] = (struct role){
+			.name = methods[METHOD_ASYNCHRONOUS],
+			.body = collect_events,
+			.cpu = cpu,
+			.interval_ns = session->interval_ns,
+		};
+	if (program.synchronous.number)
+		roles[count++] = (struct role){
+			.name = methods[METHOD_SYNCHRONOUS],
+			.body = wait_for_events,
+			.cpu = cpu,
+			.priority = session->priority,
+			.interval_ns = session->interval_ns,
+		};
+	program.first_other = (unsigned int)count;
+	for (unsigned int i = 0; i < OTHERS; i++)
+		roles[count++] = (struct role){
+			.name = "",
+			.body = be_program,
+			.cpu = -1,
+			.priority = priorities[i],
+			.silent = true,
+		};
+	for (unsigned int i = 0; i < cpus->count && i < OTHERS; i++)
+		roles[program.first_other + ranked(i)].cpu = cpus->number[i];
+	program.to_be_up = (unsigned int)count;
+	return count;
+}
+
+static const struct probe probe = {
+	.name = "signal",
+	.help = "How long an event takes to reach a program of 31 threads as a signal: from the stamp of\n"
+		"its source to the handler's first line, or to the return of sigwaitinfo().\n\n"
+		"      --method METHOD      asynchronous: by a handler in any thread; synchronous: by a\n"
+		"                           waiting thread of its own; both, taking turns (both)\n"
+		"      --busy PERCENT       share of each CPU that the program computes, to 80 (40)\n"
+		"      --deadline TIME      a longer delay counts as a violation; bare: us (1ms)\n\n"
+		"Its own thread has the priority of -p (94), the others those of the report.\n",
+	.examples = "  rtscope-agent signal -D 10h                     as SLAC's report\n"
+		    "  rtscope-agent signal --method synchronous --busy 0 -i 1ms -D 1m\n",
+	.options = options,
+	.short_options = "",
+	.defaults = set_defaults,
+	.option = take_option,
+	.describe = describe,
+	.plan = plan,
+};
+
+int signal_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}

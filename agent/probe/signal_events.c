@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events that reach a program as real-time signals.
+ *
+ * A signal carries the number of its slot, where the stamp of its source stands.
+ * A handler writes there when it ran and in which thread, and no more: it may have
+ * interrupted anything, and another thread may be in it at the same time.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "probe/signal_events.h"
+
+#define PRIORITIES_TOLD 4
+#define PRIORITIES	100
+
+__thread unsigned int event_taker;
+static struct events *handled;
+
+static struct event_slot *slot_of(struct events *events, uint64_t sequence)
+{
+	return &events->slot[sequence % EVENT_SLOTS];
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct event_slot *slot = slot_of(handled, (unsigned int)info->si_value.sival_int);
+
+	(void)number;
+	(void)context;
+	slot->taker = event_taker;
+	__atomic_store_n(&slot->taken_ns, now_ns, __ATOMIC_RELEASE);
+}
+
+void events_open(struct events *events, int number, uint64_t deadline_ns)
+{
+	events->number = number;
+	events->deadline_ns = deadline_ns;
+	events->info = (siginfo_t){ .si_code = SI_QUEUE };
+	events->info.si_pid = getpid();
+	events->info.si_uid = getuid();
+}
+
+void events_handle(struct events *events)
+{
+	struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	handled = events;
+	sigaction(events->number, &action, NULL);
+}
+
+void events_mask(const struct events *events, int how)
+{
+	sigset_t set;
+
+	if (!events->number)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, events->number);
+	pthread_sigmask(how, &set, NULL);
+}
+
+/* By system call: a libc's sigqueue() makes several others first. */
+static int queue(struct events *events, int value)
+{
+	events->info.si_value.sival_int = value;
+	return (int)syscall(SYS_rt_sigqueueinfo, events->info.si_pid, events->number,
+			    &events->info);
+}
+
+void events_send(struct events *events)
+{
+	struct event_slot *slot = slot_of(events, events->sent);
+	int value = (int)(events->sent & EVENT_VALUE_MAX);
+
+	slot->taken_ns = 0;
+	slot->stamp_ns = clock_now_ns();
+	if (queue(events, value)) {
+		events->refused++;
+		return;
+	}
+	sched_yield();
+	record_set(events->sent, events->sent + 1);
+}
+
+bool events_have_room(const struct events *events)
+{
+	return events->sent - __atomic_load_n(&events->noted, __ATOMIC_ACQUIRE) < EVENT_SLOTS;
+}
+
+void events_send_end(struct events *events)
+{
+	static const struct timespec moment = { .tv_nsec = NSEC_PER_MSEC };
+
+	while (queue(events, EVENT_END) && errno == EAGAIN)
+		nanosleep(&moment, NULL);
+}
+
+void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
+		 uint64_t taken_ns, unsigned int taker)
+{
+	uint64_t stamp_ns = slot_of(events, sequence)->stamp_ns;
+
+	record_add(&measuring->record, measuring->control, stamp_ns, taken_ns);
+	record_set(measuring->record.missed, record_get(events->missed));
+	events->violations += taken_ns - stamp_ns > events->deadline_ns;
+	events->taken_by[taker]++;
+	__atomic_store_n(&events->noted, events->noted + 1, __ATOMIC_RELEASE);
+}
+
+void events_collect(struct events *events, struct measuring *measuring)
+{
+	while (events->noted < record_get(events->sent) && !measuring->record.threshold_reached) {
+		struct event_slot *slot = slot_of(events, events->noted);
+		uint64_t taken_ns = __atomic_load_n(&slot->taken_ns, __ATOMIC_ACQUIRE);
+
+		if (!taken_ns)
+			return;
+		events_note(events, measuring, events->noted, taken_ns, slot->taker);
+	}
+}
+
+/* The priorities whose threads took most. */
+static void tell_priorities(const struct events *events, struct measuring *measuring,
+			    const uint8_t *priority)
+{
+	static char keys[PRIORITIES][32];
+	uint64_t count[PRIORITIES] = { 0 };
+
+	for (unsigned int taker = 0; taker < EVENT_TAKERS; taker++)
+		count[priority[taker]] += events->taken_by[taker];
+	for (unsigned int told = 0; told < PRIORITIES_TOLD; told++) {
+		unsigned int most = 0;
+
+		for (unsigned int i = 1; i < PRIORITIES; i++) {
+			if (count[i] > count[most])
+				most = i;
+		}
+		if (!count[most])
+			return;
+		snprintf(keys[most], sizeof(keys[most]), "taken_by_priority_%u", most);
+		measuring_fact(measuring, keys[most], (double)count[most]);
+		count[most] = 0;
+	}
+}
+
+void events_tell(const struct events *events, struct measuring *measuring, const uint8_t *priority,
+		 unsigned int own)
+{
+	const struct record *record = &measuring->record;
+	unsigned int threads = 0;
+
+	for (unsigned int taker = 0; taker < EVENT_TAKERS; taker++)
+		threads += events->taken_by[taker] != 0;
+	if (record->count)
+		measuring_fact(measuring, "jitter_ns", (double)(record->max_ns - record->min_ns));
+	measuring_fact(measuring, "deadline_violations", (double)events->violations);
+	measuring_fact(measuring, "lost", (double)(events->sent - events->noted + events->refused));
+	measuring_fact(measuring, "taken_by_own_thread", (double)events->taken_by[own]);
+	measuring_fact(measuring, "taken_by_others",
+		       (double)(events->noted - events->taken_by[own]));
+	measuring_fact(measuring, "threads_that_took", threads);
+	tell_priorities(events, measuring, priority);
+}

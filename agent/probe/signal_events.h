@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Events that reach a program as real-time signals, and who took each. */
+#ifndef RTSCOPE_SIGNAL_EVENTS_H
+#define RTSCOPE_SIGNAL_EVENTS_H
+
+#include <signal.h>
+
+#include "core/session.h"
+
+#define EVENT_SLOTS	4096 /* events under way at once */
+#define EVENT_TAKERS	32   /* threads that may take one */
+#define EVENT_END	(-1) /* the value of a signal that is no event: none follows */
+#define EVENT_VALUE_MAX 0x3fffffffU
+
+struct event_slot {
+	uint64_t stamp_ns;
+	uint64_t taken_ns; /* by a handler; 0: not yet */
+	unsigned int taker;
+};
+
+/* The events that are delivered in one way. */
+struct events {
+	int number; /* the signal; 0: these are not sent */
+	siginfo_t info;
+	uint64_t deadline_ns;
+	uint64_t sent;
+	uint64_t refused; /* by the kernel: its queue was full */
+	uint64_t missed;  /* periods without an event */
+	uint64_t noted;
+	uint64_t violations;
+	uint64_t taken_by[EVENT_TAKERS];
+	struct event_slot slot[EVENT_SLOTS];
+};
+
+/* Which taker the calling thread is. */
+extern __thread unsigned int event_taker;
+
+void events_open(struct events *events, int number, uint64_t deadline_ns);
+
+/* Have @events taken by a handler, in any thread that does not block them. */
+void events_handle(struct events *events);
+
+/* SIG_BLOCK or SIG_UNBLOCK them in the calling thread. */
+void events_mask(const struct events *events, int how);
+
+/* Stamp an event and send it to the process; not without room. */
+void events_send(struct events *events);
+bool events_have_room(const struct events *events);
+
+/* Send EVENT_END, behind all events; waits for room in the kernel's queue. */
+void events_send_end(struct events *events);
+
+/* Enter the event of number @sequence into the record of @measuring. */
+void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
+		 uint64_t taken_ns, unsigned int taker);
+
+/* Enter what the handler has taken since the last time, in order. */
+void events_collect(struct events *events, struct measuring *measuring);
+
+/*
+ * Tell the facts. @priority: of each taker; @own: the taker that is a thread for
+ * these events alone.
+ */
+void events_tell(const struct events *events, struct measuring *measuring, const uint8_t *priority,
+		 unsigned int own);
+
+#endif
