@@ -76,6 +76,9 @@ static void cpu_lists_are_taken_within_what_is_usable(void **state)
 	(void)state;
 	assert_int_equal(cpus_parse("all", &usable, &cpus, error, sizeof(error)), 0);
 	assert_int_equal(cpus.count, 4);
+	assert_int_equal(cpus_parse("first", &usable, &cpus, error, sizeof(error)), 0);
+	assert_int_equal(cpus.count, 1);
+	assert_int_equal(cpus.number[0], 0);
 	assert_int_equal(cpus_parse("5,0-1,1", &usable, &cpus, error, sizeof(error)), 0);
 	assert_int_equal(cpus.count, 3);
 	assert_int_equal(cpus.number[2], 5);

@@ -53,6 +53,11 @@ static int parse(struct session_options *options, char *error, int argc, char **
 	return session_parse(&probe, argc, argv, options, error, 512);
 }
 
+static void want_thousand(struct session_options *options)
+{
+	options->samples = 1000;
+}
+
 #define PARSE(options, error, ...)                                                        \
 	parse(options, error, sizeof((char *[]){ "test", __VA_ARGS__ }) / sizeof(char *), \
 	      (char *[]){ "test", __VA_ARGS__, NULL })
@@ -215,6 +220,33 @@ static void any_command_line_is_taken_whole_or_refused_in_words(void **state)
 	assert_true(taken > COMMAND_LINES / 100);
 }
 
+static void assert_end(const struct probe *ending, char *option, char *value, uint64_t samples,
+		       uint64_t duration_ns)
+{
+	struct session_options options;
+	char *argv[] = { "test", "--default-duration=60s", option, value, NULL };
+	char error[512];
+
+	assert_int_equal(session_parse(ending, option ? 4 : 2, argv, &options, error,
+				       sizeof(error)),
+			 0);
+	assert_int_equal(options.samples, samples);
+	assert_int_equal(options.duration_ns, duration_ns);
+}
+
+static void a_probes_own_end_gives_way_to_the_users(void **state)
+{
+	struct probe ending = probe;
+
+	(void)state;
+	assert_end(&ending, NULL, NULL, 0, 60000000000);
+	assert_end(&ending, "-D", "5s", 0, 5000000000);
+	ending.defaults = want_thousand;
+	assert_end(&ending, NULL, NULL, 1000, 0);
+	assert_end(&ending, "-D", "5s", 0, 5000000000);
+	assert_end(&ending, "-l", "7", 7, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +254,7 @@ int main(void)
 		cmocka_unit_test(nothing_given_measures_every_cpu_each_millisecond_at_fifo_80),
 		cmocka_unit_test(each_bad_option_gets_a_sentence_that_names_it),
 		cmocka_unit_test(any_command_line_is_taken_whole_or_refused_in_words),
+		cmocka_unit_test(a_probes_own_end_gives_way_to_the_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

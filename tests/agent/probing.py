@@ -1,0 +1,109 @@
+"""What the tests of the agent's probes share: running one, and disturbing what it measures."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Lines = list[dict[str, Any]]
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need root")
+LAST_CPU = max(os.sched_getaffinity(0))
+
+# Takes CPU for BURST ms, COUNT times, a PERIOD of ms apart, each time to the end.
+_HOG = """
+import os, sys, time
+cpu, burst, period, count, priority = map(float, sys.argv[1:])
+os.sched_setaffinity(0, {int(cpu)})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
+for _ in range(int(count)):
+    until = time.monotonic() + burst / 1000
+    while time.monotonic() < until:
+        pass
+    time.sleep((period - burst) / 1000)
+"""
+
+
+def hog(cpu: int, burst_ms: float, period_ms: float, count: int, priority: int) -> None:
+    """Take a CPU from everything below `priority`, `count` times for `burst_ms`."""
+    arguments = [str(n) for n in (cpu, burst_ms, period_ms, count, priority)]
+    subprocess.run([sys.executable, "-c", _HOG, *arguments], check=True, timeout=60)
+
+
+def measure(
+    agent: Path, probe: str, *options: str, preexec_fn: Callable[[], None] | None = None
+) -> Lines:
+    """The lines of a probe that ends by itself."""
+    done = subprocess.run(
+        [agent, probe, "--json", *options],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        preexec_fn=preexec_fn,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@contextmanager
+def measuring(
+    agent: Path, probe: str, *options: str, preexec_fn: Callable[[], None] | None = None
+) -> Iterator[Lines]:
+    """A probe that measures within the block and is interrupted after it; then its lines."""
+    lines: Lines = []
+    with subprocess.Popen(
+        [agent, probe, "--json", *options], stdout=subprocess.PIPE, preexec_fn=preexec_fn
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if b'"progress"' in line:
+                    break
+            yield lines
+            process.terminate()
+            lines += [json.loads(line) for line in process.stdout]
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
+
+
+def of_type(lines: Lines, kind: str) -> Lines:
+    """The lines of one type."""
+    return [line for line in lines if line["type"] == kind]
+
+
+def threads(lines: Lines) -> dict[str, dict[str, Any]]:
+    """The thread lines by the threads' names."""
+    return {thread["name"]: thread for thread in of_type(lines, "thread")}
+
+
+def samples(lines: Lines, least_ns: int = 0, thread: int = 0) -> list[int]:
+    """A thread's latencies of `least_ns` and more, as its histogram has them."""
+    histogram = next(line for line in of_type(lines, "histogram") if line["thread"] == thread)
+    return [
+        low
+        for low, count in zip(histogram["lower_ns"], histogram["count"], strict=True)
+        if low >= least_ns
+        for _ in range(count)
+    ]
+
+
+def as_nobody(agent: Path, probe: str, *options: str) -> Lines:
+    """The lines of a probe that an ordinary user runs; the agent has to be in a public place."""
+    done = subprocess.run(
+        [
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
+            agent, probe, "--json", *options,
+        ],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

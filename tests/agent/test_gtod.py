@@ -1,0 +1,163 @@
+"""The agent's gtod verb on this machine: each clock's steps, cost, and who answers."""
+
+import os
+import re
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import (
+    LAST_CPU,
+    Lines,
+    hog,
+    measure,
+    measuring,
+    needs_root,
+    of_type,
+    samples,
+    threads,
+)
+
+CLOCK_MONOTONIC_COARSE = 6
+"""of time.h; Python has no name for it"""
+
+
+@pytest.fixture(scope="module")
+def lines(agent_path: Path) -> Lines:
+    """Every clock, 200,000 pairs each."""
+    return measure(agent_path, "gtod", "-l", "200000")
+
+
+def test_every_clock_gives_its_pairs_on_one_cpu(lines: Lines) -> None:
+    found = threads(lines)
+    assert {
+        "gettimeofday", "CLOCK_REALTIME", "CLOCK_REALTIME_COARSE", "CLOCK_MONOTONIC",
+        "CLOCK_MONOTONIC_COARSE", "CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME", "CLOCK_TAI",
+        "CLOCK_MONOTONIC:syscall",
+    } <= found.keys()  # fmt: skip
+    assert all(thread["count"] == 200_000 for thread in found.values())
+    assert {thread["cpu"] for thread in found.values()} == {min(os.sched_getaffinity(0))}
+    assert of_type(lines, "end")[0]["status"] == "complete"
+
+
+def test_no_monotonic_clock_goes_back(lines: Lines) -> None:
+    for name, thread in threads(lines).items():
+        if name.startswith(("CLOCK_MONOTONIC", "CLOCK_BOOTTIME")):
+            assert (thread["facts"]["backwards"], thread["early"]) == (0, 0)
+
+
+def test_a_coarse_clock_steps_by_the_tick(lines: Lines) -> None:
+    tick_ns = time.clock_getres(CLOCK_MONOTONIC_COARSE) * 1e9
+    for name in ("CLOCK_MONOTONIC_COARSE", "CLOCK_REALTIME_COARSE"):
+        facts = threads(lines)[name]["facts"]
+        assert facts["step_ns"] == pytest.approx(tick_ns, rel=0.1)
+        assert facts["resolution_ns"] == pytest.approx(tick_ns)
+
+
+def test_gettimeofday_steps_by_whole_microseconds(lines: Lines) -> None:
+    assert threads(lines)["gettimeofday"]["facts"]["step_ns"] == 1000
+    assert threads(lines)["gettimeofday"]["facts"]["resolution_ns"] == 1000
+    assert all(gap % 1000 == 0 for gap in samples(lines) if gap < 2000)
+
+
+def test_the_kernel_answers_a_system_call_and_the_vdso_the_rest(lines: Lines) -> None:
+    found = threads(lines)
+    assert found["CLOCK_MONOTONIC:syscall"]["facts"]["vdso"] == 0
+    source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text()
+    if source.strip() not in {"tsc", "kvm-clock", "arch_sys_counter", "timebase"}:
+        pytest.skip(f"whether the vDSO can read the clock source {source.strip()} is not known")
+    for name in ("gettimeofday", "CLOCK_MONOTONIC", "CLOCK_REALTIME", "CLOCK_MONOTONIC_COARSE"):
+        assert found[name]["facts"]["vdso"] == 1
+
+
+def test_what_the_vdso_answers_costs_less_than_a_system_call(lines: Lines) -> None:
+    found = threads(lines)
+    syscall_ns = found["CLOCK_MONOTONIC:syscall"]["facts"]["cost_ns"]
+    for thread in found.values():
+        if thread["facts"].get("vdso") == 1:
+            assert thread["facts"]["cost_ns"] < syscall_ns
+
+
+def test_the_cost_is_what_most_pairs_take(lines: Lines) -> None:
+    # For the counter this also tells that its ticks became nanoseconds.
+    found = threads(lines)
+    counters = [name for name, thread in found.items() if "frequency_hz" in thread["facts"]]
+    for name in ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC:syscall", *counters):
+        median = statistics.median(samples(lines, thread=found[name]["thread"]))
+        assert found[name]["facts"]["cost_ns"] == pytest.approx(median, rel=0.3, abs=5)
+
+
+def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:
+    counters = [t for t in threads(lines).values() if "frequency_hz" in t["facts"]]
+    assert len(counters) == 1 or os.uname().machine != "x86_64"
+    for counter in counters:
+        facts = counter["facts"]
+        assert facts["frequency_hz"] * facts["resolution_ns"] == pytest.approx(1e9, rel=1e-6)
+        assert "vdso" not in facts
+
+
+@needs_root
+def test_a_thread_of_higher_priority_is_found_between_two_readings(agent_path: Path) -> None:
+    options = ("-a", str(LAST_CPU), "-p", "50", "--clock", "CLOCK_MONOTONIC:syscall", "-D", "30s")
+    with measuring(agent_path, "gtod", *options) as lines:
+        hog(LAST_CPU, 20, 60, 25, 90)
+    gaps = samples(lines, 15_000_000)
+    # Some bursts fall between two pairs, where nothing is measured, or into a rest.
+    assert 3 <= len(gaps) <= 27
+    assert statistics.median(gaps) == pytest.approx(20_000_000, rel=0.1)
+
+
+def test_a_duration_is_shared_by_the_clocks(agent_path: Path) -> None:
+    wanted = "CLOCK_MONOTONIC,gettimeofday,CLOCK_BOOTTIME,CLOCK_MONOTONIC:syscall"
+    lines = measure(agent_path, "gtod", "-D", "2s", "--clock", wanted)
+    assert ",".join(threads(lines)) == wanted
+    assert all(thread["count"] > 10_000 for thread in threads(lines).values())
+    assert of_type(lines, "end")[0]["status"] == "complete"
+    assert of_type(lines, "end")[0]["time_ns"] == pytest.approx(2_000_000_000, rel=0.2)
+
+
+def test_ctrl_c_keeps_the_clocks_that_had_their_turn(agent_path: Path) -> None:
+    options = ("-D", "1h", "--clock", "gettimeofday,CLOCK_TAI")
+    with measuring(agent_path, "gtod", *options) as lines:
+        pass
+    assert of_type(lines, "end")[0]["status"] == "interrupted"
+    counts = [thread["count"] for thread in of_type(lines, "thread")]
+    assert counts[0] > 1000
+    assert counts[1] == 0
+
+
+def test_a_person_gets_the_reports_table_by_microsecond(agent_path: Path) -> None:
+    wanted = "gettimeofday,CLOCK_MONOTONIC"
+    done = subprocess.run(
+        [agent_path, "gtod", "-l", "5000", "--clock", wanted],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    head, *rows = done.stdout.partition("latency (us)")[2].splitlines()
+    assert head.split() == ["T:", "0", "T:", "1"]
+    table = [[int(cell) for cell in row.split()] for row in rows if re.match(r"[\s\d]+\d$", row)]
+    assert [sum(column) for column in list(zip(*table, strict=True))[1:]] == [5000, 5000]
+    microseconds = [row[0] for row in table]
+    assert microseconds == sorted(set(microseconds))
+    assert microseconds[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--clock", "CLOCK_NONE"], "--clock 'CLOCK_NONE' is not one of gettimeofday, CLOCK_"),
+        (["--clock", ""], "--clock '' is not one of"),
+        (["-i", "1ms"], "takes no --interval"),
+        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_its_reason(
+    agent_path: Path, options: list[str], why: str
+) -> None:
+    done = subprocess.run(
+        [agent_path, "gtod", *options], capture_output=True, text=True, timeout=10, check=False
+    )
+    assert done.returncode == 2
+    assert why in done.stderr.splitlines()[-1]

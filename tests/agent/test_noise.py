@@ -1,0 +1,135 @@
+"""The agent's noise verb on this machine: known thefts of CPU time found with their length."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import (
+    LAST_CPU,
+    as_nobody,
+    hog,
+    measure,
+    measuring,
+    needs_root,
+    of_type,
+    samples,
+)
+
+
+def prefer() -> None:
+    """Let the kernel hardly ever run another ordinary thread instead."""
+    os.nice(-20)
+
+
+@needs_root
+def test_a_thief_is_found_with_its_length_and_each_time(agent_path: Path) -> None:
+    with measuring(agent_path, "noise", "-a", str(LAST_CPU), preexec_fn=prefer) as lines:
+        hog(LAST_CPU, 20, 60, 30, 50)
+    thread = of_type(lines, "thread")[0]
+    thefts = samples(lines, 18_000_000)
+    assert 27 <= len(thefts) <= 33
+    assert statistics.median(thefts) == pytest.approx(20_000_000, rel=0.1)
+    assert thread["facts"]["preempted"] >= 27
+    assert thread["facts"]["longest_gap_ns"] == thread["max_ns"] == thread["worst"][0]["latency_ns"]
+
+
+@needs_root
+def test_what_was_stolen_is_the_sum_of_the_gaps(agent_path: Path) -> None:
+    with measuring(agent_path, "noise", "-a", str(LAST_CPU), preexec_fn=prefer) as lines:
+        hog(LAST_CPU, 50, 100, 10, 50)
+    thread = of_type(lines, "thread")[0]
+    facts = thread["facts"]
+    stolen = sum(samples(lines))
+    assert facts["gaps"] == thread["count"]
+    assert facts["stolen_ns"] == pytest.approx(stolen, rel=0.001)
+    assert facts["stolen_ns"] >= 10 * 50_000_000
+    assert facts["noise_percent"] == pytest.approx(100 * facts["stolen_ns"] / facts["observed_ns"])
+    quiet_ns = facts["observed_ns"] - facts["stolen_ns"]
+    assert facts["spins"] * facts["spin_ns"] == pytest.approx(quiet_ns, rel=1e-6)
+
+
+def test_a_gap_below_the_threshold_is_none(agent_path: Path) -> None:
+    lines = measure(agent_path, "noise", "-D", "300ms", "-a", "0", "--threshold", "1h")
+    thread = of_type(lines, "thread")[0]
+    assert of_type(lines, "end")[0]["status"] == "complete"
+    assert thread["count"] == thread["facts"]["gaps"] == thread["facts"]["noise_percent"] == 0
+    assert thread["facts"]["observed_ns"] == pytest.approx(300_000_000, rel=0.1)
+    lines = measure(agent_path, "noise", "-D", "300ms", "-a", "0", "--threshold", "100us")
+    assert all(gap >= 99_900 for gap in samples(lines))
+
+
+@needs_root
+def test_a_real_time_thread_leaves_the_machine_a_share(agent_path: Path) -> None:
+    options = ("--policy", "fifo", "-a", str(LAST_CPU), "--runtime", "50ms", "--period", "100ms")
+    lines = measure(agent_path, "noise", "-D", "1s", *options)
+    facts = of_type(lines, "thread")[0]["facts"]
+    assert facts["observed_ns"] == pytest.approx(500_000_000, rel=0.1)
+    assert facts["slept"] >= 9
+    assert facts["stolen_ns"] < facts["observed_ns"]
+
+
+@needs_root
+def test_only_a_real_time_thread_rests_unasked(agent_path: Path) -> None:
+    def runtime(*options: str) -> list[int]:
+        start = of_type(measure(agent_path, "noise", "-D", "100ms", "-a", "0", *options), "start")
+        return [start[0]["options"]["runtime_ns"], start[0]["options"]["period_ns"]]
+
+    assert runtime() == [1_000_000_000, 1_000_000_000]
+    assert runtime("--policy", "fifo") == [900_000_000, 1_000_000_000]
+
+
+@needs_root
+def test_it_breaks_at_the_first_gap_over_the_limit(agent_path: Path) -> None:
+    process = subprocess.Popen(
+        [agent_path, "noise", "-a", str(LAST_CPU), "-D", "20s", "-b", "15ms", "-q"],
+        stdout=subprocess.PIPE, text=True, preexec_fn=prefer,
+    )  # fmt: skip
+    hog(LAST_CPU, 20, 60, 10, 50)
+    output, _ = process.communicate(timeout=20)
+    assert "# threshold after" in output
+
+
+@pytest.fixture
+def public_agent(agent_path: Path) -> Iterator[Path]:
+    """The agent where every user may start it."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(shutil.copy(agent_path, directory))
+
+
+@needs_root
+def test_an_ordinary_user_measures_each_cpu(public_agent: Path) -> None:
+    lines = as_nobody(public_agent, "noise", "-D", "300ms")
+    cpus = [thread["cpu"] for thread in of_type(lines, "thread")]
+    assert cpus == sorted(os.sched_getaffinity(0))
+    assert all(thread["facts"]["spins"] > 1000 for thread in of_type(lines, "thread"))
+    assert "rt-throttling" not in {line["code"] for line in of_type(lines, "warning")}
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["-i", "1ms"], "takes no --interval"),
+        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
+        (["--threshold", "1ns"], "every reading would be a gap"),
+        (["--threshold", "0"], "is not a time"),
+        (["--runtime", "2s"], "does not fit into a --period"),
+        (["--period", "2h"], "is not a time of at most 1h"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_its_reason(
+    agent_path: Path, options: list[str], why: str
+) -> None:
+    done = subprocess.run(
+        [agent_path, "noise", "-D", "100ms", *options],
+        capture_output=True, text=True, timeout=10, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert why in done.stderr.splitlines()[-1]
+    assert "# complete" not in done.stdout

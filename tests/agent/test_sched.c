@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "probe/sched.c" /* its periods are its own */
+
+int session_main(const struct probe *unused, int argc, char **argv)
+{
+	(void)unused;
+	(void)argc;
+	(void)argv;
+	return 0;
+}
+
+void measuring_fact(struct measuring *measuring, const char *key, double value)
+{
+	(void)measuring;
+	(void)key;
+	(void)value;
+}
+
+static void each_period_that_began_is_counted_once(void **state)
+{
+	(void)state;
+	for (uint64_t due_ns = 1000; due_ns < 1010; due_ns++) {
+		for (uint64_t now_ns = 990; now_ns < 1100; now_ns++) {
+			uint64_t passed = 0;
+
+			for (uint64_t begin_ns = due_ns; begin_ns < now_ns; begin_ns += 7)
+				passed++;
+			assert_int_equal(periods_passed(due_ns, now_ns, 7), passed);
+		}
+	}
+}
+
+static int planned(uint64_t interval_ns, uint64_t busy_ns, enum policy policy)
+{
+	const struct session_options session = { .interval_ns = interval_ns, .policy = policy };
+	const struct cpus cpus = { .count = 2, .number = { 1, 3 } };
+	struct role roles[2];
+	char error[256];
+
+	sched.busy_ns = busy_ns;
+	return plan(&session, &cpus, roles, error, sizeof(error));
+}
+
+static void work_must_leave_room_in_its_period(void **state)
+{
+	(void)state;
+	assert_int_equal(planned(5000000, 4950000, POLICY_FIFO), 2);
+	assert_int_equal(planned(5000000, 4950001, POLICY_FIFO), -1);
+	assert_int_equal(planned(49999, 1, POLICY_FIFO), -1);
+	assert_int_equal(planned(49999, 0, POLICY_FIFO), 2);
+	assert_int_equal(planned(5000000, 500000, POLICY_DEADLINE), 2);
+	assert_int_equal(planned(5000000, 500001, POLICY_DEADLINE), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_period_that_began_is_counted_once),
+		cmocka_unit_test(work_must_leave_room_in_its_period),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+"""The agent's sched verb on this machine: a known disturbance in its figures and its verdict."""
+
+import os
+import statistics
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import LAST_CPU, hog, measure, measuring, needs_root, of_type, samples
+
+ON_LAST_CPU = ("-a", str(LAST_CPU), "--busy", "0")
+
+
+@needs_root
+def test_a_thread_of_higher_priority_delays_as_long_as_it_runs(agent_path: Path) -> None:
+    options = (*ON_LAST_CPU, "-i", "1ms", "--criterion", "10ms")
+    with measuring(agent_path, "sched", *options) as lines:
+        hog(LAST_CPU, 20, 80, 20, 95)
+    thread = of_type(lines, "thread")[0]
+    delays = samples(lines, 18_000_000)
+    # Of each burst the first of its twenty periods is late, by 19 to 20 ms, and the rest is missed.
+    assert 18 <= len(delays) <= 22
+    assert statistics.median(delays) == pytest.approx(20_000_000, rel=0.1)
+    assert 18 <= thread["facts"]["failed"] <= 22
+    assert thread["missed"] >= 0.9 * 19 * 20
+    assert thread["facts"]["pass"] == 0
+
+
+@needs_root
+def test_work_longer_than_its_period_misses_periods(agent_path: Path) -> None:
+    # 9 ms of work, stretched past its period of 10 ms each time the other thread comes.
+    with measuring(agent_path, "sched", "-a", str(LAST_CPU), "-i", "10ms", "--busy", "9ms") as lines:
+        hog(LAST_CPU, 8, 100, 15, 95)
+    assert of_type(lines, "thread")[0]["missed"] >= 13
+
+
+def test_every_period_is_a_sample_or_missed(agent_path: Path) -> None:
+    lines = measure(agent_path, "sched", "-D", "1s", "-i", "2ms", "--busy", "200us")
+    for thread in of_type(lines, "thread"):
+        start_ns = thread["facts"]["start_ns"]
+        expected = (1_000_000_000 - start_ns) / 2_000_000
+        assert abs(thread["count"] + thread["missed"] - expected) <= 2
+
+
+def test_the_published_parameters_are_the_defaults(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "sched", "--json", "--dry-run"], capture_output=True, text=True, check=True
+    )
+    start = next(line for line in done.stdout.splitlines() if '"start"' in line)
+    for part in (
+        '"interval_ns":5000000,', '"samples":10000,', '"priority":89,', '"busy_ns":1000000,',
+        '"criterion_ns":100000',
+    ):  # fmt: skip
+        assert part in start
+
+
+def test_a_duration_replaces_the_number_of_samples(agent_path: Path) -> None:
+    lines = measure(agent_path, "sched", "-D", "300ms", "-i", "20us", "--busy", "0", "-a", "0")
+    assert of_type(lines, "start")[0]["samples"] == 0
+    assert of_type(lines, "end")[0]["time_ns"] >= 290_000_000
+
+
+@pytest.mark.parametrize(("criterion", "verdict"), [("1ns", "FAIL"), ("1h", "PASS")])
+def test_the_criterion_decides_and_is_told(
+    agent_path: Path, criterion: str, verdict: str
+) -> None:
+    options = ("-l", "20", "-i", "10ms", "--busy", "0", "--criterion", criterion)
+    for thread in of_type(measure(agent_path, "sched", *options), "thread"):
+        failed = thread["facts"]["failed"]
+        assert thread["facts"]["pass"] == (verdict == "PASS" and not thread["missed"])
+        assert failed == (0 if verdict == "PASS" else 20)
+    text = subprocess.run(
+        [agent_path, "sched", *options], capture_output=True, text=True, check=True
+    ).stdout
+    cpus = len(os.sched_getaffinity(0))
+    for name in ("Start", "Min", "Avg", "Max"):
+        said = [line for line in text.splitlines() if line.startswith(f"{name} Latency: ")]
+        assert len(said) == cpus
+        assert all(line.endswith(f" us: {verdict}") for line in said)
+    assert text.count("Failed Iterations: ") == cpus
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--busy", "4.96ms"], "does not fit into an --interval of 5000 us"),
+        (["-i", "20us", "--busy", "1us"], "does not fit"),
+        (["--policy", "deadline"], "under SCHED_DEADLINE"),
+        (["--criterion", "0"], "is not a time such as 100us"),
+        (["--busy", "x"], "is not a time such as 1ms"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_its_reason(
+    agent_path: Path, options: list[str], why: str
+) -> None:
+    done = subprocess.run(
+        [agent_path, "sched", *options], capture_output=True, text=True, timeout=10, check=False
+    )
+    assert done.returncode == 2
+    assert why in done.stderr.splitlines()[-1]
