@@ -1,0 +1,127 @@
+"""rtscope points: a running program's measurement points, live."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.units import parse_time_ns
+
+_SILENCE_S = 30.0
+
+
+def include_dir() -> Path:
+    """Where rtscope/points.h is: beside this package where installed, or the checkout's.
+
+    Raises RtscopeError where it is in neither.
+    """
+    package = Path(__file__).resolve().parents[1]
+    places = [package / "include", package.parent / "agent" / "include"]
+    for place in places:
+        if (place / "rtscope" / "points.h").is_file():
+            return place
+    raise RtscopeError(
+        f"there is no rtscope/points.h in {' or '.join(map(str, places))}: install rtscope anew"
+    )
+
+
+def _show_include_dir(wanted: bool) -> None:
+    if wanted:
+        typer.echo(include_dir())
+        raise typer.Exit
+
+
+def points(
+    pid: Annotated[int, typer.Argument(metavar="PID", help="The program's process.")],
+    interval: Annotated[
+        str, typer.Option("--interval", "-i", metavar="TIME", help="Between two looks; bare: s.")
+    ] = "1s",
+    once: Annotated[bool, typer.Option("--once", "-1", help="Look once.")] = False,
+    enable: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Let this point count.")
+    ] = None,
+    disable: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Let this point not count.")
+    ] = None,
+    pause: Annotated[
+        bool, typer.Option("--pause", help="Let none count; each keeps what it is set to.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="End that.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget all samples.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print each look as a line of JSON, with histograms.")
+    ] = False,
+    include: Annotated[
+        bool,
+        typer.Option(
+            "--include-dir",
+            callback=_show_include_dir,
+            is_eager=True,
+            help="Tell where rtscope/points.h is, for a compiler's -I.",
+        ),
+    ] = False,
+) -> None:
+    """Show the measurement points of a running program.
+
+    The program brings them with rtscope/points.h and is not stopped. The table lives until the
+    program ends or Ctrl-C; it is shown once where it does not go to a terminal, and after a change.
+
+    \b
+    rtscope points 4711
+    rtscope points 4711 --disable WFDIAG --reset
+    cc -I"$(rtscope points --include-dir)" loop.c
+    """
+    if pause and resume:
+        raise RtscopeError("--pause and --resume contradict each other: give one")
+    if pid < 1:
+        raise RtscopeError(f"{pid} is not the number of a process")
+    changes = [f"--enable={name}" for name in enable or []]
+    changes += [f"--disable={name}" for name in disable or []]
+    switches = {"--pause": pause, "--resume": resume, "--reset": reset}
+    changes += [name for name, wanted in switches.items() if wanted]
+    arguments = ["points", "--json", *changes]
+    interval_ns = parse_time_ns(interval, "s")
+    live = not (once or changes) and (json or sys.stdout.isatty())
+    if live:
+        arguments.append(f"--interval={interval_ns}ns")
+    if json:
+        arguments.append("--histograms")
+    _follow([*arguments, str(pid)], interval_ns / 1e9, json=json, live=live)
+
+
+def _follow(arguments: list[str], interval_s: float, *, json: bool, live: bool) -> None:
+    """Show what the agent sends until it has no more, or Ctrl-C has asked it to end."""
+    import msgspec
+    from rich.live import Live
+
+    from rtscope.cli.measure import Interrupt
+    from rtscope.model.points import Points
+    from rtscope.model.run import RunWarning
+    from rtscope.report.points import points_view
+    from rtscope.report.terminal import output_console
+    from rtscope.target.local import started_agent
+    from rtscope.target.protocol import AgentWarning
+
+    console = output_console()
+    table = Live(console=console, auto_refresh=False) if live and not json else None
+    interrupt = Interrupt()
+    warnings: list[RunWarning] = []
+    last: Points | None = None
+    with interrupt.installed(), started_agent(arguments) as agent, table or nullcontext():
+        interrupt.agent = agent
+        for line in agent.lines(_SILENCE_S + interval_s):
+            if isinstance(line, AgentWarning):
+                warnings.append(RunWarning(line.code, line.text))
+                if json:
+                    print(f"warning: {line.text}", file=sys.stderr)
+            elif isinstance(line, Points):
+                last = line
+                if json:
+                    typer.echo(msgspec.json.encode(line))
+            if table and last:
+                table.update(points_view(last, warnings), refresh=True)
+    if last and not (json or table):
+        console.print(points_view(last, warnings))
