@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.points import Points
 from rtscope.model.progress import Progress
 
 PROTOCOL_VERSION = 1
@@ -138,6 +139,7 @@ AnyLine = (
     | AgentWarning
     | File
     | Start
+    | Points
     | Progress
     | ThreadResult
     | ThreadHistogram
