@@ -16,6 +16,10 @@
  * one priority do not preempt each other: programming the timer of its own next
  * sleep first would be part of the figure.
  *
+ * The first message after a pause finds cold caches, as an event in a control
+ * loop does. Tests that answer each message with another, as those of rt-tests,
+ * measure warm ones; --cache warm sends a message before each that counts.
+ *
  * All pairs follow one sequence of random pauses, each with turns of its own, so
  * that none disturbs another and all meet the same machine.
  */
@@ -34,12 +38,15 @@
 
 #define PAIRS_MAX   (ROLES_MAX / 2)
 #define PLACE_TURNS 4 /* so many pairs share one of their CPUs */
+#define REHEARSAL   1 /* instead of a stamp: this message does not count */
+#define SETTLE_NS   (50 * NSEC_PER_USEC)
 
 static struct pair pairs[PAIRS_MAX];
 
 enum {
 	OPTION_VIA = 1,
 	OPTION_PLACE,
+	OPTION_CACHE,
 };
 
 enum place {
@@ -53,6 +60,7 @@ static const char *const places[] = { "other", "same", "both" };
 static struct {
 	const char *via;
 	enum place place;
+	bool warm;
 	unsigned int turns;
 	uint64_t pause_ns; /* between two turns, on average */
 } async = { .via = "cond", .place = PLACE_BOTH };
@@ -60,6 +68,7 @@ static struct {
 static const struct option options[] = {
 	{ "via", required_argument, NULL, OPTION_VIA },
 	{ "place", required_argument, NULL, OPTION_PLACE },
+	{ "cache", required_argument, NULL, OPTION_CACHE },
 	{ 0 },
 };
 
@@ -78,6 +87,13 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 		snprintf(error, error_size, "--place '%s' is not same, other or both", text);
 		return -1;
 	}
+	if (val == OPTION_CACHE) {
+		async.warm = !strcmp(text, "warm");
+		if (async.warm || !strcmp(text, "cold"))
+			return 0;
+		snprintf(error, error_size, "--cache '%s' is not cold or warm", text);
+		return -1;
+	}
 	async.via = text;
 	for (unsigned int i = 0; i < WAYS; i++) {
 		if (!strcmp(text, async_ways[i].name))
@@ -94,6 +110,7 @@ static void describe(struct json *json)
 {
 	json_string(json, "via", async.via);
 	json_string(json, "place", places[async.place]);
+	json_string(json, "cache", async.warm ? "warm" : "cold");
 }
 
 /* The next of this pair's own turns after @due_ns. */
@@ -118,16 +135,23 @@ static void miss(struct pair *pair, uint64_t *reason)
 	record_set(pair->missed, pair->missed + 1);
 }
 
-/* False when the turn passed unused: the receiver does not wait. */
-static bool send_one(struct pair *pair)
+/* False when the receiver does not wait: then nothing is sent. */
+static bool send_one(struct pair *pair, uint64_t stamp_ns)
 {
 	if (!pair->way->ready(pair))
 		return false;
-	record_set(pair->stamp_ns, clock_now_ns());
+	record_set(pair->stamp_ns, stamp_ns ? stamp_ns : clock_now_ns());
 	pair->way->send(pair);
 	if (pair->same_cpu)
 		sched_yield();
 	return true;
+}
+
+static bool rehearse(struct pair *pair)
+{
+	if (!send_one(pair, REHEARSAL))
+		return false;
+	return pair->same_cpu || !clock_sleep_until(clock_now_ns() + SETTLE_NS);
 }
 
 static void send_messages(struct measuring *measuring)
@@ -143,7 +167,7 @@ static void send_messages(struct measuring *measuring)
 		else if (clock_sleep_until(due_ns) ||
 			 record_get(pair->recorded) >= measuring->samples)
 			break;
-		else if (!send_one(pair))
+		else if ((async.warm && !rehearse(pair)) || !send_one(pair, 0))
 			miss(pair, &pair->not_waiting);
 		due_ns = next_turn_ns(due_ns, &random);
 	}
@@ -175,10 +199,10 @@ static void receive_messages(struct measuring *measuring)
 			continue;
 		before = sleeps;
 		sleeps = sleeps_so_far();
-		if (sleeps != before)
+		if (sleeps == before)
+			awake += stamp_ns != REHEARSAL;
+		else if (stamp_ns != REHEARSAL)
 			record_add(record, measuring->control, stamp_ns, now_ns);
-		else
-			awake++;
 		record_set(record->missed, record_get(pair->missed) + awake);
 		record_set(pair->stamp_ns, 0);
 		record_set(pair->recorded, record->count);
@@ -308,7 +332,9 @@ static const struct probe probe = {
 		"      --via WAY            cond, futex, eventfd, pipe, semaphore, mqueue, or all of\n"
 		"                           them, taking turns (cond)\n"
 		"      --place PLACE        the sender on the same CPU as the receiver, on an other, or\n"
-		"                           both as two series (both)\n",
+		"                           both as two series (both)\n"
+		"      --cache STATE        cold: after a pause; warm: right after a message that does\n"
+		"                           not count, as rt-tests does (cold)\n",
 	.examples = "  rtscope-agent async -D 1m                       as LTP's async_handler\n"
 		    "  rtscope-agent async -a 2 --place same --via all -D 10m --load mixed\n",
 	.options = options,

@@ -57,6 +57,7 @@ enum {
 	OPTION_METHOD = 1,
 	OPTION_BUSY,
 	OPTION_DEADLINE,
+	OPTION_CACHE,
 };
 
 enum method {
@@ -71,6 +72,7 @@ static struct {
 	enum method method;
 	unsigned int busy_percent;
 	uint64_t deadline_ns;
+	bool warm;
 } chosen = { .busy_percent = 40, .deadline_ns = NSEC_PER_MSEC };
 
 static struct {
@@ -87,6 +89,7 @@ static const struct option options[] = {
 	{ "method", required_argument, NULL, OPTION_METHOD },
 	{ "busy", required_argument, NULL, OPTION_BUSY },
 	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
+	{ "cache", required_argument, NULL, OPTION_CACHE },
 	{ 0 },
 };
 
@@ -121,6 +124,13 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 		chosen.busy_percent = (unsigned int)number;
 		return 0;
 	}
+	if (val == OPTION_CACHE) {
+		chosen.warm = !strcmp(text, "warm");
+		if (chosen.warm || !strcmp(text, "cold"))
+			return 0;
+		snprintf(error, error_size, "--cache '%s' is not cold or warm", text);
+		return -1;
+	}
 	if (option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) && chosen.deadline_ns)
 		return 0;
 	snprintf(error, error_size, "--deadline '%s' is not a time such as 1ms", text);
@@ -132,6 +142,7 @@ static void describe(struct json *json)
 	json_string(json, "method", methods[chosen.method]);
 	json_u64(json, "busy_percent", chosen.busy_percent);
 	json_u64(json, "deadline_ns", chosen.deadline_ns);
+	json_string(json, "cache", chosen.warm ? "warm" : "cold");
 }
 
 /* Every thread of this probe begins so; those that @handle may take asynchronous events. */
@@ -185,6 +196,8 @@ static void send_events(struct measuring *measuring)
 			if (clock_sleep_until(due_ns))
 				break;
 			if (events_have_room(events)) {
+				if (chosen.warm)
+					events_rehearse(events, measuring->role.cpu >= 0);
 				events_send(events);
 				continue;
 			}
@@ -222,6 +235,8 @@ static void wait_for_events(struct measuring *measuring)
 		now_ns = clock_now_ns();
 		if (info.si_value.sival_int == EVENT_END)
 			break;
+		if (info.si_value.sival_int == EVENT_REHEARSAL)
+			continue;
 		events_note(events, measuring, (unsigned int)info.si_value.sival_int, now_ns,
 			    TAKER_WAITER);
 	}
@@ -314,6 +329,11 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			 "signal needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
 		return -1;
 	}
+	if (chosen.warm && chosen.method != METHOD_SYNCHRONOUS) {
+		snprintf(error, error_size,
+			 "--cache warm would decide which thread takes an asynchronous signal; use --method synchronous with it");
+		return -1;
+	}
 	for (unsigned int i = 0; i < cpus->count; i++)
 		CPU_SET(cpus->number[i], &program.cpus);
 	open_events();
@@ -362,7 +382,9 @@ static const struct probe probe = {
 		"      --method METHOD      asynchronous: by a handler in any thread; synchronous: by a\n"
 		"                           waiting thread of its own; both, taking turns (both)\n"
 		"      --busy PERCENT       share of each CPU that the program computes, to 80 (40)\n"
-		"      --deadline TIME      a longer delay counts as a violation; bare: us (1ms)\n\n"
+		"      --deadline TIME      a longer delay counts as a violation; bare: us (1ms)\n"
+		"      --cache STATE        cold: after a pause; warm: right after a signal that does not\n"
+		"                           count, as rt-tests does; synchronous only (cold)\n\n"
 		"Its own thread has the priority of -p (94), the others those of the report.\n",
 	.examples = "  rtscope-agent signal -D 10h                     as SLAC's report\n"
 		    "  rtscope-agent signal --method synchronous --busy 0 -i 1ms -D 1m\n",

@@ -19,6 +19,7 @@
 
 #define PRIORITIES_TOLD 4
 #define PRIORITIES	100
+#define SETTLE_NS	(50 * NSEC_PER_USEC)
 
 __thread unsigned int event_taker;
 static struct events *handled;
@@ -101,6 +102,15 @@ void events_send_end(struct events *events)
 
 	while (queue(events, EVENT_END) && errno == EAGAIN)
 		nanosleep(&moment, NULL);
+}
+
+void events_rehearse(struct events *events, bool same_cpu)
+{
+	queue(events, EVENT_REHEARSAL);
+	if (same_cpu)
+		sched_yield();
+	else
+		clock_sleep_until(clock_now_ns() + SETTLE_NS);
 }
 
 void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
