@@ -127,6 +127,8 @@ static void measure(struct measuring *measuring)
 		if (sched.busy_ns)
 			clock_work(sched.busy_ns);
 		now_ns = clock_now_ns();
+		if (now_ns > measuring->end_ns)
+			now_ns = measuring->end_ns;
 		due_ns += period_ns;
 		if (due_ns < now_ns) {
 			uint64_t missed = periods_passed(due_ns, now_ns, period_ns);

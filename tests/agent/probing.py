@@ -1,10 +1,12 @@
 """What the tests of the agent's probes share: running one, and disturbing what it measures."""
 
+import fcntl
 import json
 import os
+import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,11 @@ import pytest
 Lines = list[dict[str, Any]]
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need root")
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two CPUs are needed")
 LAST_CPU = max(os.sched_getaffinity(0))
+NOBODY = (
+    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
+)  # fmt: skip
 
 # Takes CPU for BURST ms, COUNT times, a PERIOD of ms apart, each time to the end.
 _HOG = """
@@ -36,16 +42,13 @@ def hog(cpu: int, burst_ms: float, period_ms: float, count: int, priority: int) 
     subprocess.run([sys.executable, "-c", _HOG, *arguments], check=True, timeout=60)
 
 
-def measure(
-    agent: Path, probe: str, *options: str, preexec_fn: Callable[[], None] | None = None
-) -> Lines:
+def measure(agent: Path, probe: str, *options: str) -> Lines:
     """The lines of a probe that ends by itself."""
     done = subprocess.run(
         [agent, probe, "--json", *options],
         capture_output=True,
         timeout=60,
         check=False,
-        preexec_fn=preexec_fn,
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -53,13 +56,20 @@ def measure(
 
 @contextmanager
 def measuring(
-    agent: Path, probe: str, *options: str, preexec_fn: Callable[[], None] | None = None
+    agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()
 ) -> Iterator[Lines]:
-    """A probe that measures within the block and is interrupted after it; then its lines."""
+    """A probe that measures within the block and is interrupted after it; then its lines.
+
+    One at a time, whatever else tests on this machine: two disturbances would disturb each other.
+    """
     lines: Lines = []
-    with subprocess.Popen(
-        [agent, probe, "--json", *options], stdout=subprocess.PIPE, preexec_fn=preexec_fn
-    ) as process:
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield from _measuring(lines, [*prefix, agent, probe, "--json", *options])
+
+
+def _measuring(lines: Lines, command: list[str | Path]) -> Iterator[Lines]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             for line in process.stdout:
@@ -97,13 +107,28 @@ def samples(lines: Lines, least_ns: int = 0, thread: int = 0) -> list[int]:
 def as_nobody(agent: Path, probe: str, *options: str) -> Lines:
     """The lines of a probe that an ordinary user runs; the agent has to be in a public place."""
     done = subprocess.run(
-        [
-            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
-            agent, probe, "--json", *options,
-        ],
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )  # fmt: skip
+        [*NOBODY, agent, probe, "--json", *options], capture_output=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def middle_ns(lines: Lines, name: str) -> float:
+    """The median of the latencies of the thread of that name."""
+    return statistics.median(samples(lines, thread=threads(lines)[name]["thread"]))
+
+
+def refusal(agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()) -> str:
+    """The one sentence with which a probe refuses to measure."""
+    done = subprocess.run(
+        [*prefix, agent, probe, "-D", "1s", *options],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    sentences = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+    assert len(sentences) == 1
+    return sentences[0]

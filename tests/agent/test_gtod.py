@@ -87,7 +87,7 @@ def test_the_cost_is_what_most_pairs_take(lines: Lines) -> None:
     counters = [name for name, thread in found.items() if "frequency_hz" in thread["facts"]]
     for name in ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC:syscall", *counters):
         median = statistics.median(samples(lines, thread=found[name]["thread"]))
-        assert found[name]["facts"]["cost_ns"] == pytest.approx(median, rel=0.3, abs=5)
+        assert median / 2 < found[name]["facts"]["cost_ns"] < 2 * median + 5
 
 
 def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:

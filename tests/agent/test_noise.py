@@ -21,15 +21,16 @@ from tests.agent.probing import (
     samples,
 )
 
-
-def prefer() -> None:
-    """Let the kernel hardly ever run another ordinary thread instead."""
-    os.nice(-20)
+PREFERRED = (
+    "setsid", "sh", "-c",
+    '{ echo -20 > /proc/self/autogroup; } 2> /dev/null; exec nice -n -20 "$0" "$@"',
+)  # fmt: skip
+"""The kernel then hardly ever runs another ordinary thread instead."""
 
 
 @needs_root
 def test_a_thief_is_found_with_its_length_and_each_time(agent_path: Path) -> None:
-    with measuring(agent_path, "noise", "-a", str(LAST_CPU), preexec_fn=prefer) as lines:
+    with measuring(agent_path, "noise", "-a", str(LAST_CPU), prefix=PREFERRED) as lines:
         hog(LAST_CPU, 20, 60, 30, 50)
     thread = of_type(lines, "thread")[0]
     thefts = samples(lines, 18_000_000)
@@ -41,7 +42,7 @@ def test_a_thief_is_found_with_its_length_and_each_time(agent_path: Path) -> Non
 
 @needs_root
 def test_what_was_stolen_is_the_sum_of_the_gaps(agent_path: Path) -> None:
-    with measuring(agent_path, "noise", "-a", str(LAST_CPU), preexec_fn=prefer) as lines:
+    with measuring(agent_path, "noise", "-a", str(LAST_CPU), prefix=PREFERRED) as lines:
         hog(LAST_CPU, 50, 100, 10, 50)
     thread = of_type(lines, "thread")[0]
     facts = thread["facts"]
@@ -59,7 +60,7 @@ def test_a_gap_below_the_threshold_is_none(agent_path: Path) -> None:
     thread = of_type(lines, "thread")[0]
     assert of_type(lines, "end")[0]["status"] == "complete"
     assert thread["count"] == thread["facts"]["gaps"] == thread["facts"]["noise_percent"] == 0
-    assert thread["facts"]["observed_ns"] == pytest.approx(300_000_000, rel=0.1)
+    assert 299_000_000 < thread["facts"]["observed_ns"] <= of_type(lines, "end")[0]["time_ns"]
     lines = measure(agent_path, "noise", "-D", "300ms", "-a", "0", "--threshold", "100us")
     assert all(gap >= 99_900 for gap in samples(lines))
 
@@ -87,9 +88,10 @@ def test_only_a_real_time_thread_rests_unasked(agent_path: Path) -> None:
 @needs_root
 def test_it_breaks_at_the_first_gap_over_the_limit(agent_path: Path) -> None:
     process = subprocess.Popen(
-        [agent_path, "noise", "-a", str(LAST_CPU), "-D", "20s", "-b", "15ms", "-q"],
-        stdout=subprocess.PIPE, text=True, preexec_fn=prefer,
-    )  # fmt: skip
+        [*PREFERRED, agent_path, "noise", "-a", str(LAST_CPU), "-D", "20s", "-b", "15ms", "-q"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     hog(LAST_CPU, 20, 60, 10, 50)
     output, _ = process.communicate(timeout=20)
     assert "# threshold after" in output

@@ -30,7 +30,8 @@ def test_a_thread_of_higher_priority_delays_as_long_as_it_runs(agent_path: Path)
 @needs_root
 def test_work_longer_than_its_period_misses_periods(agent_path: Path) -> None:
     # 9 ms of work, stretched past its period of 10 ms each time the other thread comes.
-    with measuring(agent_path, "sched", "-a", str(LAST_CPU), "-i", "10ms", "--busy", "9ms") as lines:
+    options = ("-a", str(LAST_CPU), "-i", "10ms", "--busy", "9ms")
+    with measuring(agent_path, "sched", *options) as lines:
         hog(LAST_CPU, 8, 100, 15, 95)
     assert of_type(lines, "thread")[0]["missed"] >= 13
 
@@ -62,9 +63,7 @@ def test_a_duration_replaces_the_number_of_samples(agent_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("criterion", "verdict"), [("1ns", "FAIL"), ("1h", "PASS")])
-def test_the_criterion_decides_and_is_told(
-    agent_path: Path, criterion: str, verdict: str
-) -> None:
+def test_the_criterion_decides_and_is_told(agent_path: Path, criterion: str, verdict: str) -> None:
     options = ("-l", "20", "-i", "10ms", "--busy", "0", "--criterion", criterion)
     for thread in of_type(measure(agent_path, "sched", *options), "thread"):
         failed = thread["facts"]["failed"]
