@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rtscope.model.budget import Limit, parse_limit
+from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
@@ -234,12 +234,13 @@ def measure(
                 failure = error
                 break
             runs.append(run)
-            lost |= not _keep(run, _outputs(output, loads).get(request.load), force=force)
+            lost |= not keep_run(run, _outputs(output, loads).get(request.load), force=force)
             _show(run, judge(run, limits), json=json)
             if interrupt.signal is not None:
                 break
     if runs and not no_report:
-        lost |= not _write_report(runs, limits, report, json=json)
+        judgements = [judge(run, limits) for run in runs]
+        lost |= not write_report(runs, judgements, runs[-1].id, report, json=json)
     if failure:
         raise failure
     if interrupt.signal is not None:
@@ -280,9 +281,8 @@ def _measure_one(
 
     from rtscope.experiment.measure import measure as measure_run
     from rtscope.model.progress import Progress
-    from rtscope.model.run import RunWarning
-    from rtscope.report.live import LiveState, live_view
-    from rtscope.target.protocol import AgentWarning, AnyLine, Start
+    from rtscope.report.live import LiveState, follow, live_view
+    from rtscope.target.protocol import AnyLine
 
     console = Console(stderr=True)
     state = LiveState(
@@ -295,18 +295,10 @@ def _measure_one(
 
     def heard(line: AnyLine) -> None:
         nonlocal next_line_ns
-        match line:
-            case AgentWarning():
-                state.warnings = [*state.warnings, RunWarning(line.code, line.text)]
-            case Start():
-                state.cpus = {thread.thread: thread.cpu for thread in line.threads}
-                state.names = {thread.thread: thread.name for thread in line.threads}
-                state.duration_ns, state.samples = line.duration_ns or None, line.samples or None
-            case Progress():
-                state.previous, state.progress = state.progress, line
-                if not (live or quiet) and line.time_ns >= next_line_ns:
-                    next_line_ns = line.time_ns + PIPED_PROGRESS_NS
-                    _print_progress(console, state)
+        follow(state, line)
+        if isinstance(line, Progress) and not (live or quiet) and line.time_ns >= next_line_ns:
+            next_line_ns = line.time_ns + PIPED_PROGRESS_NS
+            _print_progress(console, state)
         if live:
             live.update(live_view(state), refresh=True)
 
@@ -336,7 +328,7 @@ def _print_progress(console: "Console", state: "LiveState") -> None:
     )
 
 
-def _keep(run: "Run", output: Path | None, *, force: bool) -> bool:
+def keep_run(run: "Run", output: Path | None, *, force: bool) -> bool:
     """Put a run into the store and its file; False, and a file elsewhere, where that fails."""
     from rtscope.store import database
     from rtscope.store.runfile import write_run
@@ -346,13 +338,13 @@ def _keep(run: "Run", output: Path | None, *, force: bool) -> bool:
         database.save(run)
     except RtscopeError as error:
         kept = False
-        _complain(f"{error}; the run is kept as {database.rescue(run)}")
+        complain(f"{error}; the run is kept as {database.rescue(run)}")
     if output:
         try:
             write_run(run, output, overwrite=force)
         except RtscopeError as error:
             kept = False
-            _complain(f"{error}; the run is in the store as {run.id}" if kept else str(error))
+            complain(f"{error}; the run is in the store as {run.id}" if kept else str(error))
     return kept
 
 
@@ -370,25 +362,31 @@ def _show(run: "Run", judgements: list["Judgement"], *, json: bool) -> None:
         console.print()
 
 
-def _write_report(
-    runs: list["Run"], limits: list[Limit], chosen: Path | None, *, json: bool
+def write_report(
+    runs: list["Run"],
+    judgements: list[list["Judgement"]],
+    name: str,
+    chosen: Path | None,
+    *,
+    json: bool,
 ) -> bool:
+    """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
     from rtscope.report.html import html_report
-    from rtscope.statistics.verdict import judge
     from rtscope.store.database import default_path
     from rtscope.store.files import write_file
 
-    path = chosen or default_path().parent / "reports" / f"{runs[-1].id}.html"
-    page = html_report(runs, [judge(run, limits) for run in runs])
+    path = chosen or default_path().parent / "reports" / f"{name}.html"
+    page = html_report(runs, judgements)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(page.encode(), path, "the report", overwrite=chosen is not None)
     except (OSError, RtscopeError) as error:
-        _complain(f"{error}; rtscope report makes it anew")
+        complain(f"{error}; rtscope report makes it anew")
         return False
     print(f"report: {path}", file=sys.stderr if json else sys.stdout)
     return True
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
+    """Tell of something that does not end the command."""
     print(f"rtscope: {text}", file=sys.stderr)

@@ -10,6 +10,7 @@ from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.model.run import RunWarning
 from rtscope.report.columns import Column, fitted
 from rtscope.report.words import count_text, plain, rate_text, span_text, time_text
+from rtscope.target.protocol import AgentWarning, AnyLine, Start
 
 _MOST_LOADS = 6
 _MOST_WARNINGS = 3
@@ -32,6 +33,19 @@ class LiveState:
     previous: Progress | None = None
     """the progress line before that, for the loads' present rate"""
     warnings: Sequence[RunWarning] = ()
+
+
+def follow(state: LiveState, line: AnyLine) -> None:
+    """Take in a line of the agent."""
+    match line:
+        case AgentWarning():
+            state.warnings = [*state.warnings, RunWarning(line.code, line.text)]
+        case Start():
+            state.cpus = {thread.thread: thread.cpu for thread in line.threads}
+            state.names = {thread.thread: thread.name for thread in line.threads}
+            state.duration_ns, state.samples = line.duration_ns or None, line.samples or None
+        case Progress():
+            state.previous, state.progress = state.progress, line
 
 
 def live_view(state: LiveState) -> "LiveView":
