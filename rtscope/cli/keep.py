@@ -20,12 +20,16 @@ class ExportFormat(StrEnum):
 
 def list_runs(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs shown.")] = 30,
+    experiment: Annotated[
+        str, typer.Option("--experiment", "-e", metavar="ID", help="Only its runs, of every cell.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
 ) -> None:
     """List the newest runs in the store.
 
     \b
     rtscope list -n 5
+    rtscope list --experiment 3fa9
     rtscope list --json | jq -r 'select(.status == "complete") | .id'
     """
     import msgspec
@@ -34,10 +38,12 @@ def list_runs(
     from rtscope.report.terminal import output_console
     from rtscope.store import database
 
-    runs = database.list_runs(limit)
+    runs = database.list_runs(None if experiment else limit, experiment=experiment.lower())
     if json:
         for run in runs:
             typer.echo(msgspec.json.encode(run))
+    elif experiment and not runs:
+        raise RtscopeError(f"no run is of an experiment whose id begins with '{experiment[:40]}'")
     elif runs:
         output_console().print(run_table(runs))
     else:

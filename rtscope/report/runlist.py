@@ -30,10 +30,18 @@ class RunTable:
                 Column("samples", 4, [count_text(run.count) for run in runs]),
                 Column("max", 3, [time_text(run.max_ns) for run in runs]),
                 Column("status", 3, [run.status for run in runs], left=True),
+                *_experiments(runs),
                 Column("source", 8, [plain(run.source) for run in runs], left=True),
             ],
             options.max_width,
         )
+
+
+def _experiments(runs: Sequence[Summary]) -> list[Column]:
+    """The column that tells the experiments apart, where there are any."""
+    if not any(run.experiment for run in runs):
+        return []
+    return [Column("experiment", 9, [run.experiment for run in runs], left=True)]
 
 
 def _moment(created: str) -> str:

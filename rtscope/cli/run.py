@@ -1,0 +1,317 @@
+"""rtscope run: measure a plan, cell by cell; go on where an earlier try ended."""
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rtscope.cli.measure import Interrupt, complain, keep_run, write_report
+from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rtscope.experiment.cells import Cell
+    from rtscope.experiment.planfile import PlanFile
+    from rtscope.experiment.runner import Experiment
+    from rtscope.model.run import Run
+    from rtscope.report.experiment import CellResult, ExperimentState
+    from rtscope.target.local import AgentProcess
+    from rtscope.target.protocol import AnyLine
+
+
+@dataclass
+class Output:
+    """What is shown and written."""
+
+    report: Path | None
+    no_report: bool
+    junit: Path | None
+    force: bool
+    json: bool
+    quiet: bool
+
+    def json_line(self, run: "Run") -> None:
+        """With --json, a run as soon as it is there."""
+        from rtscope.store.runfile import encode_run
+
+        if self.json:
+            sys.stdout.buffer.write(encode_run(run).strip() + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def run(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's file: docs/plans.md.")],
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", "-n", help="Check the plan, show its cells and time, and end."),
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew, also where an experiment is unfinished.")
+    ] = False,
+    scale: Annotated[
+        float,
+        typer.Option(
+            metavar="FACTOR", help="Multiply samples and durations, such as 0.01 for a try."
+        ),
+    ] = 1.0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the HTML report goes.")
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")] = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write JUnit XML, a test case for each cell."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Measure all cells of a plan: probes × loads × intervals × policies × targets.
+
+    A bad plan is refused before anything starts. Every finished cell is kept at once; after a crash
+    or Ctrl-C the same command goes on with the cells that are left. Exit status: 0, 1 when a budget
+    is broken or not proven or a cell could not be measured, 2 for a bad plan, 130 on Ctrl-C.
+
+    \b
+    rtscope run plans/quick.toml
+    rtscope run plans/loongson-table-2.toml --scale 0.01 --junit results.xml
+    """
+    from rtscope.experiment.cells import cells_of
+    from rtscope.experiment.check import cell_ns, check_cells
+    from rtscope.experiment.planfile import read_plan
+
+    if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
+        raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
+    for path in (report, junit):
+        if path and path.exists() and not force:
+            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
+        if path and not path.parent.is_dir():
+            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
+    file = read_plan(plan)
+    cells = cells_of(file, scale)
+    times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
+    if dry_run:
+        _show_plan(file, cells, times)
+        return
+    output = Output(report, no_report, junit, force, json, quiet)
+    experiment = _open(cells, fresh=fresh)
+    interrupt = Interrupt()
+    with interrupt.installed():
+        results, kept = _measure_cells(file, experiment, times, interrupt, output)
+    kept &= _finish(file, experiment, results, output)
+    if interrupt.signal is not None:
+        complain(f"interrupted; rtscope run {plan} goes on with the cells that are left")
+        raise typer.Exit(128 + interrupt.signal)
+    raise typer.Exit(int(not kept or any(result.is_bad for result in results)))
+
+
+def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | None]) -> None:
+    from rtscope.report.columns import Column, fitted
+    from rtscope.report.terminal import output_console
+    from rtscope.report.words import NOTHING, plain, span_text
+
+    console = output_console()
+    console.print(plain(file.plan.title), style="bold", markup=False)
+    for line in file.plan.description.strip().splitlines():
+        console.print(plain(line), markup=False)
+    spans = [times[cell.name] for cell in cells]
+    columns = [
+        Column("cell", 0, [plain(cell.name) for cell in cells], left=True),
+        Column("takes about", 1, [NOTHING if ns is None else span_text(ns) for ns in spans]),
+        Column("ends after", 3, [_ends_after(cell) for cell in cells], left=True),
+        Column("budget", 2, [", ".join(cell.request.budget) for cell in cells], left=True),
+    ]
+    console.print()
+    console.print(fitted(columns, console.width))
+    total = f"{len(cells)} cells, about {span_text(sum(ns or 0 for ns in spans))}"
+    unknown = spans.count(None)
+    more = f" and {unknown} cells that take as long as their probe does" if unknown else ""
+    console.print(f"\n{total}{more}; nothing was measured", markup=False)
+
+
+def _ends_after(cell: "Cell") -> str:
+    from rtscope.model.units import format_duration_ns
+
+    request = cell.request
+    ends = [] if request.samples is None else [f"{request.samples:,} samples"]
+    if request.duration_ns is not None:
+        ends.append(format_duration_ns(request.duration_ns))
+    return " or ".join(ends)
+
+
+def _open(cells: list["Cell"], *, fresh: bool) -> "Experiment":
+    from rtscope.experiment.runner import open_experiment
+
+    experiment = open_experiment(cells, fresh=fresh)
+    if experiment.done:
+        print(
+            f"going on with experiment {experiment.id}: {len(experiment.done)} of "
+            f"{len(experiment.cells)} cells are done; --fresh begins anew",
+            file=sys.stderr,
+        )
+    return experiment
+
+
+def _stored(run_id: str) -> "CellResult":
+    from rtscope.store import database
+
+    return _result(database.load(run_id))
+
+
+def _result(run: "Run") -> "CellResult":
+    from rtscope.model.budget import parse_limit
+    from rtscope.report.experiment import CellResult
+    from rtscope.statistics.verdict import judge
+
+    return CellResult(run.cell, run, judge(run, [parse_limit(text) for text in run.asked.budget]))
+
+
+def _not_begun(cell: "Cell") -> "CellResult":
+    from rtscope.report.experiment import CellResult
+
+    return CellResult(cell.name)
+
+
+def _measure_cells(
+    file: "PlanFile",
+    experiment: "Experiment",
+    times: dict[str, int | None],
+    interrupt: Interrupt,
+    output: "Output",
+) -> tuple[list["CellResult"], bool]:
+    """Measure what is left. All cells in their order, and False where a run is not in the store."""
+    from rich.console import Console
+
+    from rtscope.experiment.measure import measure, read_machine
+    from rtscope.experiment.runner import run_cells
+    from rtscope.report.experiment import CellResult, ExperimentState
+    from rtscope.report.live import LiveState, follow
+    from rtscope.store import database
+
+    console = Console(stderr=True, highlight=False)
+    machine = read_machine()
+    left = {cell.name: times[cell.name] for cell in experiment.left}
+    results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
+    state = ExperimentState(file.plan.title, len(experiment.cells), len(results))
+    kept = True
+
+    def measure_cell(cell: "Cell") -> "Run":
+        request = cell.request
+        live = LiveState(cell.name, duration_ns=request.duration_ns, samples=request.samples)
+        state.cell, state.cell_ns = live, left.pop(cell.name)
+        state.left_ns = list(left.values())
+
+        def started(agent: "AgentProcess") -> None:
+            interrupt.agent = agent
+
+        def heard(line: "AnyLine") -> None:
+            follow(live, line)
+            draw()
+
+        draw()
+        try:
+            return measure(request, machine, started, heard)
+        finally:
+            interrupt.agent = None
+            state.cell = None
+
+    def keep(run: "Run") -> None:
+        nonlocal kept
+        kept &= keep_run(run, None, force=False)
+        output.json_line(run)
+
+    with _display(console, state, output) as draw:
+        for outcome in run_cells(
+            experiment, measure_cell, keep, lambda: interrupt.signal is not None
+        ):
+            cell = outcome.cell.name
+            result = (
+                _judged(outcome.run) if outcome.run else CellResult(cell, failure=outcome.failure)
+            )
+            results[cell] = result
+            state.done += 1
+            if outcome.failure:
+                console.print(f"rtscope: {cell}: {outcome.failure}", markup=False, soft_wrap=True)
+            elif not (console.is_terminal or output.quiet):
+                console.print(f"{_told(result)}; {state.progress()}", markup=False, soft_wrap=True)
+    return [results.get(cell.name) or CellResult(cell.name) for cell in experiment.cells], kept
+
+
+@contextmanager
+def _display(
+    console: "Console", state: "ExperimentState", output: "Output"
+) -> Iterator[Callable[[], None]]:
+    """One live view for the whole experiment on a terminal; yields what redraws it."""
+    from rich.live import Live
+
+    from rtscope.report.experiment import ExperimentView
+
+    if output.quiet or not console.is_terminal:
+        yield lambda: None
+        return
+    view = ExperimentView(state)
+    with Live(view, console=console, auto_refresh=False, transient=True) as live:
+        yield lambda: live.update(view, refresh=True)
+
+
+def _judged(run: "Run") -> "CellResult":
+    from rtscope.model.budget import parse_limit
+    from rtscope.report.experiment import CellResult
+    from rtscope.statistics.verdict import judge
+
+    return CellResult(run.cell, run, judge(run, [parse_limit(text) for text in run.asked.budget]))
+
+
+def _told(result: "CellResult") -> str:
+    from rtscope.report.words import count_text, time_text
+    from rtscope.statistics.figures import figures_of_run
+
+    assert result.run is not None
+    figures = figures_of_run(result.run)
+    return (
+        f"{result.name}: {count_text(figures.count)} samples, max {time_text(figures.max_ns)}, "
+        f"{result.verdict}"
+    )
+
+
+def _finish(
+    file: "PlanFile", experiment: "Experiment", results: list["CellResult"], output: "Output"
+) -> bool:
+    """Show and write everything; False where a file could not be written."""
+    from rtscope.report.experiment import CellTable, unkept
+    from rtscope.report.junit import junit_report
+    from rtscope.report.terminal import judgement_line, output_console
+    from rtscope.store.files import write_file
+
+    written = True
+    if not output.json:
+        console = output_console()
+        console.print(CellTable(results))
+        console.print()
+        for name, judgement in unkept(results):
+            console.print(f"{name}: ", judgement_line(judgement), sep="", markup=False)
+        console.print(f"experiment {experiment.id}: rtscope list --experiment {experiment.id}")
+    measured = [result for result in results if result.run]
+    runs = [result.run for result in measured if result.run]
+    if runs and not output.no_report:
+        written &= write_report(
+            runs,
+            [list(result.judgements) for result in measured],
+            experiment.id,
+            output.report,
+            json=output.json,
+        )
+    if output.junit:
+        page = junit_report(file.plan.title, results)
+        try:
+            write_file(page, output.junit, "the JUnit report", overwrite=output.force)
+        except RtscopeError as error:
+            complain(str(error))
+            written = False
+    return written

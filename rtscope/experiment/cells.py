@@ -1,0 +1,210 @@
+"""The cells of a plan: one request for each combination, its name, its limits, and the order."""
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from rtscope.experiment.measure import Request
+from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.model.plan import BudgetRule, Measure, OptionValue
+from rtscope.model.units import format_duration_ns
+
+MOST_CELLS: Final = 100_000
+SHORTEST_NS: Final = 1_000_000
+"""what a duration is scaled down to at the least"""
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One measurement of a plan. `name` is what no other cell of the plan is called."""
+
+    name: str
+    target: str
+    request: Request
+    table: int
+    """which [[measure]] it is of"""
+    scale: float = 1.0
+
+
+class _Point(msgspec.Struct, frozen=True):
+    """One combination of a [[measure]] table."""
+
+    target: str
+    probe: str
+    load: str
+    interval_ns: int | None
+    policy: str | None
+    options: dict[str, OptionValue]
+
+
+def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
+    """The cells in the order in which they are measured: round by round of the repetitions.
+
+    `scale` multiplies samples and durations. Raises RtscopeError where two cells cannot be told
+    apart, there are too many, or a budget is for no cell.
+    """
+    plan = file.plan
+    points = [
+        (table, point) for table in range(len(plan.measure)) for point in _points(file, table)
+    ]
+    _check_budgets(file, points)
+    rounds = []
+    for repetition in range(1, plan.repetitions + 1):
+        cells = [_cell(file, table, point, repetition, scale) for table, point in points]
+        if plan.order == "shuffled":
+            random.Random(f"{plan.seed} {repetition}").shuffle(cells)  # noqa: S311 - no secret
+        rounds.append(cells)
+    names: dict[str, Cell] = {}
+    for cell in rounds[0]:
+        if cell.name in names:
+            raise file.refusal(
+                ("measure", max(cell.table, names[cell.name].table)),
+                f"two cells are both '{cell.name}': take out what stands twice, or give their "
+                "[[measure]] tables different names",
+            )
+        names[cell.name] = cell
+    return [cell for cells in rounds for cell in cells]
+
+
+def plan_hash(cells: list[Cell]) -> str:
+    """Ten hexadecimal digits of what is measured and how it is judged, whatever the order."""
+    content = sorted(msgspec.json.encode(cell) for cell in cells)
+    return hashlib.sha256(b"\n".join(content)).hexdigest()[:10]
+
+
+def measure_command(request: Request) -> list[str]:
+    """The rtscope command that repeats one cell by itself."""
+    times = {"--interval": request.interval_ns, "--duration": request.duration_ns}
+    times |= {"--break": request.threshold_ns, "--watchdog": request.watchdog_ns}
+    options: dict[str, str | int | None] = {
+        "--load": None if request.load == "idle" else request.load,
+        "--samples": request.samples,
+        "--policy": request.policy,
+        "--priority": request.priority,
+        "--cpus": request.cpus,
+        "--worst": request.worst,
+        "--seed": request.seed,
+    }
+    options |= {name: format_duration_ns(ns) for name, ns in times.items() if ns is not None}
+    words = [f"{name}={value}" for name, value in options.items() if value is not None]
+    words += [f"--option={name}={value}" for name, value in request.options.items()]
+    words += [f"--budget={limit}" for limit in request.budget]
+    return ["rtscope", "measure", request.probe, *words]
+
+
+def _points(file: PlanFile, table: int) -> Iterator[_Point]:
+    measure = file.plan.measure[table]
+    options = {
+        name: value if isinstance(value, list) else [value]
+        for name, value in measure.options.items()
+    }
+    axes: list[Sequence[Any]] = [
+        file.plan.targets,
+        measure.probes,
+        measure.loads,
+        measure.intervals or [None],
+        measure.policies or [None],
+        *options.values(),
+    ]
+    count = file.plan.repetitions
+    for axis in axes:
+        count *= len(axis)
+    if count > MOST_CELLS:
+        raise file.refusal(
+            ("measure", table), f"this makes {count:,} cells; a plan has at most {MOST_CELLS:,}"
+        )
+    for target, probe, load, interval, policy, *values in itertools.product(*axes):
+        yield _Point(
+            target,
+            probe,
+            load,
+            None if interval is None else int(interval),
+            policy,
+            dict(zip(options, values, strict=True)),
+        )
+
+
+def _cell(file: PlanFile, table: int, point: _Point, repetition: int, scale: float) -> Cell:
+    plan, measure = file.plan, file.plan.measure[table]
+    limits = [
+        str(limit) for rule in plan.budget if _meets(rule, measure, point) for limit in rule.limits
+    ]
+    request = Request(
+        probe=point.probe,
+        load=point.load,
+        interval_ns=point.interval_ns,
+        duration_ns=(
+            None
+            if measure.duration is None
+            else max(min(measure.duration, SHORTEST_NS), round(measure.duration * scale))
+        ),
+        samples=None if measure.samples is None else max(1, round(measure.samples * scale)),
+        policy=point.policy,
+        priority=measure.priority,
+        cpus=measure.cpus,
+        threshold_ns=None if measure.threshold is None else int(measure.threshold),
+        seed=plan.seed + repetition - 1,
+        worst=measure.worst,
+        watchdog_ns=None if measure.watchdog is None else int(measure.watchdog),
+        options={name: str(value) for name, value in point.options.items()},
+        budget=list(dict.fromkeys(limits)),
+    )
+    request = msgspec.structs.replace(request, command=measure_command(request))
+    return Cell(_name(file, measure, point, repetition), point.target, request, table, scale)
+
+
+def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> str:
+    parts = [point.probe, f"load {point.load}"]
+    if point.interval_ns is not None:
+        parts.append(f"every {format_duration_ns(point.interval_ns)}")
+    if len(measure.policies) > 1:
+        parts.append(str(point.policy))
+    parts += [
+        f"{name} {point.options[name]}"
+        for name, value in measure.options.items()
+        if isinstance(value, list)
+    ]
+    if len(file.plan.targets) > 1:
+        parts.append(f"on {point.target}")
+    if file.plan.repetitions > 1:
+        parts.append(f"repetition {repetition}")
+    return (f"{measure.name}: " if measure.name else "") + ", ".join(parts)
+
+
+def _meets(rule: BudgetRule, measure: Measure, point: _Point) -> bool:
+    return (
+        (not rule.names or measure.name in rule.names)
+        and (not rule.probes or point.probe in rule.probes)
+        and (not rule.loads or point.load in rule.loads)
+        and (not rule.intervals or point.interval_ns in rule.intervals)
+        and (not rule.policies or point.policy in rule.policies)
+        and (not rule.targets or point.target in rule.targets)
+        and all(point.options.get(name) == value for name, value in rule.options.items())
+    )
+
+
+def _check_budgets(file: PlanFile, points: list[tuple[int, _Point]]) -> None:
+    """A condition that nothing meets is a slip of the pen, and would prove a budget by silence."""
+    plan = file.plan
+
+    def is_met(rule: BudgetRule) -> bool:
+        return any(_meets(rule, plan.measure[table], point) for table, point in points)
+
+    for number, rule in enumerate(plan.budget):
+        where: Place = ("budget", number)
+        for key in ("names", "probes", "loads", "intervals", "policies", "targets"):
+            for value in getattr(rule, key):
+                if not is_met(msgspec.structs.replace(rule, **{key: [value]})):
+                    shown = format_duration_ns(value) if isinstance(value, int) else value
+                    raise file.refusal(
+                        (*where, key),
+                        f"{key}: no cell of the plan has '{shown}' and meets this budget's other "
+                        "conditions",
+                    )
+        if not is_met(rule):
+            raise file.refusal(
+                (*where, "options"), "options: no cell of the plan has these, so none is judged"
+            )

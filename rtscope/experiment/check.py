@@ -1,0 +1,110 @@
+"""Ask each target, before anything starts, whether and how it would measure each cell of a plan."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from rtscope.experiment.cells import Cell
+from rtscope.experiment.measure import Request, agent_arguments
+from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.model.errors import RtscopeError
+from rtscope.target import local, protocol
+
+_SILENCE_S: Final = 20.0
+_START_NS: Final = 100_000_000
+"""to start the agent, and to write and keep its result"""
+_LOAD_NS: Final = 500_000_000
+"""more, until a load is up and steady, and until it has ended"""
+
+
+def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Start]:
+    """What the agent will do in each cell, by the cell's name.
+
+    Raises RtscopeError with the file's line for the first cell that it would refuse.
+    """
+    targets = file.plan.targets
+    for number, target in enumerate(targets):
+        if target != "local":
+            raise file.refusal(
+                ("targets", number),
+                f"targets: '{target}' cannot be reached: this rtscope measures on 'local' only, "
+                "the machine that it runs on",
+            )
+    known = _known_probes()
+    for cell in cells:
+        if cell.request.probe not in known:
+            raise file.refusal(
+                ("measure", cell.table, "probes"),
+                f"probes: the agent has no '{cell.request.probe}'; it has {', '.join(known)}",
+            )
+    asked: dict[bytes, protocol.Start] = {}
+    planned = {}
+    for cell in cells:
+        request = msgspec.structs.replace(cell.request, seed=None, command=[], budget=[])
+        key = msgspec.json.encode(request)
+        if key not in asked:
+            asked[key] = _ask(file, cell, request)
+        planned[cell.name] = asked[key]
+    return planned
+
+
+def rehearse(request: Request) -> protocol.Start:
+    """What the agent would begin with for this request. Raises RtscopeError where it refuses."""
+    with local.started_agent([*agent_arguments(request), "--dry-run"]) as agent:
+        for line in agent.lines(_SILENCE_S):
+            if isinstance(line, protocol.Start):
+                return line
+    raise RtscopeError("the agent did not say what it would measure")
+
+
+def cell_ns(start: protocol.Start) -> int | None:
+    """Nanoseconds that a cell takes which begins so; None where only the probe's own speed decides.
+
+    The lesser of its duration and the time that its samples take at its interval.
+    """
+    spans = [span for span in (start.duration_ns, start.samples * start.interval_ns) if span]
+    if not spans:
+        return None
+    return min(spans) + _START_NS + (_LOAD_NS if start.loads else 0)
+
+
+def _known_probes() -> list[str]:
+    with local.started_agent(["cyclic", "--json", "--dry-run"]) as agent:
+        return protocol.check_hello(next(agent.lines(_SILENCE_S))).probes
+
+
+def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
+    try:
+        return rehearse(request)
+    except RtscopeError as error:
+        sentence = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
+        place: Place = ("measure", cell.table, *_to_blame(request))
+        keys = "".join(f"{part}: " for part in place[2:])
+        raise file.refusal(place, f"{keys}{sentence}") from None
+
+
+def _to_blame(request: Request) -> tuple[str, ...]:
+    """The key of [[measure]] without which the agent would take the request; empty for none."""
+    without: dict[tuple[str, ...], Request] = {
+        ("loads",): msgspec.structs.replace(request, load="idle"),
+        ("intervals",): msgspec.structs.replace(request, interval_ns=None),
+        ("policies",): msgspec.structs.replace(request, policy=None),
+        ("priority",): msgspec.structs.replace(request, priority=None),
+        ("cpus",): msgspec.structs.replace(request, cpus=None),
+        ("duration",): msgspec.structs.replace(request, duration_ns=None),
+        ("samples",): msgspec.structs.replace(request, samples=None),
+        ("break",): msgspec.structs.replace(request, threshold_ns=None),
+        ("watchdog",): msgspec.structs.replace(request, watchdog_ns=None),
+    }
+    for name in request.options:
+        rest = {key: value for key, value in request.options.items() if key != name}
+        without["options", name] = msgspec.structs.replace(request, options=rest)
+    for key, changed in without.items():
+        if changed != request:
+            try:
+                rehearse(changed)
+            except RtscopeError:
+                continue
+            return key
+    return ()

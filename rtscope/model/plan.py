@@ -1,0 +1,89 @@
+"""A plan: probes × loads × intervals × policies × targets as its file says it (docs/plans.md)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+
+class PlanTime(int):
+    """Nanoseconds that the plan writes with a unit: "200us"."""
+
+
+class PlanLimit(str):
+    """A limit that parse_limit accepts: "max<50us"."""
+
+    __slots__ = ()
+
+
+Policy = Literal["fifo", "deadline", "other"]
+OptionValue = str | int | float
+OneLine = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=200)]
+SomeText = Annotated[str, Meta(pattern=r"^[^\x00]+$", max_length=4096)]
+OptionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
+
+
+class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One [[measure]] table: every combination of its lists is a cell.
+
+    Raises ValueError where it says neither a duration nor a number of samples.
+    """
+
+    probes: Annotated[list[SomeText], Meta(min_length=1)]
+    name: OneLine = ""
+    """what tells its cells from those of the other tables"""
+    loads: Annotated[list[SomeText], Meta(min_length=1)] = msgspec.field(
+        default_factory=lambda: ["idle"]
+    )
+    intervals: list[PlanTime] = []
+    """empty: the probe's own"""
+    policies: list[Policy] = []
+    """empty: the probe's own"""
+    priority: Annotated[int, Meta(ge=1, le=99)] | None = None
+    cpus: SomeText | None = None
+    duration: PlanTime | None = None
+    samples: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
+    threshold: PlanTime | None = msgspec.field(default=None, name="break")
+    worst: Annotated[int, Meta(ge=0, le=64)] | None = None
+    watchdog: PlanTime | None = None
+    options: dict[OptionName, OptionValue | list[OptionValue]] = {}
+    """of the probes' own; a list is one more dimension of the matrix"""
+
+    def __post_init__(self) -> None:
+        if self.duration is None and self.samples is None:
+            raise ValueError(
+                "when a measurement ends is missing: give duration or samples, such as "
+                'duration = "30s" or samples = 100_000'
+            )
+        if any(value == [] for value in self.options.values()):
+            raise ValueError("an option's list is empty: give it a value, or leave it out")
+
+
+class BudgetRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One [[budget]] table: limits for the cells that meet all of its conditions."""
+
+    limits: Annotated[list[PlanLimit], Meta(min_length=1)]
+    names: list[str] = []
+    """of [[measure]] tables; each condition that is empty is met by every cell"""
+    probes: list[str] = []
+    loads: list[str] = []
+    intervals: list[PlanTime] = []
+    policies: list[Policy] = []
+    targets: list[str] = []
+    options: dict[str, OptionValue] = {}
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A whole plan."""
+
+    title: Annotated[OneLine, Meta(min_length=1)]
+    measure: Annotated[list[Measure], Meta(min_length=1, max_length=1000)]
+    description: str = ""
+    order: Literal["shuffled", "as written"] = "shuffled"
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 1
+    """of the order, and of the loads and phases: repetition r uses seed + r - 1"""
+    repetitions: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    targets: Annotated[list[SomeText], Meta(min_length=1)] = msgspec.field(
+        default_factory=lambda: ["local"]
+    )
+    budget: list[BudgetRule] = []

@@ -1,0 +1,142 @@
+"""An experiment as the terminal shows it: one display while it runs, all its cells in one table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from rtscope.model.run import Run
+from rtscope.report.columns import Column, fitted
+from rtscope.report.live import LiveState, LiveView
+from rtscope.report.words import count_text, plain, quantile_text, span_text, time_text
+from rtscope.statistics.figures import figures_of_run
+from rtscope.statistics.verdict import Judgement
+
+_HEAD_LINES = 3
+
+
+class CellResult(msgspec.Struct, frozen=True):
+    """What became of one cell of a plan."""
+
+    name: str
+    run: Run | None = None
+    judgements: Sequence[Judgement] = ()
+    failure: str = ""
+    """why it could not be measured; where there is no run either, it was not begun"""
+
+    @property
+    def verdict(self) -> str:
+        """One word or two: kept, not proven, broken, measured, an unfinished run's end, ..."""
+        if self.run is None:
+            return "failed" if self.failure else "not begun"
+        outcomes = {judgement.outcome for judgement in self.judgements}
+        if "broken" in outcomes:
+            return "broken"
+        if self.run.status != "complete":
+            return self.run.status
+        if "undecidable" in outcomes:
+            return "not proven"
+        return "kept" if outcomes else "measured"
+
+    @property
+    def is_bad(self) -> bool:
+        """True where the cell was not measured to its end, or a limit was not proven to be kept."""
+        return self.verdict not in ("kept", "measured")
+
+
+_STYLES = {"kept": "green", "measured": "", "not begun": "dim", "broken": "bold red"}
+
+
+def unkept(results: Sequence[CellResult]) -> list[tuple[str, Judgement]]:
+    """Each limit that is broken or not proven, with its cell's name."""
+    return [
+        (result.name, judgement)
+        for result in results
+        for judgement in result.judgements
+        if judgement.outcome != "kept"
+    ]
+
+
+@dataclass
+class CellTable:
+    """All cells with their figures; renders itself to the width it gets."""
+
+    results: Sequence[CellResult]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        rows = [figures_of_run(result.run) if result.run else None for result in self.results]
+        yield fitted(
+            [
+                Column("cell", 0, [plain(result.name) for result in self.results], left=True),
+                Column("samples", 5, [count_text(row.count if row else None) for row in rows]),
+                Column("missed", 6, [count_text(row.missed if row else None) for row in rows]),
+                Column("min", 7, [time_text(row.min_ns if row else None) for row in rows]),
+                Column("mean", 3, [time_text(row.mean_ns if row else None) for row in rows]),
+                Column(
+                    "p99",
+                    4,
+                    [quantile_text(row.quantile(99.0)) if row else time_text(None) for row in rows],
+                ),
+                Column("max", 1, [time_text(row.max_ns if row else None) for row in rows]),
+                Column("verdict", 2, [_verdict(result) for result in self.results], left=True),
+                Column("run", 8, [_run_id(result) for result in self.results], left=True),
+            ],
+            options.max_width,
+        )
+
+
+def _verdict(result: CellResult) -> Text:
+    return Text(result.verdict, style=_STYLES.get(result.verdict, "bold yellow"))
+
+
+def _run_id(result: CellResult) -> str:
+    return result.run.id[:8] if result.run else ""
+
+
+@dataclass
+class ExperimentState:
+    """What the runner knows while it measures."""
+
+    title: str
+    cells: int
+    done: int = 0
+    left_ns: list[int | None] = field(default_factory=list)
+    """of each cell that has not begun, where it is known"""
+    cell: LiveState | None = None
+    """the present one"""
+    cell_ns: int | None = None
+
+    def progress(self) -> str:
+        """3 of 49 cells done, about 4 min 10 s left."""
+        gone = self.cell.progress.time_ns if self.cell and self.cell.progress else 0
+        present = max(0, (self.cell_ns or 0) - gone) if self.cell else 0
+        left = present + sum(ns or 0 for ns in self.left_ns)
+        unknown = self.left_ns.count(None)
+        text = f"{self.done} of {self.cells} cells done, about {span_text(_rounded(left))} left"
+        return f"{text}, and {unknown} cells of unknown length" if unknown else text
+
+
+def _rounded(ns: int) -> int:
+    return ns // 1_000_000_000 * 1_000_000_000 or 1_000_000_000
+
+
+@dataclass
+class ExperimentView:
+    """The whole experiment in three lines, and the present cell's figures below."""
+
+    state: ExperimentState
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        state, width = self.state, options.max_width
+        for text in (Text(plain(state.title), style="bold"), Text(state.progress())):
+            text.no_wrap, text.overflow = True, "ellipsis"
+            yield text
+        filled = width * state.done // max(1, state.cells)
+        yield Text.assemble(("━" * filled, "green"), ("─" * (width - filled), "dim"))
+        if state.cell:
+            height = max(1, (options.height or console.size.height) - _HEAD_LINES)
+            yield from LiveView(state.cell).__rich_console__(console, options.update(height=height))
