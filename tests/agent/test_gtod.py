@@ -103,10 +103,10 @@ def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:
 def test_a_thread_of_higher_priority_is_found_between_two_readings(agent_path: Path) -> None:
     options = ("-a", str(LAST_CPU), "-p", "50", "--clock", "CLOCK_MONOTONIC:syscall", "-D", "30s")
     with measuring(agent_path, "gtod", *options) as lines:
-        hog(LAST_CPU, 20, 60, 25, 90)
+        hog(LAST_CPU, 20, 60, 40, 90)
     gaps = samples(lines, 15_000_000)
-    # Some bursts fall between two pairs, where nothing is measured, or into a rest.
-    assert 3 <= len(gaps) <= 27
+    # Most bursts fall between two pairs, where nothing is measured, or into a rest.
+    assert 1 <= len(gaps) <= 44
     assert statistics.median(gaps) == pytest.approx(20_000_000, rel=0.1)
 
 
