@@ -9,14 +9,14 @@
  * watch.h. The loops take turns on one CPU, so that each meets the same
  * disturbances.
  *
- * The observer is an ordinary thread at nice -20, not a real-time one: it never
- * sleeps, and what the kernel keeps for its CPU must still run there. Where the
- * kernel runs something else, the observer knows it from its own clock.
+ * The observer is SCHED_FIFO too, or load would keep it from its CPU, but of the
+ * lowest priority, and it leaves the CPU to others: it sleeps for half an interval
+ * after each edge, and shortly where none comes. An edge that comes meanwhile is
+ * known from the loop's own clock alone, and told as uncertain.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "core/clock.h"
 #include "core/options.h"
@@ -29,6 +29,8 @@
 #define OBSERVER_AUTO -1
 #define OBSERVER_SELF -2
 #define GAP_MIN_NS    (10 * NSEC_PER_USEC)
+#define SPIN_MAX_NS   (10 * NSEC_PER_MSEC) /* without an edge, then others may run */
+#define REST_NS	      NSEC_PER_MSEC
 
 enum {
 	OPTION_METHOD = 1,
@@ -242,6 +244,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			.name = "observer",
 			.body = observe,
 			.cpu = loop.observer,
+			.priority = 1,
 			.silent = true,
 			.spins = true,
 		};
@@ -329,25 +332,45 @@ static void run_loop(struct measuring *measuring)
 		watch_report(watch, &loop.limits, NULL);
 }
 
-/* Watch the loops until measuring has ended. */
+/* Look at every loop once. True when one had a new edge. */
+static bool look(uint64_t before_ns, uint64_t last_ns, uint64_t *now_ns)
+{
+	uint64_t edges[METHODS];
+	bool found = false;
+
+	for (unsigned int i = 0; i < loop.loops; i++)
+		edges[i] = pulse_edges(&loop.watch[i].pulse);
+	*now_ns = clock_now_ns();
+	gaps_add(&loop.gaps, &loop.limits, *now_ns - last_ns);
+	for (unsigned int i = 0; i < loop.loops; i++) {
+		if (edges[i] == loop.watch[i].seen)
+			continue;
+		watch_look(&loop.watch[i], &loop.limits, edges[i], before_ns, *now_ns);
+		found = true;
+	}
+	return found;
+}
+
+/*
+ * Watch the loops until measuring has ended. An edge that is new to a look came
+ * after the look before it had begun, so after the clock was read before that.
+ */
 static void observe(struct measuring *measuring)
 {
-	uint64_t edges[METHODS], before_ns, now_ns;
+	uint64_t now_ns = clock_now_ns(), before_ns = now_ns, last_ns = now_ns, rested_ns = now_ns;
 
-	setpriority(PRIO_PROCESS, 0, -20);
-	before_ns = clock_now_ns();
 	while (record_get(measuring->control->until_ns)) {
-		/* Edges first, then the clock: whatever delays either is within the gap. */
-		for (unsigned int i = 0; i < loop.loops; i++)
-			edges[i] = pulse_edges(&loop.watch[i].pulse);
-		now_ns = clock_now_ns();
-		gaps_add(&loop.gaps, &loop.limits, now_ns - before_ns);
-		for (unsigned int i = 0; i < loop.loops; i++) {
-			if (edges[i] != loop.watch[i].seen)
-				watch_look(&loop.watch[i], &loop.limits, edges[i], before_ns,
-					   now_ns);
-		}
-		before_ns = now_ns;
+		bool found = look(before_ns, last_ns, &now_ns);
+
+		before_ns = last_ns;
+		last_ns = now_ns;
+		if (found)
+			clock_sleep_until(now_ns + loop.limits.interval_ns / 2);
+		else if (now_ns - rested_ns > SPIN_MAX_NS)
+			clock_sleep_until(now_ns + REST_NS);
+		else
+			continue;
+		last_ns = rested_ns = clock_now_ns();
 	}
 	for (unsigned int i = 0; i < loop.loops; i++)
 		watch_report(&loop.watch[i], &loop.limits, &loop.gaps);

@@ -4,10 +4,11 @@
  *
  * A loop shows each beginning of a period, an edge, by counting it in a pulse.
  * An observer that watches the count without a pause reads the clock when it
- * changes; the error of that time is at most the gap between two looks. Where
- * the gap was longer than the limit, because the observer itself was kept from
- * its CPU, the edge's time is taken from the loop's own clock, which the pulse
- * keeps for the last edges, and the periods beside it are counted as uncertain.
+ * changes; the error of that time is at most the time since the look before it
+ * began. Where that is longer than the limit, because the observer itself was
+ * kept from its CPU, the edge's time is taken from the loop's own clock, which
+ * the pulse keeps for the last edges, and the periods beside it are counted as
+ * uncertain.
  * Older edges than the pulse keeps are unseen, and no period is made of them.
  */
 #ifndef RTSCOPE_WATCH_H
