@@ -1,6 +1,9 @@
 """What every room's tests may use."""
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -18,3 +21,11 @@ def agent_path() -> Path:
     if not os.access(path, os.X_OK):
         pytest.fail(f"{path} is not built: run `make agent` first")
     return path
+
+
+@pytest.fixture
+def public_agent(agent_path: Path) -> Iterator[Path]:
+    """The agent where every user may start it."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(shutil.copy(agent_path, directory))

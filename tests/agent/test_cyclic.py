@@ -2,11 +2,9 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -217,14 +215,6 @@ def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
     process.stdout.readline()
     process.stdout.close()
     assert process.wait(timeout=10) is not None
-
-
-@pytest.fixture
-def public_agent(agent_path: Path) -> Iterator[Path]:
-    """The agent where every user may start it."""
-    with tempfile.TemporaryDirectory() as directory:
-        Path(directory).chmod(0o755)
-        yield Path(shutil.copy(agent_path, directory))
 
 
 def measure_as_nobody(agent: Path, *options: str, prefix: tuple[str, ...] = ()) -> Lines:
