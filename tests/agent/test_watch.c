@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/clock.h"
+#include "probe/watch.h"
+
+#define MS	NSEC_PER_MSEC
+#define LOOK_NS 100
+
+static const struct limits limits = {
+	.interval_ns = 10 * MS,
+	.low_ns = 9700000,
+	.high_ns = 10300000,
+	.gap_ns = 100000,
+};
+
+static struct control control;
+static struct measuring measuring;
+static struct watch watch;
+
+void measuring_fact(struct measuring *unused, const char *key, double value)
+{
+	(void)unused;
+	(void)key;
+	(void)value;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&watch, 0, sizeof(watch));
+	measuring = (struct measuring){ .control = &control, .samples = UINT64_MAX };
+	watch.measuring = &measuring;
+	return record_init(&measuring.record, 4, UINT64_MAX, false);
+}
+
+/* The loop shows an edge, and the observer's look that finds it ends @late_ns later. */
+static void edge(uint64_t at_ns, bool begins, uint64_t late_ns)
+{
+	pulse_show(&watch.pulse, at_ns, begins);
+	watch_look(&watch, &limits, pulse_edges(&watch.pulse), at_ns - LOOK_NS, at_ns + late_ns);
+}
+
+static void a_period_is_from_one_look_to_another(void **state)
+{
+	(void)state;
+	edge(50 * MS, true, 30);
+	edge(60 * MS, false, 50);
+	assert_int_equal(measuring.record.count, 1);
+	assert_int_equal(measuring.record.max_ns, 10 * MS + 20);
+	assert_int_equal(watch.in_range, 1);
+	assert_int_equal(watch.uncertain, 0);
+}
+
+static void no_period_ends_where_a_turn_begins(void **state)
+{
+	(void)state;
+	edge(50 * MS, true, 0);
+	edge(60 * MS, false, 0);
+	edge(4000 * MS, true, 0);
+	edge(4010 * MS, false, 0);
+	assert_int_equal(measuring.record.count, 2);
+	assert_int_equal(measuring.record.max_ns, 10 * MS);
+}
+
+static void the_thresholds_themselves_are_in_range(void **state)
+{
+	static const uint64_t periods_ns[] = { 9699999, 9700000, 10300000, 10300001,
+					       7999999, 8000000, 12000000, 12000001 };
+	uint64_t at_ns = 50 * MS;
+
+	(void)state;
+	edge(at_ns, true, 0);
+	for (unsigned int i = 0; i < 8; i++)
+		edge(at_ns += periods_ns[i], false, 0);
+	assert_int_equal(watch.under, 3);
+	assert_int_equal(watch.in_range, 2);
+	assert_int_equal(watch.over, 3);
+	assert_int_equal(watch.under_20pct, 1);
+	assert_int_equal(watch.in_20pct, 6);
+	assert_int_equal(watch.over_20pct, 1);
+}
+
+static void
+a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain(void **state)
+{
+	(void)state;
+	edge(50 * MS, true, 0);
+	edge(60 * MS, false, 7 * MS);
+	edge(70 * MS, false, 0);
+	edge(80 * MS, false, 0);
+	assert_int_equal(measuring.record.count, 3);
+	assert_int_equal(measuring.record.min_ns, 10 * MS);
+	assert_int_equal(measuring.record.max_ns, 10 * MS);
+	assert_int_equal(watch.uncertain, 2);
+}
+
+static void edges_that_came_together_are_told_apart_by_their_marks(void **state)
+{
+	(void)state;
+	edge(50 * MS, true, 0);
+	pulse_show(&watch.pulse, 60 * MS, false);
+	pulse_show(&watch.pulse, 75 * MS, false);
+	edge(80 * MS, false, 0);
+	assert_int_equal(measuring.record.count, 3);
+	assert_int_equal(measuring.record.max_ns, 15 * MS);
+	assert_int_equal(measuring.record.min_ns, 5 * MS);
+	assert_int_equal(watch.uncertain, 3);
+	assert_int_equal(watch.unseen, 0);
+}
+
+static void what_no_mark_is_left_of_is_unseen_and_makes_no_period(void **state)
+{
+	unsigned int shown = 3 * PULSE_MARKS;
+
+	(void)state;
+	edge(50 * MS, true, 0);
+	for (unsigned int i = 1; i <= shown; i++)
+		pulse_show(&watch.pulse, (50 + 10 * i) * MS, false);
+	watch_look(&watch, &limits, pulse_edges(&watch.pulse), 50 * MS, 10000 * MS);
+	assert_int_equal(watch.unseen, shown - PULSE_MARKS + 1);
+	assert_int_equal(measuring.record.count, shown - watch.unseen - 1);
+	assert_int_equal(measuring.record.min_ns, 10 * MS);
+	assert_int_equal(measuring.record.max_ns, 10 * MS);
+}
+
+static void no_more_than_the_samples_asked_for_are_taken(void **state)
+{
+	(void)state;
+	measuring.samples = 2;
+	edge(50 * MS, true, 0);
+	for (uint64_t at_ns = 60 * MS; at_ns < 100 * MS; at_ns += 10 * MS)
+		edge(at_ns, false, 0);
+	assert_int_equal(measuring.record.count, 2);
+	assert_int_equal(watch.in_range, 2);
+}
+
+static void time_between_two_clocks_never_runs_backwards(void **state)
+{
+	(void)state;
+	edge(50 * MS, true, 90000);
+	edge(50 * MS + 40000, false, MS);
+	assert_int_equal(measuring.record.count, 1);
+	assert_int_equal(measuring.record.early, 0);
+	assert_int_equal(measuring.record.max_ns, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_period_is_from_one_look_to_another, set_up),
+		cmocka_unit_test_setup(no_period_ends_where_a_turn_begins, set_up),
+		cmocka_unit_test_setup(the_thresholds_themselves_are_in_range, set_up),
+		cmocka_unit_test_setup(a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain,
+				       set_up),
+		cmocka_unit_test_setup(edges_that_came_together_are_told_apart_by_their_marks,
+				       set_up),
+		cmocka_unit_test_setup(what_no_mark_is_left_of_is_unseen_and_makes_no_period,
+				       set_up),
+		cmocka_unit_test_setup(no_more_than_the_samples_asked_for_are_taken, set_up),
+		cmocka_unit_test_setup(time_between_two_clocks_never_runs_backwards, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
