@@ -1,0 +1,471 @@
+"""Measurement points of real programs, read from outside by the agent."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rtscope.model.points import Points
+from rtscope.target.protocol import AgentWarning, End, check_hello, decode_line
+from tests.agent.probing import NOBODY, needs_root
+
+INCLUDE = Path(__file__).parents[2] / "agent" / "include"
+STRICT = ("-O2", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-pedantic")
+
+Compile = Callable[..., Path]
+
+# Each takes a sample of 1 ms in a point within a point until it is ended.
+LOOP = """
+#include <rtscope/points.h>
+
+int main(void)
+{
+	struct rtscope_point *outer = rtscope_point_add(NULL, "OUTER", 500000, "a loop");
+	struct rtscope_point *inner = rtscope_point_add(outer, "INNER", 0, "its sleep");
+	struct timespec pause = { 0, 1000000 };
+
+	for (;;) {
+		uint64_t outer_ns = rtscope_begin(outer), inner_ns = rtscope_begin(inner);
+
+		nanosleep(&pause, NULL);
+		rtscope_end(inner, inner_ns);
+		rtscope_end(outer, outer_ns);
+	}
+}
+"""
+ONCE = """
+#include <rtscope/points.h>
+%s
+int main(int argc, char **argv)
+{
+	struct rtscope_points_page *page;
+	struct rtscope_point *point = rtscope_point_add(NULL, "POINT", 0, "text");
+
+	(void)argc;
+	(void)argv;
+	(void)point;
+	page = rtscope_points_v1.page;
+	(void)page;
+	%s;
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Compile:
+    def compile_source(
+        source: str, *options: str, compiler: str = "cc", name: str = "program"
+    ) -> Path:
+        file, program = tmp_path / f"{name}.c", tmp_path / name
+        file.write_text(source)
+        language = ["-x", "c++"] if compiler.endswith("++") else []
+        subprocess.run(
+            [compiler, *language, *STRICT, *options, f"-I{INCLUDE}", file, "-o", program],
+            check=True,
+        )
+        return program
+
+    return compile_source
+
+
+@contextmanager
+def running(*command: str | Path, ready: bool = True) -> Iterator[subprocess.Popen[bytes]]:
+    """A program, once it has said that it is ready."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        if ready:
+            assert process.stdout.readline() == b"ready\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def agent(
+    path: Path, *arguments: str | int, prefix: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*prefix, path, "points", *map(str, arguments)],
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def look(path: Path, pid: int, *options: str) -> tuple[Points, list[str]]:
+    """The last look and the codes of all warnings."""
+    done = agent(path, pid, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    lines = [decode_line(line) for line in done.stdout.splitlines()]
+    check_hello(lines[0])
+    assert isinstance(lines[-1], End)
+    looks = [line for line in lines if isinstance(line, Points)]
+    return looks[-1], [line.code for line in lines if isinstance(line, AgentWarning)]
+
+
+def look_at_counts(path: Path, pid: int, least: int) -> Points:
+    """A look once every point has `least` samples."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if agent(path, pid).returncode == 0:
+            seen, _ = look(path, pid)
+            if seen.points and all(point.count >= least for point in seen.points):
+                return seen
+    pytest.fail(f"process {pid} has no {least} samples in each point after 20 s")
+
+
+COMPILERS = [
+    ("cc", "-std=c11", "-D_DEFAULT_SOURCE"),
+    ("cc", "-std=gnu11"),
+    ("cc", "-std=gnu17", "-D_GNU_SOURCE", "-fvisibility=hidden", "-fPIC"),
+    ("c++", "-std=c++17"),
+    ("c++", "-std=c++20", "-fno-exceptions"),
+]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=" ".join)
+def test_a_program_in_any_of_these_languages_has_its_points_seen(
+    compiler: tuple[str, ...], compiled: Compile, agent_path: Path
+) -> None:
+    program = compiled(LOOP, *compiler[1:], compiler=compiler[0])
+    with running(program, ready=False) as process:
+        outer, inner = look_at_counts(agent_path, process.pid, 20).points
+    assert (outer.name, outer.text, outer.budget_ns, outer.parent) == (
+        "OUTER",
+        "a loop",
+        500000,
+        None,
+    )
+    assert (inner.name, inner.parent, inner.budget_ns) == ("INNER", 0, None)
+    assert outer.count == outer.over_budget
+    assert inner.min_ns is not None
+    assert inner.min_ns >= 1_000_000
+    assert outer.mean_ns is not None
+    assert inner.mean_ns is not None
+    assert outer.min_ns is not None
+    assert outer.max_ns is not None
+    assert outer.min_ns <= outer.mean_ns <= outer.max_ns
+    assert inner.mean_ns <= outer.mean_ns * 1.1
+
+
+def test_strict_c_is_told_what_to_compile_with(tmp_path: Path) -> None:
+    file = tmp_path / "program.c"
+    file.write_text("#include <rtscope/points.h>\n")
+    done = subprocess.run(
+        ["cc", "-std=c11", "-c", f"-I{INCLUDE}", file, "-o", "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode
+    assert "compile with -std=gnu11" in done.stderr
+
+
+def test_a_cplusplus_scope_counts_whichever_way_it_is_left(
+    compiled: Compile, agent_path: Path
+) -> None:
+    body = """
+struct rtscope_point *thrown = rtscope_point_add(nullptr, "THROWN", 0, nullptr);
+try { rtscope_scope scope(thrown); throw 1; } catch (int) { rtscope_scope again(thrown); }
+"""
+    with running(compiled(ONCE % ("", body), "-std=c++17", compiler="c++")) as process:
+        seen, _ = look(agent_path, process.pid)
+    assert {point.name: point.count for point in seen.points} == {"POINT": 0, "THROWN": 2}
+
+
+def test_every_figure_is_of_the_histogram_sent_with_it(compiled: Compile, agent_path: Path) -> None:
+    body = "for (uint64_t i = 1; i <= 5000; i++) rtscope_sample(point, i * 1000)"
+    with running(compiled(ONCE % ("", body))) as process:
+        seen, _ = look(agent_path, process.pid, "--histograms")
+    (point,) = seen.points
+    histogram = point.histogram
+    assert histogram is not None
+    assert histogram.total == point.count == 5000
+    assert (point.min_ns, point.max_ns, point.last_ns) == (1000, 5_000_000, 5_000_000)
+    assert point.mean_ns == pytest.approx(2_500_500)
+    assert point.p999_ns == pytest.approx(4_995_000, rel=1 / 32)
+    assert all(
+        w == 1 or w * 32 <= low
+        for low, w in zip(histogram.lower_ns, histogram.width_ns, strict=True)
+    )
+
+
+def test_points_are_switched_and_reset_from_outside(compiled: Compile, agent_path: Path) -> None:
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(agent_path, process.pid, 5)
+        look(agent_path, process.pid, "--disable", "INNER", "--reset")
+        time.sleep(0.1)
+        outer, inner = look(agent_path, process.pid)[0].points
+        assert (outer.enabled, inner.enabled) == (True, False)
+        assert outer.count > 5
+        assert inner.count <= 1, "but for the sample that it was in"
+        look(agent_path, process.pid, "--enable", "INNER", "--pause")
+        paused = look(agent_path, process.pid)[0]
+        time.sleep(0.1)
+        later = look(agent_path, process.pid)[0]
+        assert later.paused
+        assert all(
+            after.enabled and after.count - before.count <= 1
+            for before, after in zip(paused.points, later.points, strict=True)
+        )
+        assert not look(agent_path, process.pid, "--resume")[0].paused
+        least = max(point.count for point in later.points) + 5
+        look_at_counts(agent_path, process.pid, least)
+
+
+def test_nothing_is_changed_where_one_of_the_changes_cannot_be(
+    compiled: Compile, agent_path: Path
+) -> None:
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(agent_path, process.pid, 1)
+        done = agent(agent_path, process.pid, "--disable", "OUTER", "--enable", "NONE")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"no point 'NONE'; nothing was changed" in done.stderr
+        assert all(point.enabled for point in look(agent_path, process.pid)[0].points)
+
+
+def test_the_last_figures_of_a_program_that_ends_are_told(
+    compiled: Compile, agent_path: Path
+) -> None:
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(agent_path, process.pid, 1)
+        with subprocess.Popen(
+            [agent_path, "points", str(process.pid), "--json", "-i", "10s"], stdout=subprocess.PIPE
+        ) as watcher:
+            assert watcher.stdout is not None
+            check_hello(decode_line(watcher.stdout.readline()))
+            first = decode_line(watcher.stdout.readline())
+            time.sleep(0.2)
+            process.kill()
+            rest = [decode_line(line) for line in watcher.stdout]
+    assert isinstance(first, Points)
+    assert isinstance(rest[0], Points)
+    assert rest[0].points[0].count > first.points[0].count
+    assert isinstance(rest[1], AgentWarning)
+    assert rest[1].code == "process-ended"
+    assert isinstance(rest[2], End)
+    assert rest[2].time_ns < 9e9
+
+
+def test_a_killed_program_leaves_nothing_behind(compiled: Compile, agent_path: Path) -> None:
+    places = [Path("/dev/shm"), Path(os.environ.get("XDG_RUNTIME_DIR", "/run"))]
+    before = {entry for place in places if place.exists() for entry in place.iterdir()}
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(agent_path, process.pid, 1)
+        process.kill()
+        process.wait()
+        assert b"there is no process" in agent(agent_path, process.pid).stderr
+    after = {entry for place in places if place.exists() for entry in place.iterdir()}
+    assert not {entry for entry in after - before if "rtscope" in entry.name}
+
+
+def test_a_program_that_becomes_another_is_noticed(compiled: Compile, agent_path: Path) -> None:
+    body = 'puts("ready"); fflush(stdout); sleep(1); execlp("sleep", "sleep", "2", (char *)NULL)'
+    with running(compiled(ONCE % ("", body))) as process:
+        _, codes = look(agent_path, process.pid, "-i", "200ms")
+    assert codes == ["points-closed", "process-ended"]
+
+
+def test_a_plugin_with_a_copy_of_its_own_is_shown_too(
+    compiled: Compile, agent_path: Path, tmp_path: Path
+) -> None:
+    plugin = """
+#include <rtscope/points.h>
+__attribute__((visibility("default"))) void plug(void);
+void plug(void)
+{
+	struct rtscope_point *outer = rtscope_point_add(NULL, "PLUGIN", 0, NULL);
+
+	rtscope_sample(rtscope_point_add(outer, "PLUGIN PART", 0, NULL), 1);
+}
+"""
+    library = compiled(plugin, "-shared", "-fPIC", "-fvisibility=hidden", name="plugin.so")
+    body = f"""
+void *library = dlopen("{library}", RTLD_NOW | RTLD_LOCAL);
+union {{ void *object; void (*function)(void); }} plug = {{ dlsym(library, "plug") }};
+plug.function()
+"""
+    source = ONCE % ("#include <dlfcn.h>", body)
+    with running(compiled(source)) as process:
+        seen, codes = look(agent_path, process.pid)
+        look(agent_path, process.pid, "--disable", "PLUGIN")
+        switched = look(agent_path, process.pid)[0]
+    points = {point.name: point for point in seen.points}
+    assert set(points) == {"POINT", "PLUGIN", "PLUGIN PART"}
+    parent = points["PLUGIN PART"].parent
+    assert parent is not None
+    assert seen.points[parent].name == "PLUGIN"
+    assert {point.name for point in switched.points if not point.enabled} == {"PLUGIN"}
+    assert codes == []
+
+
+def test_a_forked_worker_has_points_of_its_own(compiled: Compile, agent_path: Path) -> None:
+    body = """
+rtscope_sample(point, 1);
+if (!fork()) { rtscope_sample(point, 2); rtscope_sample(point, 3);
+	printf("%d\\n", getpid()); fflush(stdout); pause(); }
+usleep(100000)
+"""
+    program = compiled(ONCE % ("", body))
+    with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        words = {process.stdout.readline(), process.stdout.readline()}
+        (child,) = (int(word) for word in words - {b"ready\n"})
+        try:
+            parents, childs = look(agent_path, process.pid)[0], look(agent_path, child)[0]
+        finally:
+            os.kill(child, signal.SIGKILL)
+            process.kill()
+    assert [point.count for point in parents.points] == [1]
+    assert [(point.count, point.max_ns) for point in childs.points] == [(2, 3)]
+
+
+def test_points_that_could_not_be_had_are_told(compiled: Compile, agent_path: Path) -> None:
+    body = 'rtscope_point_add(NULL, "", 0, NULL)'
+    with running(compiled(ONCE % ("", body))) as process:
+        seen, codes = look(agent_path, process.pid)
+    assert [point.name for point in seen.points] == ["POINT"]
+    assert codes == ["points-refused"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        ("page->version = 2", b"layout 2 and this agent reads layout 1"),
+        ("page->magic[0] = 'X'", b"named as points are and holds none"),
+        ("page->pid = 1", b"has no measurement points"),
+    ],
+)
+def test_a_page_that_cannot_be_read_is_a_sentence(
+    spoil: str, said: bytes, compiled: Compile, agent_path: Path
+) -> None:
+    with running(compiled(ONCE % ("", spoil))) as process:
+        done = agent(agent_path, process.pid)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("seals", ["", "ftruncate(fd, 4096); fcntl(fd, 1033, 1); "])
+def test_a_file_that_could_shrink_under_its_reader_is_not_mapped(
+    seals: str, compiled: Compile, agent_path: Path
+) -> None:
+    body = f"""
+int fd = (int)syscall(SYS_memfd_create, RTSCOPE_POINTS_NAME, 2);
+close(rtscope_points_v1.fd);
+if (fd >= 0) {{ {seals} }}
+"""
+    with running(compiled(ONCE % ("", body))) as process:
+        done = agent(agent_path, process.pid)
+    assert done.returncode == 2
+    assert b"is no page of them" in done.stderr
+
+
+def test_hostile_memory_is_bounded_and_told(compiled: Compile, agent_path: Path) -> None:
+    body = r"""
+struct rtscope_point *evil = rtscope_point_add(NULL, "\033[2J\nEVIL", 0, "\033]0;x\007\xff\xfe");
+rtscope_sample(evil, 70);
+rtscope_sample(point, 70);
+evil->figures[0].max_ns = 3;
+point->parent = 77;
+page->count = 4000000000U
+"""
+    with running(compiled(ONCE % ("", body))) as process:
+        seen, codes = look(agent_path, process.pid)
+        table = agent(agent_path, process.pid)
+    assert [point.name for point in seen.points] == ["POINT", "\x1b[2J\nEVIL"]
+    assert [(point.count, point.max_ns, point.parent) for point in seen.points] == [
+        (0, None, None)
+    ] * 2
+    assert codes == ["points-impossible"] * 2
+    assert re.fullmatch(rb"[ -~\n]*", table.stdout)
+    assert re.fullmatch(rb"[ -~\n]*", table.stderr)
+    assert table.stdout.count(b"\n") == 4
+
+
+def test_who_cannot_be_read_is_told_in_a_sentence(agent_path: Path) -> None:
+    with running("sleep", "20", ready=False) as process:
+        done = agent(agent_path, process.pid)
+        assert done.returncode == 2
+        assert f"process {process.pid} (sleep) has no measurement points".encode() in done.stderr
+    process.wait()
+    done = agent(agent_path, process.pid)
+    assert done.returncode == 2
+    assert f"there is no process {process.pid} here".encode() in done.stderr
+
+
+def test_a_threads_number_is_told_from_its_process(compiled: Compile, agent_path: Path) -> None:
+    thread = "static void *wait_on(void *unused) { pause(); return unused; }"
+    body = "pthread_t thread; pthread_create(&thread, NULL, wait_on, NULL)"
+    with running(compiled(ONCE % (thread, body))) as process:
+        threads = {int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()}
+        (tid,) = threads - {process.pid}
+        done = agent(agent_path, tid)
+    assert done.returncode == 2
+    assert f"{tid} is a thread of process {process.pid}".encode() in done.stderr
+
+
+@needs_root
+def test_somebody_elses_program_is_a_sentence(compiled: Compile, public_agent: Path) -> None:
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(public_agent, process.pid, 1)
+        done = agent(public_agent, process.pid, prefix=NOBODY)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"belongs to user 0; ask as that user or as root" in done.stderr
+
+
+@needs_root
+def test_an_ordinary_user_reads_and_switches_a_program_of_their_own(
+    compiled: Compile, public_agent: Path, tmp_path: Path
+) -> None:
+    program = public_agent.parent / "loop"
+    compiled(LOOP).rename(program)
+    with running(*NOBODY, program, ready=False) as process:
+        look_at_counts(public_agent, process.pid, 1)
+        done = agent(public_agent, process.pid, "--disable", "OUTER", "--json", prefix=NOBODY)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[1])["points"][0]["enabled"] is False
+
+
+def test_a_person_gets_the_reports_table(compiled: Compile, agent_path: Path) -> None:
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(agent_path, process.pid, 3)
+        lines = agent(agent_path, process.pid).stdout.decode().splitlines()
+    words = ["Node name", "Enb", "Counter", "Minimum", "Maximum", "Budget", "Description"]
+    assert all(word in lines[1] for word in words)
+    assert re.match(r"OUTER +1 +\d+ +\d+\.\d{3} ", lines[2])
+    assert re.match(r"  INNER +1 ", lines[3])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["x"], ["0"], ["1", "2"], ["--bogus", "1"], ["1", "--interval", "1ms"], ["1", "--enable"]],
+)
+def test_bad_options_exit_2_with_one_sentence(agent_path: Path, options: list[str]) -> None:
+    done = agent(agent_path, *options)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"rtscope-agent points: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_it_ends_when_nobody_reads_any_more(compiled: Compile, agent_path: Path) -> None:
+    with running(compiled(LOOP), ready=False) as process:
+        look_at_counts(agent_path, process.pid, 1)
+        watcher = subprocess.Popen(
+            [agent_path, "points", str(process.pid), "--json", "-i", "1h"], stdout=subprocess.PIPE
+        )
+        assert watcher.stdout is not None
+        watcher.stdout.readline()
+        watcher.stdout.close()
+        assert watcher.wait(timeout=10) is not None
