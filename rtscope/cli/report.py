@@ -10,7 +10,8 @@ from rtscope.model.budget import parse_limit
 
 def report(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Ids, last, last~1, or files of runs.")
+        list[str],
+        typer.Argument(metavar="RUN...", help="Ids, last, last~1, files of runs, or experiments."),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - for stdout.")
@@ -24,6 +25,12 @@ def report(
             help="Limits to judge by, such as 'max<50us'. [default: each run's own]",
         ),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference", "-r", metavar="NAME", help="Add these published tables and figures."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
 ) -> None:
     """Draw runs; several overlay in the same figures.
@@ -31,16 +38,20 @@ def report(
     \b
     rtscope report last -o report.html
     rtscope report 3fa9 cyclictest.json -o both.html
+    rtscope report last -r loongson-2f
     """
+    from rtscope.references.library import reference_named
     from rtscope.report.html import html_report
     from rtscope.statistics.verdict import judge
     from rtscope.store.files import write_file
-    from rtscope.store.naming import run_named
+    from rtscope.store.naming import runs_named
 
-    drawn = [run_named(name) for name in runs]
+    published = reference_named(reference) if reference else None
+    drawn = [run for name in runs for run in runs_named(name)]
     page = html_report(
         drawn,
         [judge(run, [parse_limit(text) for text in budget or run.asked.budget]) for run in drawn],
+        published,
     )
     if str(output) == "-":
         typer.echo(page, nl=False)

@@ -25,6 +25,11 @@ class Column:
         return max(cell_len(str(cell)) for cell in [*self.title.split("\n"), *self.cells])
 
 
+def rows_of(columns: list[Column]) -> list[tuple[str | Text, ...]]:
+    """The cells row by row."""
+    return list(zip(*(column.cells for column in columns), strict=True))
+
+
 @dataclass
 class FittedTable:
     """The columns that fit into the width it gets."""
@@ -51,7 +56,7 @@ def fitted(columns: list[Column], width: int) -> RenderableType:
         table.add_column(
             Text(column.title), justify="left" if column.left else "right", no_wrap=True
         )
-    for row in zip(*(column.cells for column in shown), strict=True):
+    for row in rows_of(shown):
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     left_out = [column.title.replace("\n", " ") for column in columns if column not in kept]
     if not left_out:

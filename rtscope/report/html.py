@@ -20,12 +20,27 @@ import jinja2
 import msgspec
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.reference import Reference, Table
 from rtscope.model.run import Run, Sample, Thread
 from rtscope.model.units import format_duration_ns
 from rtscope.report import words
+from rtscope.report.charts import Chart, Labelled, by_microsecond, charts_of
+from rtscope.report.columns import Column, rows_of
+from rtscope.report.facts import facts_columns
 from rtscope.report.fingerprint import fingerprint
+from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.plots import drawing
-from rtscope.statistics.figures import PERCENTS, Figures, figures, figures_of_run
+from rtscope.report.probes import marks_of, view_of
+from rtscope.report.reference_charts import samples_chart
+from rtscope.report.references import (
+    citation,
+    columns_beside,
+    entry_lines,
+    facts_of,
+    machine_lines,
+)
+from rtscope.statistics.figures import PERCENTS, Figures, figures
+from rtscope.statistics.reference import beside, tables_beside
 from rtscope.statistics.verdict import Judgement
 
 _WORST_SHOWN: Final = 20
@@ -35,6 +50,17 @@ class _Row(msgspec.Struct, frozen=True):
     name: str
     policy: str
     figures: Figures
+
+
+class _ReferenceView(msgspec.Struct, frozen=True):
+    """A published table with ours beside it, as the template prints it."""
+
+    table: Table
+    columns: list[Column]
+    machines: list[str]
+    said: list[str]
+    known: list[str]
+    chart: Chart | None
 
 
 class _View(msgspec.Struct, frozen=True):
@@ -47,19 +73,29 @@ class _View(msgspec.Struct, frozen=True):
     doubts: list[str]
     judgements: Sequence[Judgement]
     rows: list[_Row]
-    total: _Row
+    totals: list[_Row]
+    """of the threads that can be put together"""
     missing: list[str]
+    facts_table: list[Column]
+    by_microsecond: list[Column]
+    rows_left_out: int
     loads: list[str]
     worst: list[tuple[str, Sample, str]]
     command: str
+    quantity: str
     facts: list[tuple[str, str]]
     details: list[tuple[str, list[str]]]
 
 
-def html_report(runs: Sequence[Run], judgements: Sequence[Sequence[Judgement]] = ()) -> str:
+def html_report(
+    runs: Sequence[Run],
+    judgements: Sequence[Sequence[Judgement]] = (),
+    reference: Reference | None = None,
+) -> str:
     """The page. `judgements` holds one list for each run, in order, or nothing.
 
-    Raises RtscopeError where plotly's script is missing or a run's counts are impossible.
+    Raises RtscopeError where plotly's script is missing, a run's counts are impossible, or no table
+    of `reference` was measured as one of the runs.
     """
     judged = [*judgements, *([()] * (len(runs) - len(judgements)))]
     views = [
@@ -68,7 +104,22 @@ def html_report(runs: Sequence[Run], judgements: Sequence[Sequence[Judgement]] =
     ]
     drawn = drawing(runs)
     lines = drawn["series"]
-    data = {**drawn, "runs": [view.label for view in views], "each": len(runs) == 1}
+    labelled: list[Labelled] = [
+        {"label": view.label if len(views) > 1 else "", "run": view.run} for view in views
+    ]
+    charts = charts_of(labelled)
+    published = _beside(reference, runs) if reference else []
+    kind = view_of(runs)
+    data = {
+        **drawn,
+        "runs": [view.label for view in views],
+        "each": len(runs) == 1,
+        "quantity": kind.quantity,
+        "marks": marks_of(runs),
+        "linear": kind.around_interval,
+        "around": kind.around_interval,
+        "charts": charts + [view.chart for view in published if view.chart],
+    }
     folder = files("rtscope.report") / "templates"
     plotly = _plotly_js()
     script = (folder / "report.js").read_text(encoding="utf-8")
@@ -79,9 +130,17 @@ def html_report(runs: Sequence[Run], judgements: Sequence[Sequence[Judgement]] =
         quantile=words.quantile_text,
         plain=words.plain,
     )
+    environment.globals["rows_of"] = rows_of
     template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
     return template.render(
         views=views,
+        quantity=kind.quantity,
+        charts=charts,
+        reference=reference,
+        citation=citation(reference) if reference else "",
+        reference_facts=facts_of(reference) if reference else [],
+        beside=published,
+        named=any(thread.name for run in runs for thread in run.threads),
         percents=[words.percent_name(percent) for percent in PERCENTS],
         has_histogram=any(line["curve"]["x"] for line in lines),
         has_windows=any(line["time"]["t"] for line in lines),
@@ -122,7 +181,9 @@ def _label(index: int) -> str:
 
 
 def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
-    total = figures_of_run(run)
+    groups = groups_of(run)
+    totals = [(group.label, figures_of_group(run, group)) for group in groups]
+    columns, left_out = by_microsecond(run) if run.probe == "gtod" else ([], 0)
     facts, details = fingerprint(run)
     where = [run.machine.hostname, run.machine.cpu_model, run.machine.kernel_release]
     how = [f"{words.plain(run.probe)} under load {words.plain(run.load)}"]
@@ -138,14 +199,39 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         words.doubts(run),
         judgements,
         [_Row(words.thread_name(t), words.policy_text(t), figures(t)) for t in run.threads],
-        _Row("all", "", total),
-        words.missing_quantiles(total.quantiles) if total.count else [],
+        [
+            _Row(name, "", total)
+            for (name, total), group in zip(totals, groups, strict=True)
+            if not group.lone
+        ],
+        words.missing_lines(totals),
+        facts_columns(run.threads),
+        columns,
+        left_out,
         words.load_lines(run),
         _worst(run),
         words.plain(shlex.join(run.asked.command)),
+        view_of([run]).quantity,
         facts,
         details,
     )
+
+
+def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
+    views = []
+    for number, table in enumerate(tables_beside(reference, runs)):
+        ours = beside(reference, table, runs)
+        views.append(
+            _ReferenceView(
+                table,
+                columns_beside(table, ours),
+                machine_lines(ours),
+                ours.said,
+                [*entry_lines(table), *table.caveats],
+                samples_chart(table, ours, runs, f"reference-{number}"),
+            )
+        )
+    return views
 
 
 def _worst(run: Run) -> list[tuple[str, Sample, str]]:
@@ -154,7 +240,7 @@ def _worst(run: Run) -> list[tuple[str, Sample, str]]:
     found.sort(key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))
     return [
         (
-            words.thread_name(thread) if sample.cpu is None else f"CPU {sample.cpu}",
+            words.thread_name(thread) if thread.name or sample.cpu is None else f"CPU {sample.cpu}",
             sample,
             words.moment_text(run, sample.time_ns),
         )

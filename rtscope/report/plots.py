@@ -6,6 +6,7 @@ thread of the page, so that counts can be held against each other; there are two
 equal width for a linear axis and of equal ratio for a logarithmic one. Counts are of samples a bin.
 """
 
+import html
 from collections.abc import Sequence
 from typing import Final, NotRequired, TypedDict
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
+from rtscope.report.groups import Group, groups_of
 from rtscope.report.words import thread_name
 from rtscope.statistics.figures import as_arrays, merge
 
@@ -50,17 +52,24 @@ class OverTime(TypedDict):
 
 
 class Series(TypedDict):
-    """One line of every figure; everything in it is ours or a number, never text of a machine."""
+    """One line of every figure."""
 
     run: int
     """index"""
     name: str
+    """safe where plotly takes text for its own kind of HTML"""
     colour: int
-    """index, the same for the same CPU in every run; -1 for all CPUs together"""
+    """index, the same for the same thread name and CPU in every run"""
+    total: bool
+    """all threads together, or those of one name"""
+    lone: bool
+    """the only thread of its name: its line stands for the total too"""
     linear: Bins
     log: Bins
     curve: Curve
     time: OverTime
+    spikes: list[tuple[float, float]]
+    """worst samples: s since the start, us"""
     worst: NotRequired[float]
     """max in us"""
     beyond: NotRequired[tuple[float, int]]
@@ -68,7 +77,7 @@ class Series(TypedDict):
 
 
 class Drawing(TypedDict):
-    """All lines: for each run its threads in order, then all of them together."""
+    """All lines: for each run its threads in order, then those that are put together."""
 
     width_us: float
     """of a bin on the linear axis"""
@@ -82,12 +91,13 @@ def drawing(runs: Sequence[Run]) -> Drawing:
 
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
-    names = sorted(
-        {(thread.cpu is None, thread.cpu if thread.cpu is not None else thread.thread)
-         for run in runs for thread in run.threads}
-    )  # fmt: skip
-    merged = [merge([thread.histogram for thread in run.threads]) for run in runs]
-    arrays = [as_arrays(histogram) for histogram in merged]
+    groups = [groups_of(run) for run in runs]
+    keys = sorted({_key(thread) for run in runs for thread in run.threads})
+    labels = list(dict.fromkeys(group.label for held in groups for group in held))
+    merged = [
+        [merge([thread.histogram for thread in group.threads]) for group in held] for held in groups
+    ]
+    arrays = [as_arrays(histogram) for held in merged for histogram in held]
     lowest = min((int(lower[0]) for lower, _, _ in arrays if len(lower)), default=1)
     highest = max((int(last[-1]) for _, last, _ in arrays if len(last)), default=1)
     head = max((_head_ns(last, count) for _, last, count in arrays), default=1)
@@ -98,32 +108,55 @@ def drawing(runs: Sequence[Run]) -> Drawing:
     for index, run in enumerate(runs):
         span_ns = max((t.windows.end_ns[-1] for t in run.threads if t.windows.end_ns), default=0)
         for thread in run.threads:
-            number = thread.cpu if thread.cpu is not None else thread.thread
             line = _line(index, thread_name(thread), thread.histogram, width, ratio)
-            line["colour"] = names.index((thread.cpu is None, number))
+            line["colour"] = keys.index(_key(thread))
             line["time"] = _over_time([thread], span_ns)
+            line["spikes"] = [(s.time_ns / 1e9, s.latency_ns / 1000) for s in thread.worst]
             _mark(line, thread.histogram, thread.max_ns if thread.count else None)
             result.append(line)
-        known = [thread.max_ns for thread in run.threads if thread.max_ns is not None]
-        line = _line(index, "all CPUs", merged[index], width, ratio)
-        line["time"] = _over_time(run.threads, span_ns)
-        _mark(line, merged[index], max(known, default=None))
-        result.append(line)
+        first = len(result) - len(run.threads)
+        for group, histogram in zip(groups[index], merged[index], strict=True):
+            if group.lone:
+                result[first + run.threads.index(group.threads[0])]["lone"] = True
+                continue
+            known = [thread.max_ns for thread in group.threads if thread.max_ns is not None]
+            line = _line(index, _total_name(group), histogram, width, ratio)
+            line["colour"], line["total"] = labels.index(group.label), True
+            line["time"] = _over_time(group.threads, span_ns)
+            _mark(line, histogram, max(known, default=None))
+            result.append(line)
     return {"width_us": width / 1000, "ratio": round(ratio, 4), "series": result}
+
+
+def figure_text(text: str) -> str:
+    """Text of a machine for a figure, where plotly would take it for its own kind of HTML."""
+    return html.escape(text, quote=False)
+
+
+def _key(thread: Thread) -> tuple[bool, int, str]:
+    number = thread.cpu if thread.cpu is not None else thread.thread
+    return thread.cpu is None, number, thread.name
+
+
+def _total_name(group: Group) -> str:
+    return "all CPUs" if group.label == "all" else group.label
 
 
 def _line(index: int, name: str, histogram: Histogram, width: int, ratio: float) -> Series:
     lower, last, count = as_arrays(histogram)
     return {
         "run": index,
-        "name": name,
-        "colour": -1,
+        "name": figure_text(name),
+        "colour": 0,
+        "total": False,
+        "lone": False,
         "linear": _bins(lower, last, count, lower // width),
         "log": _bins(
             lower, last, count, np.floor(np.log(np.maximum(lower, 1)) / np.log(ratio)).astype(int)
         ),
         "curve": _curve(last, count, histogram.total),
         "time": {"t": [], "mean": [], "max": []},
+        "spikes": [],
     }
 
 

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
-from rtscope.model.run import Run, Thread
+from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
 from rtscope.report.columns import Column, fitted
+from rtscope.report.facts import facts_columns
+from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.words import (
     NOTHING,
     count_text,
     doubts,
     load_lines,
-    missing_quantiles,
+    missing_lines,
     plain,
     policy_text,
     preemption_text,
@@ -30,7 +32,7 @@ from rtscope.report.words import (
     thread_name,
     time_text,
 )
-from rtscope.statistics.figures import Figures, figures, figures_of_run
+from rtscope.statistics.figures import Figures, figures
 from rtscope.statistics.verdict import Judgement, Outcome
 
 if TYPE_CHECKING:
@@ -70,11 +72,14 @@ class Summary:
             yield _line("! ", doubt, "bold yellow")
         if self.run.threads:
             yield Text()
-            total = figures_of_run(self.run)
-            yield fitted(_columns(self.run.threads, total), options.max_width)
-            missing = missing_quantiles(total.quantiles) if total.count else []
-            if missing:
-                yield Text(f"{NOTHING} all CPUs: {'; '.join(missing)}", style="dim")
+            totals = [(g.label, figures_of_group(self.run, g)) for g in groups_of(self.run)]
+            yield fitted(_columns(self.run, totals), options.max_width)
+            for line in missing_lines(totals):
+                yield Text(f"{NOTHING} {line}", style="dim")
+            facts = facts_columns(self.run.threads)
+            if facts:
+                yield Text()
+                yield fitted(facts, options.max_width)
         loads = load_lines(self.run)
         if loads:
             yield Text()
@@ -115,18 +120,23 @@ def _heading(run: Run) -> list[Text]:
     return lines
 
 
-def _columns(threads: list[Thread], total: Figures) -> list[Column]:
-    rows = [figures(thread) for thread in threads] + [total]
-    names: list[str | Text] = [thread_name(t).removeprefix("CPU ") for t in threads]
-    names.append(Text("all", style="bold"))
-    policies: list[str | Text] = [policy_text(thread) for thread in threads]
+def _columns(run: Run, totals: list[tuple[str, Figures]]) -> list[Column]:
+    kept = [total for total, group in zip(totals, groups_of(run), strict=True) if not group.lone]
+    rows = [figures(thread) for thread in run.threads] + [total for _, total in kept]
+    named = any(thread.name for thread in run.threads)
+    names: list[str | Text] = [
+        thread_name(thread) if named else thread_name(thread).removeprefix("CPU ")
+        for thread in run.threads
+    ]
+    names += [Text(name, style="bold") for name, _ in kept]
+    policies: list[str | Text] = [policy_text(thread) for thread in run.threads]
 
     def quantiles(percent: float) -> list[str | Text]:
         return [quantile_text(row.quantile(percent)) for row in rows]
 
     return [
-        Column("CPU", 0, names, left=True),
-        Column("policy", 8, [*policies, ""], left=True),
+        Column("thread" if named else "CPU", 0, names, left=True),
+        Column("policy", 8, [*policies, *("" for _ in kept)], left=True),
         Column("samples", 4, [count_text(row.count) for row in rows]),
         Column("missed", 5, [_missed(row.missed) for row in rows]),
         Column("min", 6, [time_text(row.min_ns) for row in rows]),

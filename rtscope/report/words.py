@@ -1,11 +1,12 @@
 """The words and numbers that the terminal and the page have in common."""
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_duration_ns, format_ns
-from rtscope.statistics.figures import Quantile
+from rtscope.statistics.figures import Figures, Quantile
 from rtscope.statistics.work import work_per_second
 
 NOTHING = "–"
@@ -122,13 +123,18 @@ def span_text(ns: int) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def missing_quantiles(quantiles: list[Quantile]) -> list[str]:
-    """Why some quantiles have no value, such as "p99.999: needs 1,000,000 samples, has 30,000"."""
-    return [
-        f"{percent_name(quantile.percent)}: {quantile.reason}"
-        for quantile in quantiles
-        if quantile.value_ns is None
-    ]
+def missing_lines(totals: Sequence[tuple[str, Figures]]) -> list[str]:
+    """Why some quantiles have no value: "all: p99.99: needs 100,000 samples, has 4,047"."""
+    names_of: dict[str, list[str]] = {}
+    for name, total in totals:
+        reasons = [
+            f"{percent_name(quantile.percent)}: {quantile.reason}"
+            for quantile in total.quantiles
+            if quantile.value_ns is None
+        ]
+        if reasons and total.count:
+            names_of.setdefault("; ".join(reasons), []).append(name)
+    return [f"{', '.join(names)}: {reasons}" for reasons, names in names_of.items()]
 
 
 def moment_text(run: Run, since_start_ns: int) -> str:

@@ -133,7 +133,7 @@ def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
     found = [
         (index, entry.name, threads)
         for index, entry in enumerate(table.entries)
-        if (threads := _threads_like(entry, run))
+        if (threads := threads_like(entry, run))
     ]
     used = {thread.thread for _, _, threads in found for thread in threads}
     rest: dict[str, list[Thread]] = {}
@@ -143,7 +143,8 @@ def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
     return found + [(none, name, threads) for name, threads in rest.items()]
 
 
-def _threads_like(entry: Entry, run: Run) -> list[Thread]:
+def threads_like(entry: Entry, run: Run) -> list[Thread]:
+    """The threads of a run that measured what an entry stands for."""
     if entry.loads and load_kinds(run.load) not in entry.loads:
         return []
     if not (entry.loads or entry.thread or entry.cpu is not None):

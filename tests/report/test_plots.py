@@ -77,7 +77,10 @@ def test_a_cpu_has_its_colour_in_every_run() -> None:
     drawn = drawing([a, b])["series"]
     colours = {(line["run"], line["name"]): line["colour"] for line in drawn}
     assert colours[0, "CPU 3"] == colours[1, "CPU 3"] == 1
-    assert colours[0, "all CPUs"] == -1
+    assert [(line["run"], line["name"]) for line in drawn if line["total"]] == [
+        (0, "all CPUs"),
+        (1, "all CPUs"),
+    ]
     assert len({colours[0, "CPU 0"], colours[0, "CPU 3"], colours[1, "thread 0"]}) == 3
 
 

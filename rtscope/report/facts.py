@@ -1,0 +1,66 @@
+"""The probes' own figures as tables: a fact's name ends in its unit, or it is a count."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from rtscope.model.run import Thread
+from rtscope.report.columns import Column
+from rtscope.report.words import NOTHING, plain, thread_name, time_text
+
+_FLAGS: Final = ("pass", "vdso")
+
+
+def fact_title(key: str) -> str:
+    """ "longest gap" for longest_gap_ns, "drift per s" for drift_ns_per_s."""
+    words = [word for word in plain(key).split("_") if word not in ("ns", "percent", "hz")]
+    return " ".join(words)
+
+
+def fact_text(key: str, value: float | None) -> str:
+    """A fact with its unit: 26.5 ns, 10.87 ms, 16.5 %, 2.00 GHz, 12,345, yes."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    parts = key.split("_")
+    if "ns" in parts:
+        return f"{value:.4g} ns" if 0 < abs(value) < 1000 else time_text(value)
+    if parts[-1] == "hz":
+        return _frequency(value)
+    if parts[-1] == "percent":
+        return f"{value:.4g} %"
+    if key in _FLAGS and value in (0, 1):
+        return "yes" if value else "no"
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+
+
+def _frequency(hz: float) -> str:
+    for scale, unit in ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz")):
+        if hz >= scale:
+            return f"{hz / scale:.6g} {unit}"
+    return f"{hz:.6g} Hz"
+
+
+def facts_columns(threads: Sequence[Thread]) -> list[Column]:
+    """One row a thread, or a fact where there are more of those; empty where there are none."""
+    keys = list(dict.fromkeys(key for thread in threads for key in thread.facts))
+    if not keys:
+        return []
+    having = [thread for thread in threads if thread.facts]
+    if len(having) >= len(keys):
+        names = [thread_name(thread) for thread in having]
+        facts = [[fact_text(key, thread.facts.get(key)) for thread in having] for key in keys]
+        return [_named(names), *_ranked([fact_title(key) for key in keys], facts)]
+    facts = [[fact_text(key, thread.facts.get(key)) for key in keys] for thread in having]
+    titles = [thread_name(thread).replace(" on ", "\non ") for thread in having]
+    return [_named([fact_title(key) for key in keys]), *_ranked(titles, facts)]
+
+
+def _named(names: list[str]) -> Column:
+    return Column("", 0, [*names], left=True)
+
+
+def _ranked(titles: list[str], cells: list[list[str]]) -> list[Column]:
+    return [
+        Column(title, rank, [*column])
+        for rank, (title, column) in enumerate(zip(titles, cells, strict=True), 1)
+    ]

@@ -1,0 +1,68 @@
+"""What is particular to each probe wherever its runs are shown: its word, its scale, its marks."""
+
+from collections.abc import Sequence
+from typing import Final, TypedDict
+
+import msgspec
+
+from rtscope.model.run import Run
+from rtscope.model.units import format_ns
+
+
+class ProbeView(msgspec.Struct, frozen=True):
+    """How a probe's figures are drawn."""
+
+    quantity: str = "latency"
+    """what a sample is"""
+    marks: dict[str, str] = {}
+    """the run's options that are times to be marked in the figures, and their words"""
+    around_interval: bool = False
+    """samples lie around the interval asked for, so the axis is linear and need not begin at 0"""
+
+
+class Mark(TypedDict):
+    """A time that samples are held against."""
+
+    at: float
+    """us"""
+    text: str
+
+
+_PLAIN: Final = ProbeView()
+_VIEWS: Final = {
+    "gtod": ProbeView("time between two reads"),
+    "loop": ProbeView("period", {"low_ns": "low", "high_ns": "high"}, around_interval=True),
+    "migrate": ProbeView("latency", {"tolerance_ns": "tolerance"}),
+    "noise": ProbeView("gap", {"threshold_ns": "threshold"}),
+    "oslat": ProbeView("gap"),
+    "pi": ProbeView("wait", {"hold_ns": "hold", "medium_ns": "hold and medium"}),
+    "sched": ProbeView("delay", {"criterion_ns": "criterion"}),
+    "signal": ProbeView("delay", {"deadline_ns": "deadline"}),
+}
+
+
+def view_of(runs: Sequence[Run]) -> ProbeView:
+    """The view that all of the runs share; "time" is what different probes measure."""
+    views = [_VIEWS.get(run.probe, _PLAIN) for run in runs] or [_PLAIN]
+    return views[0] if all(view == views[0] for view in views) else ProbeView("time")
+
+
+def marks_of(runs: Sequence[Run]) -> list[Mark]:
+    """Every different mark of the runs, shortest first."""
+    found: dict[tuple[float, str], None] = {}
+    for run in runs:
+        view = _VIEWS.get(run.probe, _PLAIN)
+        times = {key: _time(run, key) for key in view.marks}
+        if run.probe == "pi":
+            times["medium_ns"] += times["hold_ns"] if times["medium_ns"] else 0
+        if view.around_interval:
+            found[(run.asked.interval_ns or 0) / 1000, "asked"] = None
+        found |= {(ns / 1000, view.marks[key]): None for key, ns in times.items()}
+    return [
+        {"at": at, "text": f"{text} {format_ns(at * 1000)}"} for at, text in sorted(found) if at > 0
+    ]
+
+
+def _time(run: Run, key: str) -> float:
+    value = run.asked.options.get(key)
+    return float(value) if isinstance(value, int | float) else 0.0
