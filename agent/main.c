@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/hello.h"
+#include "core/pid1.h"
 #include "core/verbs.h"
 #include "probe/probe.h"
 #include "system/machine.h"
@@ -12,7 +13,8 @@
 const struct verb verbs[] = {
 	{ "async", "from signalling a thread until it runs", async_main, true },
 	{ "cyclic", "how late a thread wakes from a timed sleep", cyclic_main, true },
-	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main, true },
+	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main,
+	  true },
 	{ "loop", "how regular a periodic loop is, seen from another CPU", loop_main, true },
 	{ "migrate", "whether the N highest threads run on the N CPUs", migrate_main, true },
 	{ "noise", "how much of its CPU a spinning thread is robbed of", noise_main, true },
@@ -32,7 +34,7 @@ static void usage(FILE *out)
 	fputs("\nrtscope-agent VERB --help tells a verb's options.\n", out);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	if (argc < 2) {
 		usage(stderr);
@@ -52,4 +54,11 @@ int main(int argc, char **argv)
 	}
 	fprintf(stderr, "rtscope-agent: no verb '%s'; rtscope-agent --help lists them\n", argv[1]);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	if (pid1_is_wanted(argv[0]))
+		pid1_main(argc, argv, run);
+	return run(argc, argv);
 }

@@ -8,6 +8,14 @@
 #include "core/verbs.h"
 #include "load/load.h"
 
+static const char *warning_code, *warning_text;
+
+void hello_add_warning(const char *code, const char *text)
+{
+	warning_code = code;
+	warning_text = text;
+}
+
 void hello_write(struct json *json)
 {
 	struct utsname name;
@@ -27,5 +35,11 @@ void hello_write(struct json *json)
 	for (const char *const *name = load_names(); *name; name++)
 		json_string(json, NULL, *name);
 	json_array_end(json);
+	json_end(json);
+	if (!warning_code)
+		return;
+	json_begin(json, "warning");
+	json_string(json, "code", warning_code);
+	json_string(json, "text", warning_text);
 	json_end(json);
 }

@@ -9,4 +9,7 @@ struct json;
 
 void hello_write(struct json *json);
 
+/* Tell what is known to lessen every figure of this machine, right after the hello. Both are kept. */
+void hello_add_warning(const char *code, const char *text);
+
 #endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Being the first and only program of an emulated machine.
+ *
+ * The kernel starts the agent as /init of an initramfs that holds little else:
+ *
+ *	/rtscope.modules	modules to load, in this order: a path and its parameters a line
+ *	/rtscope.args		the verb and its options, one a line
+ *
+ * and with these variables from its command line:
+ *
+ *	rtscope_channel=/dev/ttyS1	where the verb's lines go
+ *	rtscope_samples=/dev/ttyS2	where its --samples-file=/tmp/samples goes after its end
+ *
+ * Without /rtscope.args the words after "--" on the kernel's command line are
+ * the verb. Errors go to the console. The channel is a serial port of its own,
+ * because one byte of the kernel's or ours in the middle of a measurement costs
+ * more than what is measured; it is the verb's controlling terminal, so that
+ * Control-C sent from outside interrupts it. The machine ends by a reset: that
+ * is what every emulated board can do, and the emulator is told to end then.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "core/hello.h"
+#include "core/pid1.h"
+#include "core/settle.h"
+
+#define ARGUMENTS "/rtscope.args"
+#define MODULES	  "/rtscope.modules"
+#define SAMPLES	  "/tmp/samples"
+#define WORDS_MAX 128
+#define LINE_SIZE 4096
+
+static const struct {
+	const char *type, *path;
+} mounts[] = {
+	{ "proc", "/proc" },	{ "sysfs", "/sys" },
+	{ "devtmpfs", "/dev" }, { "debugfs", "/sys/kernel/debug" },
+	{ "tmpfs", "/tmp" },
+};
+
+bool pid1_is_wanted(const char *name)
+{
+	const char *slash;
+
+	if (getpid() != 1)
+		return false;
+	slash = strrchr(name, '/');
+	return !strcmp(slash ? slash + 1 : name, "init");
+}
+
+static void complain(const char *what, const char *name)
+{
+	fprintf(stderr, "rtscope-agent: cannot %s %s: %s\n", what, name, strerror(errno));
+}
+
+static void mount_all(void)
+{
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
+		mkdir(mounts[i].path, 0755);
+		if (mount(mounts[i].type, mounts[i].path, mounts[i].type, 0, NULL))
+			complain("mount", mounts[i].path);
+	}
+}
+
+/* The console in the initramfs may be missing, that of devtmpfs is not. */
+static void open_console(void)
+{
+	int fd = open("/dev/console", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	for (int standard = 0; standard < 3; standard++)
+		dup2(fd, standard);
+	if (fd > 2)
+		close(fd);
+}
+
+static void load_module(char *line)
+{
+	char *parameters = strchr(line, ' ');
+	int fd;
+
+	if (parameters)
+		*parameters++ = '\0';
+	fd = open(line, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || syscall(SYS_finit_module, fd, parameters ? parameters : "", 0))
+		complain("load the module", line);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void load_modules(void)
+{
+	FILE *file = fopen(MODULES, "re");
+	char line[LINE_SIZE];
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (*line)
+			load_module(line);
+	}
+	fclose(file);
+}
+
+static void bring_up_loopback(void)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request))
+		complain("bring up", "lo");
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Fills @words with the verb and its options; returns their number. */
+static int read_arguments(int argc, char **argv, char **words)
+{
+	FILE *file = fopen(ARGUMENTS, "re");
+	char line[LINE_SIZE];
+	int count = 0;
+
+	if (!file) {
+		for (int i = 1; i < argc && count < WORDS_MAX; i++)
+			words[count++] = argv[i];
+		return count;
+	}
+	while (count < WORDS_MAX && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		words[count++] = strdup(line);
+	}
+	fclose(file);
+	return count;
+}
+
+/* A serial port that passes every byte as it is, but for Control-C from outside. */
+static int open_port(const char *path)
+{
+	struct termios settings;
+	int fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 || tcgetattr(fd, &settings))
+		return fd;
+	cfmakeraw(&settings);
+	cfsetspeed(&settings, B115200);
+	settings.c_lflag |= ISIG;
+	memset(settings.c_cc, 0, sizeof(settings.c_cc)); /* 0 is no character at all */
+	settings.c_cc[VINTR] = 3;
+	settings.c_cc[VMIN] = 1;
+	settings.c_cflag |= CLOCAL;
+	tcsetattr(fd, TCSANOW, &settings);
+	return fd;
+}
+
+static __attribute__((noreturn)) void run_verb(int argc, char **argv,
+					       int (*verb)(int argc, char **argv))
+{
+	const char *channel = getenv("rtscope_channel");
+	int fd, status;
+
+	setsid();
+	if (channel) {
+		fd = open_port(channel);
+		if (fd < 0) {
+			complain("open the channel", channel);
+			_exit(1);
+		}
+		ioctl(fd, TIOCSCTTY, 0);
+		dup2(fd, STDOUT_FILENO);
+	}
+	status = verb(argc, argv);
+	fflush(stdout);
+	tcdrain(STDOUT_FILENO);
+	exit(status);
+}
+
+static void wait_for(pid_t child, const char *verb)
+{
+	int status = 0;
+	pid_t pid;
+
+	do {
+		pid = waitpid(-1, &status, 0);
+	} while (pid != child && (pid > 0 || errno == EINTR));
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "rtscope-agent: %s was ended by signal %d\n", verb,
+			WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		fprintf(stderr, "rtscope-agent: %s ended with status %d\n", verb,
+			WEXITSTATUS(status));
+}
+
+static void send_samples(void)
+{
+	const char *channel = getenv("rtscope_samples");
+	int to, from = open(SAMPLES, O_RDONLY | O_CLOEXEC);
+	char buffer[4096];
+	ssize_t size;
+
+	if (from < 0 || !channel)
+		return;
+	to = open_port(channel);
+	if (to < 0) {
+		complain("open the channel for samples", channel);
+		return;
+	}
+	while ((size = read(from, buffer, sizeof(buffer))) > 0) {
+		for (ssize_t sent = 0, part; sent < size; sent += part) {
+			part = write(to, buffer + sent, (size_t)(size - sent));
+			if (part < 0) {
+				complain("write to", channel);
+				return;
+			}
+		}
+	}
+	tcdrain(to);
+}
+
+static __attribute__((noreturn)) void end_machine(void)
+{
+	tcdrain(STDERR_FILENO);
+	sync();
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
+
+void pid1_main(int argc, char **argv, int (*verb)(int argc, char **argv))
+{
+	char *words[WORDS_MAX + 2] = { "rtscope-agent" }, why[256];
+	int count;
+	pid_t child;
+
+	mount_all();
+	open_console();
+	load_modules();
+	bring_up_loopback();
+	count = read_arguments(argc, argv, words + 1);
+	if (!settle(why, sizeof(why)))
+		hello_add_warning("boot-not-over", why);
+
+	child = fork();
+	if (!child)
+		run_verb(count + 1, words, verb);
+	if (child < 0)
+		complain("start", "a process");
+	else
+		wait_for(child, count ? words[1] : "no verb");
+	send_samples();
+	end_machine();
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waiting until a machine that has just booted is at rest.
+ *
+ * A kernel goes on for a while after it has started init: it tests its
+ * cryptography, changes from its first clock source to a better one, and only
+ * then runs its timers at high resolution. What is measured before that is the
+ * boot. So the machine is looked at every 20 ms, and is at rest when it was so
+ * for a whole second: nothing but this process runnable, no self-test alive,
+ * the clock source the same and a lasting one, timers at high resolution.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/realtime.h"
+#include "core/settle.h"
+
+#define LOOK_NS	     (20 * NSEC_PER_MSEC)
+#define QUIET_NS     NSEC_PER_SEC
+#define PATIENCE_NS  (60 * NSEC_PER_SEC)
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+static bool read_word(const char *path, char *word, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool read = file && fgets(word, (int)size, file);
+
+	if (file)
+		fclose(file);
+	if (!read)
+		return false;
+	word[strcspn(word, "\n")] = '\0';
+	return true;
+}
+
+/* How many threads could run now, this one included; 0 where it cannot be told. */
+static unsigned int runnable(void)
+{
+	FILE *file = fopen("/proc/loadavg", "re");
+	unsigned int count = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*s %*s %*s %u/", &count) != 1)
+		count = 0;
+	fclose(file);
+	return count;
+}
+
+/* Whether a task of this name prefix is alive. */
+static bool task_lives(const char *prefix)
+{
+	DIR *directory = opendir("/proc");
+	const struct dirent *entry;
+	char path[300], name[64];
+	bool lives = false;
+
+	if (!directory)
+		return false;
+	while (!lives && (entry = readdir(directory))) {
+		if (!isdigit((unsigned char)*entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		lives = read_word(path, name, sizeof(name)) &&
+			!strncmp(name, prefix, strlen(prefix));
+	}
+	closedir(directory);
+	return lives;
+}
+
+static bool clock_source_lasts(char *before, size_t size)
+{
+	char now[64] = "";
+	bool same;
+
+	if (!read_word(CLOCK_SOURCE, now, sizeof(now)))
+		return true;
+	same = !strcmp(now, before);
+	snprintf(before, size, "%s", now);
+	return same && strcmp(now, "tsc-early") && strcmp(now, "jiffies") &&
+	       strcmp(now, "refined-jiffies");
+}
+
+/* What is not at rest, in words; NULL when all is. */
+static const char *unrest(char *clock_source, size_t size)
+{
+	if (runnable() > 1)
+		return "other threads were runnable";
+	if (!clock_source_lasts(clock_source, size))
+		return "the clock source was not settled";
+	if (realtime_high_resolution() == STATE_NO)
+		return "timers did not run at high resolution";
+	return NULL;
+}
+
+bool settle(char *why, size_t why_size)
+{
+	uint64_t start_ns = clock_now_ns(), quiet_since_ns = start_ns, now_ns = start_ns;
+	const char *last = "it had just begun";
+	char clock_source[64] = "";
+
+	while (now_ns - start_ns < PATIENCE_NS) {
+		const char *found = unrest(clock_source, sizeof(clock_source));
+
+		if (!found && now_ns - quiet_since_ns >= QUIET_NS) {
+			if (!task_lives("cryptomgr_test"))
+				return true;
+			found = "the kernel was testing its cryptography";
+		}
+		if (found) {
+			last = found;
+			quiet_since_ns = now_ns;
+		}
+		clock_sleep_until(now_ns + LOOK_NS);
+		now_ns = clock_now_ns();
+	}
+	snprintf(why, why_size,
+		 "the boot was not over after %llu s and measuring began all the same: %s",
+		 PATIENCE_NS / NSEC_PER_SEC, last);
+	return false;
+}
