@@ -351,6 +351,17 @@ static bool look(uint64_t before_ns, uint64_t last_ns, uint64_t *now_ns)
 	return found;
 }
 
+/* Leave the CPU until @until_ns; the observer is away for no longer than that on purpose. */
+static uint64_t rest(uint64_t until_ns)
+{
+	int ended = clock_sleep_until(until_ns);
+	uint64_t now_ns = clock_now_ns();
+
+	if (!ended)
+		gaps_add(&loop.gaps, &loop.limits, now_ns - until_ns);
+	return now_ns;
+}
+
 /*
  * Watch the loops until measuring has ended. An edge that is new to a look came
  * after the look before it had begun, so after the clock was read before that.
@@ -365,12 +376,9 @@ static void observe(struct measuring *measuring)
 		before_ns = last_ns;
 		last_ns = now_ns;
 		if (found)
-			clock_sleep_until(now_ns + loop.limits.interval_ns / 2);
+			last_ns = rested_ns = rest(now_ns + loop.limits.interval_ns / 2);
 		else if (now_ns - rested_ns > SPIN_MAX_NS)
-			clock_sleep_until(now_ns + REST_NS);
-		else
-			continue;
-		last_ns = rested_ns = clock_now_ns();
+			last_ns = rested_ns = rest(now_ns + REST_NS);
 	}
 	for (unsigned int i = 0; i < loop.loops; i++)
 		watch_report(&loop.watch[i], &loop.limits, &loop.gaps);

@@ -1,0 +1,198 @@
+"""The agent's loop verb: the period that each way of sleeping has, and what lengthens it."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.probing import (
+    Lines,
+    as_nobody,
+    hog,
+    measure,
+    measuring,
+    middle_ns,
+    needs_root,
+    needs_two_cpus,
+    of_type,
+    refusal,
+    samples,
+    threads,
+)
+
+HIGH = ("-p", "98")
+"""Above whatever else this machine may be doing, below the bursts of the tests."""
+
+METHODS = ["relative", "compensated", "absolute", "timerfd"]
+
+
+def facts(lines: Lines, method: str) -> dict[str, Any]:
+    found: dict[str, Any] = threads(lines)[method]["facts"]
+    return found
+
+
+def is_stopped(pid: int) -> bool:
+    stats = [task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
+
+
+def test_each_way_to_sleep_has_the_period_it_is_known_for(agent_path: Path) -> None:
+    lines = measure(agent_path, "loop", "-D", "4s", "--work", "4ms", *HIGH)
+    assert list(threads(lines)) == METHODS
+    assert middle_ns(lines, "relative") == pytest.approx(14e6, rel=0.03)
+    for method in METHODS[1:]:
+        assert middle_ns(lines, method) == pytest.approx(10e6, rel=0.02)
+    assert facts(lines, "relative")["drift_ns_per_s"] == pytest.approx(0.4e9, rel=0.1)
+    for method in ("absolute", "timerfd"):
+        assert abs(facts(lines, method)["drift_ns_per_s"]) < 0.01e9
+
+
+def test_every_period_is_counted_once_for_each_pair_of_thresholds(agent_path: Path) -> None:
+    lines = measure(agent_path, "loop", "-D", "2s")
+    for method in METHODS:
+        thread, told = threads(lines)[method], facts(lines, method)
+        assert told["in_range"] + told["over"] + told["under"] == thread["count"] > 20
+        wide = told["in_range_20pct"] + told["over_20pct"] + told["under_20pct"]
+        assert wide == thread["count"]
+        assert told["longest_ns"] == thread["max_ns"]
+        assert told["shortest_ns"] == thread["min_ns"]
+        expected = thread["count"] * thread["mean_ns"] / 10e6
+        assert told["expected"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_methods_share_the_duration(agent_path: Path) -> None:
+    lines = measure(agent_path, "loop", "-D", "2s", "-i", "5ms", "--work", "0", *HIGH)
+    assert lines[-1]["status"] == "complete"
+    assert lines[-1]["time_ns"] < 2.5e9
+    for method in METHODS:
+        assert facts(lines, method)["expected"] == pytest.approx(100, abs=3)
+
+
+def test_thresholds_are_the_users(agent_path: Path) -> None:
+    lines = measure(
+        agent_path, "loop", "-D", "2s", "--method", "relative", "--work", "4ms",
+        "--low", "13ms", "--high", "16ms", *HIGH,
+    )  # fmt: skip
+    assert facts(lines, "relative")["in_range"] > 0.8 * threads(lines)["relative"]["count"]
+    assert facts(lines, "relative")["over_20pct"] > 0.9 * threads(lines)["relative"]["count"]
+
+
+def test_a_number_of_samples_is_kept_by_each_method(agent_path: Path) -> None:
+    lines = measure(agent_path, "loop", "-l", "120", "-i", "2ms", "--work", "100us")
+    assert [thread["count"] for thread in of_type(lines, "thread")] == [120] * 4
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.parametrize("method", METHODS)
+def test_a_thread_of_higher_priority_stretches_a_period_by_its_length(
+    agent_path: Path, method: str
+) -> None:
+    # A burst of 50 ms begins within a period, so that period becomes 50 to 61 ms long.
+    with measuring(agent_path, "loop", "-a", "0", "--method", method, *HIGH) as lines:
+        hog(0, 50, 250, 10, 99)
+    long = samples(lines, 40_000_000)
+    assert 8 <= len(long) <= 12
+    assert 49.5e6 <= long[len(long) // 2] <= 62e6
+    assert facts(lines, method)["over"] >= len(long)
+    assert facts(lines, method)["over_20pct"] >= len(long)
+    assert facts(lines, method)["longest_ns"] >= long[-1]
+    if method == "absolute":
+        assert facts(lines, method)["under_20pct"] >= 3 * len(long), "it catches up"
+        assert threads(lines)[method]["missed"] == 0
+    if method == "timerfd":
+        assert threads(lines)[method]["missed"] >= 3 * len(long), "it runs once for all"
+
+
+@needs_root
+@needs_two_cpus
+def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
+    agent_path: Path,
+) -> None:
+    arguments = ("-a", "0", "--observer", "1", "--method", "absolute", *HIGH)
+    with measuring(agent_path, "loop", *arguments) as lines:
+        hog(1, 30, 100, 20, 99)
+    told, count = facts(lines, "absolute"), threads(lines)["absolute"]["count"]
+    assert count >= 195
+    assert told["in_range_20pct"] > 0.9 * count
+    assert 25e6 <= told["observer_gap_max_ns"], "most of a burst"
+    assert told["observer_gaps"] >= 18
+    assert told["uncertain"] > 0.2 * count
+    assert told["unseen"] == 0
+
+
+@needs_two_cpus
+def test_a_stopped_process_is_found_with_the_length_of_its_stop(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "loop", "--json", "-D", "3s", "--method", "absolute", *HIGH],
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                break
+        process.send_signal(signal.SIGSTOP)
+        while not is_stopped(process.pid):
+            time.sleep(0.001)
+        stopped = time.monotonic()
+        time.sleep(0.3)
+        stop_ns = (time.monotonic() - stopped) * 1e9
+        process.send_signal(signal.SIGCONT)
+        lines = [json.loads(line) for line in process.stdout]
+    told = facts(lines, "absolute")
+    assert told["longest_ns"] == pytest.approx(stop_ns, rel=0.1)
+    assert told["observer_gap_max_ns"] == pytest.approx(stop_ns, rel=0.1), "it was stopped too"
+    assert told["under_20pct"] >= 20, "the deadlines of the stop are caught up with"
+
+
+def test_the_loops_own_clock_says_nothing_of_an_observer(agent_path: Path) -> None:
+    lines = measure(agent_path, "loop", "-D", "1s", "--observer", "self", "--work", "0")
+    for method in METHODS:
+        assert middle_ns(lines, method) == pytest.approx(10e6, rel=0.05)
+        assert not {"uncertain", "observer_gaps"} & set(facts(lines, method))
+    assert of_type(lines, "start")[0]["options"]["observer"] == "self"
+
+
+@needs_two_cpus
+def test_the_observer_sees_to_a_fraction_of_a_microsecond_when_nothing_hinders_it(
+    agent_path: Path,
+) -> None:
+    lines = measure(agent_path, "loop", "-D", "1s", "--method", "absolute")
+    assert 1 <= facts(lines, "absolute")["observer_gap_median_ns"] < 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--method", "usleep"], "relative, compensated, absolute, timerfd or all"),
+        (["--work", "10ms"], "leaves nothing"),
+        (["--low", "12ms", "--high", "11ms"], "no period could be in range"),
+        (["--policy", "deadline"], "use fifo or other"),
+        (["-a", "0", "--observer", "0"], "the CPU of the loop itself"),
+        (["--observer", "900"], "not a CPU that this process may use"),
+        (["--observer", "x"], "CPU's number or self"),
+        (["-i", "1s"], "too short"),
+    ],
+)
+def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
+    assert words in refusal(agent_path, "loop", *options)
+
+
+@needs_root
+def test_an_ordinary_user_measures_the_loop_as_an_ordinary_thread(public_agent: Path) -> None:
+    lines = as_nobody(public_agent, "loop", "-D", "1s")
+    assert {thread["policy"] for thread in of_type(lines, "thread")} == {"other"}
+    assert all(thread["count"] > 5 for thread in of_type(lines, "thread"))
+    assert "no-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
+
+
+def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
+    with measuring(agent_path, "loop") as lines:
+        pass
+    assert lines[-1]["status"] == "interrupted"
+    assert threads(lines)["relative"]["count"] > 5
+    assert facts(lines, "relative")["expected"] > 5

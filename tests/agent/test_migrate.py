@@ -1,0 +1,121 @@
+"""The agent's migrate verb: the right threads on the CPUs, and a wrong one found."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import (
+    NOBODY,
+    hog,
+    measure,
+    measuring,
+    middle_ns,
+    needs_root,
+    needs_two_cpus,
+    of_type,
+    refusal,
+    threads,
+)
+
+
+@needs_root
+@needs_two_cpus
+def test_the_highest_threads_run_at_once_and_the_lowest_when_a_cpu_is_free(
+    agent_path: Path,
+) -> None:
+    lines = measure(agent_path, "migrate", "-a", "0,1", "-l", "20", "--work", "20ms", "-p", "98")
+    assert [thread["priority"] for thread in of_type(lines, "thread")] == [98, 97, 96]
+    assert middle_ns(lines, "rank 1") < 2e6
+    assert middle_ns(lines, "rank 2") < 2e6
+    assert middle_ns(lines, "rank 3") == pytest.approx(20e6, rel=0.1)
+    for thread in of_type(lines, "thread"):
+        told = thread["facts"]
+        assert told["rounds"] == thread["count"] == 20
+        assert told["violations"] <= 4
+        assert told["cpu0"] + told["cpu1"] == 20
+
+
+@needs_root
+@needs_two_cpus
+def test_two_threads_kept_on_one_cpu_are_a_violation_as_long_as_the_others_work(
+    agent_path: Path,
+) -> None:
+    with subprocess.Popen(
+        [agent_path, "migrate", "--json", "-a", "0,1", "--work", "20ms", "-l", "20", "-p", "98"],
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                break
+        for task in Path(f"/proc/{process.pid}/task").iterdir():
+            if (task / "comm").read_text().strip() in ("migrate/0", "migrate/1"):
+                os.sched_setaffinity(int(task.name), {0})
+        lines = [json.loads(line) for line in process.stdout]
+    waited = threads(lines)["rank 2"]
+    assert 12 <= waited["facts"]["violations"] <= 20
+    assert waited["facts"]["cpu0"] >= 12
+    assert middle_ns(lines, "rank 2") == pytest.approx(20e6, rel=0.1)
+    assert threads(lines)["rank 1"]["facts"]["violations"] <= 4
+    assert threads(lines)["rank 3"]["facts"]["violations"] == 0
+
+
+@needs_root
+@needs_two_cpus
+def test_a_cpu_taken_by_something_higher_delays_threads_but_violates_nothing(
+    agent_path: Path,
+) -> None:
+    with measuring(agent_path, "migrate", "-a", "0,1", "--work", "10ms", "-p", "98") as lines:
+        hog(0, 45, 53, 60, 99)
+    assert middle_ns(lines, "rank 2") == pytest.approx(10e6, rel=0.3)
+    assert threads(lines)["rank 2"]["facts"]["cpu1"] >= 15
+    assert sum(thread["facts"]["violations"] for thread in of_type(lines, "thread")) <= 8
+
+
+@needs_root
+def test_it_runs_on_one_cpu(agent_path: Path) -> None:
+    lines = measure(agent_path, "migrate", "-a", "0", "-l", "5", "-i", "50ms")
+    assert list(threads(lines)) == ["rank 1", "rank 2"]
+    assert all(thread["facts"]["cpu0"] == 5 for thread in of_type(lines, "thread"))
+    assert middle_ns(lines, "rank 2") > 4.5e6
+
+
+@needs_root
+def test_a_duration_ends_it_as_asked(agent_path: Path) -> None:
+    lines = measure(agent_path, "migrate", "-D", "600ms")
+    assert lines[-1]["status"] == "complete"
+    for thread in of_type(lines, "thread"):
+        assert 4 <= thread["count"] + thread["missed"] <= 6
+        assert thread["facts"]["rounds"] == thread["count"]
+
+
+@needs_root
+def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
+    with measuring(agent_path, "migrate", "-i", "40ms") as lines:
+        pass
+    assert lines[-1]["status"] == "interrupted"
+    assert all(thread["facts"]["rounds"] >= 1 for thread in of_type(lines, "thread"))
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--policy", "other"], "leave --policy fifo"),
+        (["-a", "0", "-p", "1"], "a --priority from 2"),
+        (["--work", "30ms"], "a quarter"),
+        (["--tolerance", "5ms"], "must be less than --work"),
+    ],
+)
+def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
+    assert words in refusal(agent_path, "migrate", *options)
+
+
+@needs_root
+def test_a_user_without_real_time_priorities_is_told_that_there_is_no_order_to_test(
+    public_agent: Path,
+) -> None:
+    assert "refused to this user" in refusal(public_agent, "migrate", prefix=NOBODY)

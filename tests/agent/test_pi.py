@@ -1,0 +1,83 @@
+"""The agent's pi verb: a lock held for a known time is waited for as long as that, or longer."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import (
+    NOBODY,
+    measure,
+    measuring,
+    middle_ns,
+    needs_root,
+    of_type,
+    refusal,
+    threads,
+)
+
+
+@needs_root
+@pytest.mark.parametrize(("hold_ms", "medium_ms"), [(2, 10), (10, 5), (1, 20)])
+def test_the_wait_is_the_hold_with_inheritance_and_the_medium_threads_work_more_without(
+    agent_path: Path, hold_ms: int, medium_ms: int
+) -> None:
+    lines = measure(
+        agent_path,
+        "pi",
+        "-D",
+        "2s",
+        "--hold",
+        f"{hold_ms}ms",
+        "--medium",
+        f"{medium_ms}ms",
+        "-p",
+        "98",
+    )
+    assert list(threads(lines)) == ["inherit", "none"]
+    assert middle_ns(lines, "inherit") == pytest.approx(hold_ms * 1e6, rel=0.1)
+    assert middle_ns(lines, "none") == pytest.approx((hold_ms + medium_ms) * 1e6, rel=0.1)
+    inherit, none = threads(lines)["inherit"], threads(lines)["none"]
+    assert inherit["count"] > 10
+    assert none["facts"]["inversions"] == none["count"]
+    assert inherit["facts"]["inversions"] <= inherit["count"] / 5
+    assert none["facts"]["hold_ns"] == hold_ms * 1e6
+    assert none["facts"]["medium_ns"] == medium_ms * 1e6
+
+
+@needs_root
+def test_all_threads_are_on_the_first_cpu_asked_for(agent_path: Path) -> None:
+    lines = measure(agent_path, "pi", "-l", "3", "-p", "50", "-i", "20ms")
+    for thread in of_type(lines, "thread"):
+        assert (thread["cpu"], thread["policy"], thread["priority"]) == (0, "fifo", 50)
+        assert thread["count"] == 3
+    assert lines[-1]["status"] == "complete"
+
+
+@needs_root
+def test_ctrl_c_does_not_wait_for_the_next_round(agent_path: Path) -> None:
+    with measuring(agent_path, "pi", "-i", "1m") as lines:
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    assert lines[-1]["status"] == "interrupted"
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--policy", "other"], "three SCHED_FIFO priorities"),
+        (["-p", "2"], "a --priority from 3"),
+        (["--hold", "0"], "--hold '0' is not a time"),
+        (["--medium", "45ms"], "leave too little"),
+    ],
+)
+def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
+    assert words in refusal(agent_path, "pi", *options)
+
+
+@needs_root
+def test_a_user_without_real_time_priorities_is_told_that_there_is_nothing_to_measure(
+    public_agent: Path,
+) -> None:
+    assert "refused to this user" in refusal(public_agent, "pi", prefix=NOBODY)
