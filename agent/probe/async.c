@@ -295,6 +295,20 @@ static int add_way(const struct way *way, const struct session_options *session,
 	return count;
 }
 
+static void tell_refusal(const struct way *way, char *error, size_t error_size)
+{
+	int number = errno;
+
+	snprintf(error, error_size, "--via %s is not possible here: %s%s%s", way->name,
+		 strerror(number),
+		 number == ENOSYS ? "; this kernel was built without CONFIG_" :
+		 number == EMFILE ? "; raise " :
+				    "",
+		 number == ENOSYS ? way->kernel_option :
+		 number == EMFILE ? way->limit :
+				    "");
+}
+
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
@@ -311,10 +325,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			count = added;
 			continue;
 		}
-		snprintf(error, error_size, "--via %s is not possible here: %s%s%s", way->name,
-			 strerror(errno),
-			 errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
-			 errno == ENOSYS ? way->kernel_option : "");
+		tell_refusal(way, error, error_size);
 		if (strcmp(async.via, "all"))
 			return -1;
 		session_warn("way-left-out", error);

@@ -161,25 +161,27 @@ static void mqueue_wait(struct pair *pair)
 		;
 }
 
-#define WAY(way_name, option, open_fn, ready_fn, send_fn, end_fn, wait_fn)          \
-	{                                                                           \
-		.name = way_name,                                                   \
-		.names = { way_name " from other CPU", way_name " from same CPU" }, \
-		.kernel_option = option,                                            \
-		.open = open_fn,                                                    \
-		.ready = ready_fn,                                                  \
-		.send = send_fn,                                                    \
-		.end = end_fn,                                                      \
-		.wait = wait_fn,                                                    \
+#define WAY(way_name, option, limit_name, open_fn, ready_fn, send_fn, end_fn, wait_fn) \
+	{                                                                              \
+		.name = way_name,                                                      \
+		.names = { way_name " from other CPU", way_name " from same CPU" },    \
+		.kernel_option = option,                                               \
+		.limit = limit_name,                                                   \
+		.open = open_fn,                                                       \
+		.ready = ready_fn,                                                     \
+		.send = send_fn,                                                       \
+		.end = end_fn,                                                         \
+		.wait = wait_fn,                                                       \
 	}
 
 const struct way async_ways[WAYS] = {
-	WAY("cond", "FUTEX", cond_open, cond_ready, cond_send, cond_end, cond_wait),
-	WAY("futex", "FUTEX", futex_open, announced, futex_send, futex_send, futex_wait),
-	WAY("eventfd", "EVENTFD", eventfd_open, announced, fd_send, fd_send, fd_wait),
-	WAY("pipe", "", pipe_open, announced, fd_send, fd_send, fd_wait),
-	WAY("semaphore", "FUTEX", semaphore_open, announced, semaphore_send, semaphore_send,
-	    semaphore_wait),
-	WAY("mqueue", "POSIX_MQUEUE", mqueue_open, announced, mqueue_send, mqueue_send,
+	WAY("cond", "FUTEX", "ulimit -n", cond_open, cond_ready, cond_send, cond_end, cond_wait),
+	WAY("futex", "FUTEX", "ulimit -n", futex_open, announced, futex_send, futex_send,
+	    futex_wait),
+	WAY("eventfd", "EVENTFD", "ulimit -n", eventfd_open, announced, fd_send, fd_send, fd_wait),
+	WAY("pipe", "", "ulimit -n", pipe_open, announced, fd_send, fd_send, fd_wait),
+	WAY("semaphore", "FUTEX", "ulimit -n", semaphore_open, announced, semaphore_send,
+	    semaphore_send, semaphore_wait),
+	WAY("mqueue", "POSIX_MQUEUE", "ulimit -q", mqueue_open, announced, mqueue_send, mqueue_send,
 	    mqueue_wait),
 };

@@ -36,6 +36,7 @@ struct way {
 	const char *name;
 	const char *names[2];		  /* of its series: sender on another CPU, on the same */
 	const char *kernel_option;	  /* without which open() fails with ENOSYS */
+	const char *limit;		  /* for which it fails with EMFILE */
 	int (*open)(struct pair *pair);	  /* 0 or -1 with errno */
 	bool (*ready)(struct pair *pair); /* whether the receiver waits: then it must be sent to */
 	void (*send)(struct pair *pair);  /* wakes a receiver for which ready() held */

@@ -38,7 +38,9 @@
 #define WORK_PERIOD_NS (NSEC_PER_SEC / 120)
 #define BUSY_MAX       80
 #define COLLECT_NS     (20 * NSEC_PER_MSEC)
-#define GRACE_NS       NSEC_PER_SEC /* for signals still under way at the end */
+#define SIGNAL_END \
+	SIGIO /* to the thread that waits: no more events; not queued, so never refused */
+#define GRACE_NS NSEC_PER_SEC /* for signals still under way at the end */
 
 /* Of the report's program, in the order it made them, without its main thread and its waiter. */
 static const uint8_t priorities[] = {
@@ -206,8 +208,7 @@ static void send_events(struct measuring *measuring)
 	}
 	program.due_ns = due_ns;
 	__atomic_store_n(&program.ended, true, __ATOMIC_RELEASE);
-	if (program.synchronous.number)
-		events_send_end(&program.synchronous);
+	kill(getpid(), SIGNAL_END);
 }
 
 static void end_series(struct events *events, struct measuring *measuring)
@@ -218,27 +219,31 @@ static void end_series(struct events *events, struct measuring *measuring)
 	events_tell(events, measuring, program.priority, TAKER_WAITER);
 }
 
-/* The thread that takes events synchronously. */
+/* The thread that takes events synchronously. SIGNAL_END may overtake some. */
 static void wait_for_events(struct measuring *measuring)
 {
+	static const struct timespec nothing;
 	struct events *events = &program.synchronous;
+	bool ended = false;
 	uint64_t now_ns;
 	siginfo_t info;
 	sigset_t set;
+	int number;
 
 	sigemptyset(&set);
 	sigaddset(&set, events->number);
+	sigaddset(&set, SIGNAL_END);
 	settle(measuring, TAKER_WAITER, false);
 	while (!measuring->record.threshold_reached) {
-		if (sigwaitinfo(&set, &info) < 0)
-			continue;
+		number = ended ? sigtimedwait(&set, &info, &nothing) : sigwaitinfo(&set, &info);
 		now_ns = clock_now_ns();
-		if (info.si_value.sival_int == EVENT_END)
+		if (number == events->number && info.si_value.sival_int != EVENT_REHEARSAL)
+			events_note(events, measuring, (unsigned int)info.si_value.sival_int,
+				    now_ns, TAKER_WAITER);
+		else if (number == SIGNAL_END)
+			ended = true;
+		else if (number < 0 && ended)
 			break;
-		if (info.si_value.sival_int == EVENT_REHEARSAL)
-			continue;
-		events_note(events, measuring, (unsigned int)info.si_value.sival_int, now_ns,
-			    TAKER_WAITER);
 	}
 	end_series(events, measuring);
 }
@@ -310,6 +315,8 @@ static unsigned int ranked(unsigned int rank)
 
 static void open_events(void)
 {
+	sigset_t end;
+
 	if (chosen.method != METHOD_SYNCHRONOUS) {
 		events_open(&program.asynchronous, SIGRTMIN, chosen.deadline_ns);
 		events_handle(&program.asynchronous);
@@ -317,6 +324,9 @@ static void open_events(void)
 	if (chosen.method != METHOD_ASYNCHRONOUS)
 		events_open(&program.synchronous, SIGRTMIN + 1, chosen.deadline_ns);
 	events_mask(&program.synchronous, SIG_BLOCK);
+	sigemptyset(&end);
+	sigaddset(&end, SIGNAL_END);
+	pthread_sigmask(SIG_BLOCK, &end, NULL);
 }
 
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,

@@ -7,7 +7,6 @@
  * interrupted anything, and another thread may be in it at the same time.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -94,14 +93,6 @@ void events_send(struct events *events)
 bool events_have_room(const struct events *events)
 {
 	return events->sent - __atomic_load_n(&events->noted, __ATOMIC_ACQUIRE) < EVENT_SLOTS;
-}
-
-void events_send_end(struct events *events)
-{
-	static const struct timespec moment = { .tv_nsec = NSEC_PER_MSEC };
-
-	while (queue(events, EVENT_END) && errno == EAGAIN)
-		nanosleep(&moment, NULL);
 }
 
 void events_rehearse(struct events *events, bool same_cpu)

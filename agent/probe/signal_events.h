@@ -9,8 +9,7 @@
 
 #define EVENT_SLOTS	4096 /* events under way at once */
 #define EVENT_TAKERS	32   /* threads that may take one */
-#define EVENT_END	(-1) /* the value of a signal that is no event: none follows */
-#define EVENT_REHEARSAL (-2) /* another: it only warms the caches */
+#define EVENT_REHEARSAL (-1) /* the value of a signal that is no event: it warms the caches */
 #define EVENT_VALUE_MAX 0x3fffffffU
 
 struct event_slot {
@@ -47,9 +46,6 @@ void events_mask(const struct events *events, int how);
 /* Stamp an event and send it to the process; not without room. */
 void events_send(struct events *events);
 bool events_have_room(const struct events *events);
-
-/* Send EVENT_END, behind all events; waits for room in the kernel's queue. */
-void events_send_end(struct events *events);
 
 /* Send EVENT_REHEARSAL, and return when its taker, on the @same_cpu or not, waits again. */
 void events_rehearse(struct events *events, bool same_cpu);
