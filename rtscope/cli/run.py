@@ -136,12 +136,12 @@ def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | Non
 
 
 def _ends_after(cell: "Cell") -> str:
-    from rtscope.model.units import format_duration_ns
+    from rtscope.report.words import span_text
 
     request = cell.request
     ends = [] if request.samples is None else [f"{request.samples:,} samples"]
     if request.duration_ns is not None:
-        ends.append(format_duration_ns(request.duration_ns))
+        ends.append(span_text(request.duration_ns))
     return " or ".join(ends)
 
 
@@ -149,6 +149,12 @@ def _open(cells: list["Cell"], *, fresh: bool) -> "Experiment":
     from rtscope.experiment.runner import open_experiment
 
     experiment = open_experiment(cells, fresh=fresh)
+    if experiment.finished:
+        print(
+            f"experiment {experiment.finished} of this plan is finished (rtscope list --experiment "
+            f"{experiment.finished}); this is a new one",
+            file=sys.stderr,
+        )
     if experiment.done:
         print(
             f"going on with experiment {experiment.id}: {len(experiment.done)} of "
@@ -185,7 +191,7 @@ def _measure_cells(
     interrupt: Interrupt,
     output: "Output",
 ) -> tuple[list["CellResult"], bool]:
-    """Measure what is left. All cells in their order, and False where a run is not in the store."""
+    """Measure what is left. All cells as the plan has them; False where a run is not stored."""
     from rich.console import Console
 
     from rtscope.experiment.measure import measure, read_machine
@@ -209,6 +215,8 @@ def _measure_cells(
 
         def started(agent: "AgentProcess") -> None:
             interrupt.agent = agent
+            if interrupt.signal is not None:
+                agent.interrupt()
 
         def heard(line: "AnyLine") -> None:
             follow(live, line)
@@ -240,7 +248,8 @@ def _measure_cells(
                 console.print(f"rtscope: {cell}: {outcome.failure}", markup=False, soft_wrap=True)
             elif not (console.is_terminal or output.quiet):
                 console.print(f"{_told(result)}; {state.progress()}", markup=False, soft_wrap=True)
-    return [results.get(cell.name) or CellResult(cell.name) for cell in experiment.cells], kept
+    written = sorted(experiment.cells, key=lambda cell: cell.place)
+    return [results.get(cell.name) or CellResult(cell.name) for cell in written], kept
 
 
 @contextmanager

@@ -26,6 +26,8 @@ class Cell(msgspec.Struct, frozen=True):
     request: Request
     table: int
     """which [[measure]] it is of"""
+    place: int
+    """in the order in which the plan is written"""
     scale: float = 1.0
 
 
@@ -53,7 +55,10 @@ def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
     _check_budgets(file, points)
     rounds = []
     for repetition in range(1, plan.repetitions + 1):
-        cells = [_cell(file, table, point, repetition, scale) for table, point in points]
+        cells = [
+            _cell(file, table, point, repetition, len(points) * repetition + number, scale)
+            for number, (table, point) in enumerate(points)
+        ]
         if plan.order == "shuffled":
             random.Random(f"{plan.seed} {repetition}").shuffle(cells)  # noqa: S311 - no secret
         rounds.append(cells)
@@ -71,7 +76,9 @@ def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
 
 def plan_hash(cells: list[Cell]) -> str:
     """Ten hexadecimal digits of what is measured and how it is judged, whatever the order."""
-    content = sorted(msgspec.json.encode(cell) for cell in cells)
+    content = sorted(
+        msgspec.json.encode(msgspec.structs.replace(cell, table=0, place=0)) for cell in cells
+    )
     return hashlib.sha256(b"\n".join(content)).hexdigest()[:10]
 
 
@@ -127,7 +134,9 @@ def _points(file: PlanFile, table: int) -> Iterator[_Point]:
         )
 
 
-def _cell(file: PlanFile, table: int, point: _Point, repetition: int, scale: float) -> Cell:
+def _cell(
+    file: PlanFile, table: int, point: _Point, repetition: int, place: int, scale: float
+) -> Cell:
     plan, measure = file.plan, file.plan.measure[table]
     limits = [
         str(limit) for rule in plan.budget if _meets(rule, measure, point) for limit in rule.limits
@@ -153,7 +162,8 @@ def _cell(file: PlanFile, table: int, point: _Point, repetition: int, scale: flo
         budget=list(dict.fromkeys(limits)),
     )
     request = msgspec.structs.replace(request, command=measure_command(request))
-    return Cell(_name(file, measure, point, repetition), point.target, request, table, scale)
+    name = _name(file, measure, point, repetition)
+    return Cell(name, point.target, request, table, place, scale)
 
 
 def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> str:

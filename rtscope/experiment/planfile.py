@@ -95,8 +95,10 @@ def parse_plan(text: str, path: Path) -> PlanFile:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RtscopeError(_syntax(error, text, path)) from None
-    except (RecursionError, ValueError) as error:
-        raise RtscopeError(f"{path}: this is not a plan: {error}") from None
+    except RecursionError:
+        raise RtscopeError(f"{path}: this is no plan: it is nested too deeply") from None
+    except ValueError:
+        raise RtscopeError(f"{path}: this is no plan: a number has too many digits") from None
     try:
         plan = msgspec.convert(content, type=Plan, dec_hook=_decode)
     except msgspec.ValidationError as error:
@@ -157,7 +159,7 @@ def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - any TOML value
 def _parsed(lines: list[str]) -> dict[str, Any] | None:
     try:
         return tomllib.loads("\n".join(lines))
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
 
 

@@ -27,6 +27,8 @@ class Experiment(msgspec.Struct, frozen=True):
     cells: list[Cell]
     done: dict[str, str]
     """name of a cell to the id of its run"""
+    finished: str = ""
+    """id of the latest experiment of these cells, where it is finished and this one is new"""
 
     @property
     def left(self) -> list[Cell]:
@@ -65,7 +67,7 @@ def open_experiment(
         if run.experiment == latest and run.cell in names and run.status in FINAL
     }
     experiment = Experiment(latest, list(cells), done)
-    return experiment if experiment.left else new
+    return experiment if experiment.left else msgspec.structs.replace(new, finished=latest)
 
 
 def run_cells(

@@ -1,0 +1,173 @@
+"""A plan's cells: every combination once, in an order that its seed decides."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.experiment.cells import Cell, cells_of, plan_hash
+from rtscope.experiment.planfile import parse_plan
+from rtscope.model.errors import RtscopeError
+
+
+def cells(text: str, scale: float = 1.0) -> list[Cell]:
+    return cells_of(parse_plan(f'title = "x"\n{text}', Path("plan.toml")), scale)
+
+
+MATRIX = """
+[[measure]]
+probes = ["cyclic", "sched"]
+loads = ["idle", "files:2"]
+intervals = ["200us", "1ms"]
+samples = 1000
+"""
+
+
+def names(text: str) -> list[str]:
+    return [cell.name for cell in cells(text)]
+
+
+def test_every_combination_is_a_cell() -> None:
+    assert names('order = "as written"' + MATRIX) == [
+        "cyclic, load idle, every 200us",
+        "cyclic, load idle, every 1ms",
+        "cyclic, load files:2, every 200us",
+        "cyclic, load files:2, every 1ms",
+        "sched, load idle, every 200us",
+        "sched, load idle, every 1ms",
+        "sched, load files:2, every 200us",
+        "sched, load files:2, every 1ms",
+    ]
+
+
+def test_lists_of_options_and_policies_are_dimensions_too() -> None:
+    text = """
+        [[measure]]
+        name = "fast"
+        probes = ["cyclic"]
+        policies = ["fifo", "other"]
+        duration = "1s"
+        options = { method = ["nanosleep", "timerfd"], phase = "fixed", distance = 3 }"""
+    made = cells(text)
+    assert sorted(cell.name for cell in made) == [
+        "fast: cyclic, load idle, fifo, method nanosleep",
+        "fast: cyclic, load idle, fifo, method timerfd",
+        "fast: cyclic, load idle, other, method nanosleep",
+        "fast: cyclic, load idle, other, method timerfd",
+    ]
+    by_name = {cell.name: cell.request for cell in made}
+    request = by_name["fast: cyclic, load idle, other, method timerfd"]
+    assert request.options == {"method": "timerfd", "phase": "fixed", "distance": "3"}
+    assert request.policy == "other"
+
+
+def test_a_run_says_by_which_command_its_cell_is_repeated() -> None:
+    (cell,) = cells(
+        """
+        [[measure]]
+        probes = ["cyclic"]
+        loads = ["cmd:make -j4"]
+        intervals = ["200us"]
+        duration = "1s"
+        priority = 90
+        cpus = "0-1"
+        options = { phase = "fixed" }
+        [[budget]]
+        limits = ["max<1ms"]"""
+    )
+    assert cell.request.command == [
+        "rtscope", "measure", "cyclic", "--load=cmd:make -j4", "--priority=90", "--cpus=0-1",
+        "--seed=1", "--interval=200us", "--duration=1s", "--option=phase=fixed", "--budget=max<1ms",
+    ]  # fmt: skip
+
+
+def test_each_repetition_is_a_round_of_its_own_with_its_own_seed() -> None:
+    made = cells("repetitions = 3\nseed = 7" + MATRIX)
+    rounds = [made[:8], made[8:16], made[16:]]
+    for number, one in enumerate(rounds, 1):
+        assert {cell.name.rpartition(", ")[2] for cell in one} == {f"repetition {number}"}
+        assert {cell.request.seed for cell in one} == {6 + number}
+    orders = [[cell.name.rpartition(", ")[0] for cell in one] for one in rounds]
+    assert len({tuple(order) for order in orders}) == 3
+    assert len({frozenset(order) for order in orders}) == 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_the_same_seed_gives_the_same_order_of_the_same_cells(a: int, b: int) -> None:
+    assert names(f"seed = {a}{MATRIX}") == names(f"seed = {a}{MATRIX}")
+    assert sorted(names(f"seed = {a}{MATRIX}")) == sorted(names(f"seed = {b}{MATRIX}"))
+
+
+def test_other_seeds_give_other_orders() -> None:
+    assert len({tuple(names(f"seed = {seed}{MATRIX}")) for seed in range(20)}) >= 18
+
+
+def test_a_scale_multiplies_samples_and_durations() -> None:
+    for scale, samples, duration in (
+        (0.01, 10, 600_000_000),
+        (1e-9, 1, 1_000_000),
+        (2, 2000, 12e10),
+    ):
+        both = cells(MATRIX.replace("samples = 1000", 'samples = 1000\nduration = "1m"'), scale)
+        assert {(cell.request.samples, cell.request.duration_ns) for cell in both} == {
+            (samples, duration)
+        }
+        assert {cell.scale for cell in both} == {scale}
+
+
+def test_the_hash_is_of_what_is_measured_and_judged_and_of_nothing_else() -> None:
+    same = plan_hash(cells(MATRIX))
+    assert (
+        plan_hash(cells("# comment\ndescription = 'other'\norder = 'as written'" + MATRIX)) == same
+    )
+    table = '\n[[measure]]\nprobes = ["pi"]\nsamples = 2'
+    assert plan_hash(cells(MATRIX + table)) == plan_hash(cells(table + MATRIX)) != same
+    for other in (
+        MATRIX.replace("1ms", "2ms"),
+        MATRIX + '[[budget]]\nlimits = ["max<1s"]',
+        "seed = 2" + MATRIX,
+        "repetitions = 2" + MATRIX,
+    ):
+        assert plan_hash(cells(other)) != same
+    assert plan_hash(cells(MATRIX, 0.5)) != same
+
+
+def test_a_budget_is_for_the_cells_that_meet_all_its_conditions() -> None:
+    made = cells(
+        MATRIX
+        + """
+        options = { via = ["pipe", "cond"] }
+        [[budget]]
+        limits = ["max<1s"]
+        [[budget]]
+        probes = ["sched"]
+        loads = ["idle"]
+        intervals = ["1ms"]
+        options = { via = "pipe" }
+        limits = ["failed<1", "max<1s"]"""
+    )
+    more = [cell.name for cell in made if cell.request.budget != ["max<1s"]]
+    assert more == ["sched, load idle, every 1ms, via pipe"]
+    assert ["max<1s", "failed<1"] in [cell.request.budget for cell in made]
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "said"),
+    [
+        ('[[budget]]\nlimits = ["max<1s"]\nprobes = ["cylcic"]', 10, "has 'cylcic'"),
+        ('[[budget]]\nlimits = ["max<1s"]\nintervals = ["1ms", "3ms"]', 10, "has '3ms'"),
+        ('[[budget]]\nlimits = ["max<1s"]\nnames = ["x"]\nprobes = ["sched"]', 10, "names: no"),
+        ('[[budget]]\nlimits = ["max<1s"]\noptions = { via = "x" }', 10, "options: no cell"),
+        ('[[measure]]\nprobes = ["cyclic", "cyclic"]\nsamples = 1', 8, "two cells are both"),
+        (MATRIX.strip(), 8, "give their [[measure]] tables different names"),
+        ("[[measure]]\nsamples = 1\nprobes = [" + '"x",' * 100_001 + "]", 8, "100,001 cells"),
+    ],
+)  # fmt: skip
+def test_a_plan_that_contradicts_itself_is_refused_with_its_line(
+    more: str, line: int, said: str
+) -> None:
+    with pytest.raises(RtscopeError) as caught:
+        cells(MATRIX + more)
+    assert str(caught.value).startswith(f"plan.toml:{line}: ")
+    assert said in str(caught.value)

@@ -1,0 +1,90 @@
+"""What only the agent knows is asked of it before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.cells import cells_of
+from rtscope.experiment.check import cell_ns, check_cells
+from rtscope.experiment.planfile import parse_plan
+from rtscope.model.errors import RtscopeError
+from rtscope.target.protocol import Start
+
+PLAN = """title = "x"
+{}
+[[measure]]
+probes = ["cyclic"]
+intervals = ["1ms"]
+samples = 500
+{}
+"""
+
+
+@pytest.fixture(autouse=True)
+def agent(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
+    file = parse_plan(PLAN.format(plan, measure), Path("plan.toml"))
+    return check_cells(file, cells_of(file))
+
+
+@pytest.mark.parametrize(
+    ("measure", "line", "said"),
+    [
+        ('loads = ["idle", "nonsense"]', 7, "loads: 'nonsense' is not a load: choose from"),
+        ('loads = ["files:0"]', 7, "loads: load 'files:0': its strength must be"),
+        ('cpus = "1023"', 7, "cpus: CPU 1023 cannot be measured"),
+        ('\n[measure.options]\nmethod = "magic"', 9, "options: method: --method 'magic' is not"),
+        ('options = { phase = "fixed", magic = 3 }', 7, "options: magic: no option '--magic=3'"),
+        ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time from 100ms"),
+        ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: the agent has no 'magic'"),
+        ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),
+    ],
+)  # fmt: skip
+def test_what_the_agent_refuses_is_told_with_the_plans_line(
+    measure: str, line: int, said: str
+) -> None:
+    with pytest.raises(RtscopeError) as caught:
+        checked(measure)
+    assert str(caught.value).startswith(f"plan.toml:{line}: {said}")
+
+
+@pytest.mark.parametrize("target", ["vm:x86_64", "ssh:board"])
+def test_a_target_that_cannot_be_reached_is_told_with_the_plans_line(target: str) -> None:
+    with pytest.raises(RtscopeError, match=rf"plan\.toml:2: targets: '{target}' cannot be reached"):
+        checked(plan=f'targets = ["local", "{target}"]')
+
+
+def test_the_time_of_a_cell_is_that_of_its_samples_or_its_duration() -> None:
+    starts = checked(
+        """
+        loads = ["idle", "cpu:1"]
+        [[measure]]
+        name = "short"
+        probes = ["cyclic"]
+        duration = "2s"
+        samples = 1_000_000
+        [[measure]]
+        probes = ["gtod"]
+        samples = 10"""
+    )
+    times = {name: cell_ns(start) for name, start in starts.items()}
+    assert times["gtod, load idle"] is None
+    assert 0.5e9 <= (times["cyclic, load idle, every 1ms"] or 0) < 1e9
+    assert (times["cyclic, load cpu:1, every 1ms"] or 0) > (
+        times["cyclic, load idle, every 1ms"] or 0
+    )
+    assert 2e9 <= (times["short: cyclic, load idle"] or 0) < 3e9
+
+
+def test_repetitions_are_asked_for_once(tmp_path: Path, agent_path: Path,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    log = tmp_path / "log"
+    script = tmp_path / "agent"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {agent_path} "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("RTSCOPE_AGENT", str(script))
+    assert len(checked(plan="repetitions = 50")) == 50
+    assert len(log.read_text().splitlines()) == 2

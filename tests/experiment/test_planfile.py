@@ -1,0 +1,205 @@
+"""A plan is read whole, or refused with its file, its line and what was expected there."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.experiment.planfile import MOST_BYTES, Place, line_of, parse_plan, read_plan
+from rtscope.model.errors import RtscopeError
+from rtscope.model.plan import Plan
+
+PLAN = """title = "Board"
+
+# what is measured
+[[measure]]
+probes = [
+  "cyclic",
+]
+samples = 5
+
+[[measure]]
+probes = ["gtod"]
+{}
+
+[[budget]]
+limits = ["max<5us"]
+"""
+FILE = Path("plan.toml")
+
+
+def plan_with(lines: str) -> Plan:
+    return parse_plan(PLAN.format(lines), FILE).plan
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(RtscopeError) as caught:
+        parse_plan(text, FILE)
+    return str(caught.value)
+
+
+def test_a_plan_is_read_with_its_units() -> None:
+    plan = plan_with(
+        'duration = "1.5s"\nintervals = ["200us", "1ms"]\nbreak = "3ms"\noptions = { a = [1, "x"] }'
+    )
+    first, second = plan.measure
+    assert (first.loads, first.samples, first.duration) == (["idle"], 5, None)
+    assert (second.duration, second.intervals) == (1_500_000_000, [200_000, 1_000_000])
+    assert (second.threshold, second.options) == (3_000_000, {"a": [1, "x"]})
+    assert (plan.order, plan.seed, plan.repetitions, plan.targets) == ("shuffled", 1, 1, ["local"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "said"),
+    [
+        ("duration = 5", 12, "duration: 5 is not a time"),
+        ('duration = "5"', 12, "'5' is not a time"),
+        ('samples = 5\nintervals = [\n  "1ms",\n  3,\n]', 13, "intervals: 3 is not a time"),
+        ("samples = 1\npriority = 0", 13, "priority: expected a number from 1 to 99"),
+        ("samples = 0", 12, "samples: expected a number from 1"),
+        ("smaples = 5", 12, "'smaples' is not a key of [[measure]]; its keys are probes, "),
+        ('samples = 5\npolicies = ["rr"]', 13, "policies: expected a list of fifo, deadline"),
+        ("", 10, "give duration or samples"),
+        ("samples = 1\noptions = { a = [] }", 10, "list is empty"),
+        ("samples = 1\noptions = { a = true }", 13, "not true or false"),
+        ('samples = 1\nloads = "idle"', 13, 'such as ["idle", "files:50+network:1"], not text'),
+        ("samples = 1\nloads = []", 13, "loads: expected a list of loads"),
+        ('samples = 1\n[[budget]]\nlimits = ["max<5"]', 14, "limits: '5' is not a time"),
+        ('samples = 1\n[[budget]]\nlimits = ["max>5us"]', 14, "is not a budget"),
+        ("samples = 1\n[[budget]]\nprobes = []", 13, "[[budget]] lacks limits"),
+        ("samples = ", 12, "this is not TOML"),
+        ("samples = 1\nsamples = 2", 13, "this is not TOML"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -> None:
+    message = refusal(PLAN.format(lines))
+    assert re.match(rf"plan\.toml:{line}[:,]", message), message
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ":1: the plan lacks title"),
+        ("title = 1", ":1: title: expected the plan's title"),
+        ('title = "a"', ":1: the plan lacks measure: give one or several tables [[measure]]"),
+        ('\ntitel = "a"', ":2: 'titel' is not a key of the plan"),
+        ('title = "a"\n[measure]', ":2: measure: expected one or several tables [[measure]]"),
+        ('title = "a"\nx = """', ":2, at the end of the file: this is not TOML"),
+        ("seed = 1979-05-27", ":1: seed: expected a number"),
+        ("a = " + "[" * 5000, ": this is no plan: it is nested too deeply"),
+        ("seed = " + "9" * 5000, ": this is no plan: a number has too many digits"),
+    ],
+)
+def test_the_whole_is_checked(text: str, said: str) -> None:
+    assert refusal(text).startswith(f"plan.toml{said}")
+
+
+def test_a_file_that_cannot_be_a_plan_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RtscopeError, match=r"gone\.toml cannot be read: No such file"):
+        read_plan(tmp_path / "gone.toml")
+    with pytest.raises(RtscopeError, match="cannot be read"):
+        read_plan(tmp_path)
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b'title = "a"\nx = "\xff"')
+    with pytest.raises(RtscopeError, match=r"binary\.toml:2: this is not UTF-8"):
+        read_plan(binary)
+    binary.write_bytes(b"#" * (MOST_BYTES + 1))
+    with pytest.raises(RtscopeError, match="larger than 256 KiB"):
+        read_plan(binary)
+
+
+def test_lines_count_the_same_with_the_other_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_bytes(PLAN.format("samples = 0").replace("\n", "\r\n").encode())
+    with pytest.raises(RtscopeError, match=r"plan\.toml:12: samples"):
+        read_plan(file)
+
+
+VALUES = st.sampled_from(
+    ['"x"', "1", '[\n  "a",\n\n  # b\n  "c",\n]', '"""\n[x]\ny = 1\n"""', "{a=1}"]
+)
+GAPS = st.sampled_from(["", "\n", "# k0 = 1\n", "\n# [[t]]\n\n"])
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, dict[Place, int]]:
+    """TOML of top-level keys and [[t]] tables, and the line where each key and table begins."""
+    text, lines = "", {}
+
+    def add(where: Place, statement: str) -> None:
+        nonlocal text
+        text += draw(GAPS)
+        lines[where] = text.count("\n") + 1
+        text += statement + "\n"
+
+    for key in range(draw(st.integers(0, 4))):
+        add((f"k{key}",), f"k{key} = {draw(VALUES)}")
+    for table in range(draw(st.integers(0, 4))):
+        add(("t", table), "[[t]]")
+        for key in range(draw(st.integers(0, 4))):
+            add(("t", table, f"k{key}"), f"k{key} = {draw(VALUES)}")
+    return text, lines
+
+
+@given(documents())
+def test_every_key_is_found_on_its_line(document: tuple[str, dict[Place, int]]) -> None:
+    text, lines = document
+    assert tomllib.loads(text) is not None
+    for where, line in lines.items():
+        assert line_of(text, where) == line
+        assert line_of(text, (*where, "nothing")) == line
+    assert line_of(text, ("nothing", 3)) == 1
+
+
+PIECES = st.sampled_from(
+    [
+        'title = "x"',
+        "[[measure]]",
+        "[[budget]]",
+        "[measure]",
+        'probes = ["cyclic"]',
+        "samples = 3",
+        'duration = "1s"',
+        'limits = ["max<1us"]',
+        'order = "as written"',
+        "seed = -1",
+        "options = {}",
+        'options.a = ["b", 1]',
+        "a = nan",
+        "loads = [[]]",
+        "intervals = [1]",
+        'break = "x"',
+        "worst = 65",
+        'targets = ["vm:a"]',
+        "repetitions = 2",
+        "=",
+        "[measure.options]",
+        "b = 1979-05-27",
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=20), max_size=12).map("\n".join) | st.text())
+def test_no_text_does_worse_than_a_sentence(text: str) -> None:
+    try:
+        file = parse_plan(text, FILE)
+    except RtscopeError as error:
+        message = str(error)
+        assert message.startswith("plan.toml:")
+        assert int((re.match(r"plan\.toml:(\d+)", message) or [0, 1])[1]) <= text.count("\n") + 1
+    else:
+        assert file.plan.measure
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_do_worse_than_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "fuzzed.toml"
+    file.write_bytes(data)
+    with pytest.raises(RtscopeError, match="fuzzed"):
+        read_plan(file)

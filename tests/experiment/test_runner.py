@@ -1,0 +1,198 @@
+"""An experiment that is broken off is gone on with: no cell is repeated and none is lost."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rtscope.experiment.cells import Cell, cells_of
+from rtscope.experiment.planfile import parse_plan
+from rtscope.experiment.runner import Outcome, open_experiment, run_cells
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Run, Status
+from rtscope.store.database import list_runs, load, new_run_id, save
+from tests.measured import run_of, thread_of
+
+Measure = Callable[[Cell], Run]
+
+
+class CrashError(Exception):
+    """The end of the process, at any place."""
+
+
+def plan(count: int = 6, text: str = "") -> list[Cell]:
+    loads = [f"cpu:{number}" for number in range(1, count + 1)]
+    text = f'title = "x"\n{text}\n[[measure]]\nprobes = ["cyclic"]\nloads = {loads}\nsamples = 1'
+    return cells_of(parse_plan(text, Path("plan.toml")))
+
+
+def measured(cell: Cell, status: Status = "complete") -> Run:
+    return run_of(thread_of([1000]), id=new_run_id(), load=cell.request.load, status=status)
+
+
+def go_on(
+    cells: list[Cell],
+    store: Path,
+    measure: Measure,
+    after_saving: Callable[[], None] = lambda: None,
+) -> list[Outcome]:
+    """One start of `rtscope run`, to its end or to a crash."""
+
+    def keep(run: Run) -> None:
+        save(run, store)
+        after_saving()
+
+    experiment = open_experiment(cells, store=store)
+    return list(run_cells(experiment, measure, keep, lambda: False))
+
+
+class Fuse:
+    """Crashes at the nth time that a place is passed, once."""
+
+    def __init__(self, place: str, times: int) -> None:
+        self.place = place
+        self.times = times
+
+    def passing(self, place: str) -> None:
+        self.times -= place == self.place
+        if place == self.place and self.times < 0:
+            raise CrashError
+
+
+PLACES = ["before measuring", "after measuring", "after saving"]
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 6), st.lists(st.tuples(st.sampled_from(PLACES), st.integers(0, 5)), max_size=9)
+)
+def test_no_cell_is_repeated_and_none_is_lost_wherever_it_crashes(
+    count: int, crashes: list[tuple[str, int]]
+) -> None:
+    cells = plan(count)
+    finished: Counter[str] = Counter()
+    lost = 0
+    with TemporaryDirectory() as folder:
+        store = Path(folder) / "runs.sqlite"
+        for place, times in [*crashes, ("never", 0)]:
+            fuse = Fuse(place, times)
+
+            def measure(cell: Cell, fuse: Fuse = fuse) -> Run:
+                fuse.passing("before measuring")
+                finished[cell.name] += 1
+                fuse.passing("after measuring")
+                return measured(cell)
+
+            try:
+                go_on(cells, store, measure, partial(fuse.passing, "after saving"))
+            except CrashError:
+                lost += place == "after measuring"
+            if len(list_runs(store=store)) == count:
+                break
+        held = list_runs(store=store)
+        assert sorted(run.cell for run in held) == sorted(cell.name for cell in cells)
+        assert len({run.experiment for run in held}) == 1
+        assert finished.total() == count + lost
+
+
+def test_what_is_left_is_measured_in_the_plans_order(tmp_path: Path) -> None:
+    cells = plan(text="seed = 3")
+    order: list[str] = []
+
+    def measure(cell: Cell) -> Run:
+        if len(order) == 2:
+            order.append("crash")
+            raise CrashError
+        order.append(cell.name)
+        return measured(cell)
+
+    with pytest.raises(CrashError):
+        go_on(cells, tmp_path / "s", measure)
+    go_on(cells, tmp_path / "s", measure)
+    assert [name for name in order if name != "crash"] == [cell.name for cell in cells]
+
+
+@pytest.mark.parametrize(
+    ("status", "again"),
+    [
+        ("complete", False),
+        ("threshold", False),
+        ("watchdog", False),
+        ("interrupted", True),
+        ("failed", True),
+    ],
+)  # fmt: skip
+def test_a_cell_that_was_interrupted_is_measured_again_and_kept_besides(
+    tmp_path: Path, status: Status, again: bool
+) -> None:
+    store, cells = tmp_path / "s", plan(2)
+    first = cells[0].name
+    statuses: list[Status] = [status, "interrupted"]
+    go_on(cells, store, lambda cell: measured(cell, statuses[cell.name != first]))
+    second = go_on(cells, store, measured)
+    assert [outcome.cell.name for outcome in second] == [cell.name for cell in cells][not again :]
+    assert len(list_runs(store=store)) == 2 + len(second)
+
+
+def test_a_finished_experiment_is_not_gone_on_with_but_begun_anew(tmp_path: Path) -> None:
+    store, cells = tmp_path / "s", plan(2)
+    assert len(go_on(cells, store, measured)) == 2
+    assert len(go_on(cells, store, measured)) == 2
+    assert len({run.experiment for run in list_runs(store=store)}) == 2
+
+
+def test_only_the_same_plan_is_gone_on_with_and_only_unless_it_is_to_be_fresh(
+    tmp_path: Path,
+) -> None:
+    store, cells = tmp_path / "s", plan(3)
+
+    def measure(cell: Cell) -> Run:
+        if cell is cells[1]:
+            raise CrashError
+        return measured(cell)
+
+    with pytest.raises(CrashError):
+        go_on(cells, store, measure)
+    assert len(open_experiment(cells, store=store).left) == 2
+    assert len(open_experiment(plan(3, "description = 'other'"), store=store).left) == 2
+    assert len(open_experiment(plan(3, "seed = 2"), store=store).left) == 3
+    assert len(open_experiment(plan(4), store=store).left) == 4
+    fresh = open_experiment(cells, store=store, fresh=True)
+    assert len(fresh.left) == 3
+    assert fresh.id != open_experiment(cells, store=store).id
+
+
+def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(tmp_path: Path) -> None:
+    store, cells = tmp_path / "s", plan(3)
+
+    def measure(cell: Cell) -> Run:
+        if cell is cells[1]:
+            raise RtscopeError("no such socket")
+        return measured(cell)
+
+    outcomes = go_on(cells, store, measure)
+    assert [outcome.failure for outcome in outcomes] == ["", "no such socket", ""]
+    assert [outcome.run is None for outcome in outcomes] == [False, True, False]
+    assert [outcome.cell for outcome in go_on(cells, store, measured)] == [cells[1]]
+
+
+def test_it_stops_between_two_cells_when_it_is_told_to(tmp_path: Path) -> None:
+    experiment = open_experiment(plan(4), store=tmp_path / "s")
+    kept: list[Run] = []
+    assert len(list(run_cells(experiment, measured, kept.append, lambda: len(kept) == 2))) == 2
+
+
+def test_a_run_says_what_it_is_of(tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    text = 'title = "x"\n[[measure]]\nprobes = ["cyclic"]\nsamples = 100'
+    cells = cells_of(parse_plan(text, Path("plan.toml")), 0.25)
+    (outcome,) = go_on(cells, store, measured)
+    run = load("last", store)
+    assert run == outcome.run
+    assert (run.cell, run.target, run.asked.scale) == ("cyclic, load idle", "local", 0.25)
+    assert run.experiment == list_runs(store=store)[0].experiment != ""

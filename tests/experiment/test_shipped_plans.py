@@ -1,0 +1,58 @@
+"""The plans that come with rtscope can be run by this agent, as they are."""
+
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.cells import cells_of
+from rtscope.experiment.check import cell_ns, check_cells
+from rtscope.experiment.planfile import read_plan
+from rtscope.target import local, protocol
+
+PLANS = Path(__file__).parents[2] / "plans"
+SHIPPED = {
+    "celleb": 8,
+    "loongson-table-2": 49,
+    "loop-100hz": 12,
+    "multicore-steps": 2,
+    "quick": 18,
+    "slac-event": 8,
+}
+
+
+@pytest.fixture(autouse=True)
+def agent(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def test_all_of_them_are_here_and_in_the_docs() -> None:
+    assert {path.stem for path in PLANS.iterdir()} == set(SHIPPED)
+    docs = (PLANS.parent / "docs" / "plans.md").read_text()
+    assert all(f"`plans/{name}.toml`" in docs for name in SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_agent_takes_every_cell(name: str) -> None:
+    file = read_plan(PLANS / f"{name}.toml")
+    cells = cells_of(file)
+    assert len(check_cells(file, cells)) == len(cells) == SHIPPED[name]
+    assert file.plan.description
+
+
+def test_quick_has_every_probe_and_ends_in_under_two_minutes() -> None:
+    file = read_plan(PLANS / "quick.toml")
+    cells = cells_of(file)
+    starts = check_cells(file, cells)
+    assert sum(cell_ns(start) or 10**12 for start in starts.values()) < 100e9
+    with local.started_agent(["cyclic", "--json", "--dry-run"]) as agent:
+        known = protocol.check_hello(next(agent.lines(20))).probes
+    assert {cell.request.probe for cell in cells} == set(known)
+
+
+def test_table_2_is_the_papers_matrix() -> None:
+    cells = cells_of(read_plan(PLANS / "loongson-table-2.toml"))
+    assert {cell.request.interval_ns for cell in cells} == {
+        1000 * us for us in (100, 200, 500, 1000, 2000, 5000, 10000)
+    }
+    assert len({cell.request.load for cell in cells}) == 7
+    assert {(cell.request.samples, cell.request.priority) for cell in cells} == {(100_000, 80)}
