@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/clock.h"
+#include "probe/signal_events.h"
+
+#define ROUNDS	   9
+#define BLOCKED_NS (20 * NSEC_PER_MSEC)
+
+static struct control control;
+static struct session_options session;
+static struct events events;
+static struct measuring measuring;
+static uint8_t priority[EVENT_TAKERS] = { 0, 10, 90, 90 };
+
+void measuring_fact(struct measuring *of, const char *key, double value)
+{
+	of->fact[of->fact_count].key = key;
+	of->fact[of->fact_count++].value = value;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	measuring = (struct measuring){ .control = &control, .options = &session };
+	memset(&events, 0, sizeof(events));
+	if (record_init(&measuring.record, 10, UINT64_MAX, false))
+		return -1;
+	events_open(&events, SIGRTMIN, NSEC_PER_MSEC);
+	events_handle(&events);
+	event_taker = 1;
+	return 0;
+}
+
+static double fact(const char *key)
+{
+	for (unsigned int i = 0; i < measuring.fact_count; i++) {
+		if (!strcmp(measuring.fact[i].key, key))
+			return measuring.fact[i].value;
+	}
+	return -1;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
+{
+	uint64_t latency_ns[ROUNDS];
+
+	(void)state;
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		events_mask(&events, SIG_BLOCK);
+		events_send(&events);
+		clock_sleep_until(clock_now_ns() + BLOCKED_NS);
+		events_collect(&events, &measuring);
+		assert_int_equal(measuring.record.count, i);
+		events_mask(&events, SIG_UNBLOCK);
+		events_collect(&events, &measuring);
+		assert_int_equal(measuring.record.count, i + 1);
+		latency_ns[i] = measuring.record.last_ns;
+	}
+	qsort(latency_ns, ROUNDS, sizeof(*latency_ns), compare);
+	assert_in_range(latency_ns[ROUNDS / 2], BLOCKED_NS, BLOCKED_NS * 11 / 10);
+	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
+	assert_true(fact("deadline_violations") == ROUNDS);
+}
+
+static void signals_that_wait_together_are_not_merged(void **state)
+{
+	(void)state;
+	events_mask(&events, SIG_BLOCK);
+	for (unsigned int i = 0; i < 100; i++)
+		events_send(&events);
+	events_mask(&events, SIG_UNBLOCK);
+	events_collect(&events, &measuring);
+	assert_int_equal(measuring.record.count, 100);
+	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
+	assert_true(fact("lost") == 0);
+}
+
+static void what_was_never_taken_is_lost(void **state)
+{
+	(void)state;
+	events_send(&events);
+	events_mask(&events, SIG_BLOCK);
+	events_send(&events);
+	events_send(&events);
+	events_collect(&events, &measuring);
+	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
+	events_mask(&events, SIG_UNBLOCK);
+	assert_int_equal(measuring.record.count, 1);
+	assert_true(fact("lost") == 2);
+}
+
+static void who_took_is_told_by_thread_and_by_priority(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 7; i++) {
+		event_taker = i % 4;
+		events_send(&events);
+	}
+	events_collect(&events, &measuring);
+	events_tell(&events, &measuring, priority, 3);
+	assert_true(fact("threads_that_took") == 4);
+	assert_true(fact("taken_by_own_thread") == 1);
+	assert_true(fact("taken_by_others") == 6);
+	assert_true(fact("taken_by_priority_0") == 2);
+	assert_true(fact("taken_by_priority_10") == 2);
+	assert_true(fact("taken_by_priority_90") == 3);
+	assert_true(fact("jitter_ns") ==
+		    (double)(measuring.record.max_ns - measuring.record.min_ns));
+}
+
+static void the_slots_are_used_again_and_never_overrun(void **state)
+{
+	unsigned int sent = 0;
+
+	(void)state;
+	while (events_have_room(&events)) {
+		events_send(&events);
+		sent++;
+	}
+	assert_int_equal(sent, EVENT_SLOTS);
+	events_collect(&events, &measuring);
+	for (unsigned int i = 0; i < EVENT_SLOTS; i++) {
+		assert_true(events_have_room(&events));
+		events_send(&events);
+		events_collect(&events, &measuring);
+	}
+	assert_int_equal(measuring.record.count, 2 * EVENT_SLOTS);
+	assert_true(measuring.record.max_ns < NSEC_PER_SEC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_blocked_signal_is_late_by_as_long_as_it_was_blocked,
+				       set_up),
+		cmocka_unit_test_setup(signals_that_wait_together_are_not_merged, set_up),
+		cmocka_unit_test_setup(what_was_never_taken_is_lost, set_up),
+		cmocka_unit_test_setup(who_took_is_told_by_thread_and_by_priority, set_up),
+		cmocka_unit_test_setup(the_slots_are_used_again_and_never_overrun, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
