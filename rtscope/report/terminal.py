@@ -5,6 +5,7 @@ terminal escapes nor rich's markup in it take effect.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rich.text import Text
 
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
+from rtscope.report.charts import by_microsecond
 from rtscope.report.columns import Column, fitted
 from rtscope.report.facts import facts_columns
 from rtscope.report.groups import figures_of_group, groups_of
@@ -80,6 +82,9 @@ class Summary:
             if facts:
                 yield Text()
                 yield fitted(facts, options.max_width)
+            if self.run.probe == "gtod":
+                yield Text()
+                yield from _microseconds(self.run, options.max_width)
         loads = load_lines(self.run)
         if loads:
             yield Text()
@@ -87,6 +92,15 @@ class Summary:
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
+
+
+def _microseconds(run: Run, width: int) -> RenderResult:
+    columns, left_out = by_microsecond(run)
+    for column in columns:
+        column.title = re.sub(r"(_|:| (?=on ))", r"\1\n", column.title)
+    yield fitted(columns, width)
+    more = f"{left_out} more with samples are not shown, " if left_out else ""
+    yield Text(f"({more}rows without a sample are left out)", style="dim")
 
 
 def judgement_line(judgement: Judgement) -> Text:

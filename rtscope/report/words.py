@@ -48,9 +48,11 @@ def percent_name(percent: float) -> str:
 
 
 def thread_name(thread: Thread) -> str:
-    """CPU 3, thread 3 where it was not pinned; with a name of its own, "timerfd on CPU 3"."""
+    """CPU 3, thread 3 where it was not pinned; with a name, "timerfd on CPU 3", "rank 1"."""
     place = f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
-    return f"{plain(thread.name)} on {place}" if thread.name else place
+    if not thread.name:
+        return place
+    return plain(thread.name) if thread.cpu is None else f"{plain(thread.name)} on {place}"
 
 
 def policy_text(thread: Thread) -> str:
@@ -114,7 +116,7 @@ def _how_it_ended(run: Run) -> str:
 def span_text(ns: int) -> str:
     """A duration for people: 29.7 s, 2 min 5 s."""
     if ns < 1_000_000_000:
-        return format_duration_ns(ns)
+        return format_duration_ns(round(ns, -6) or ns)
     seconds = round(ns / 1e9, 1)
     if seconds < 60:
         return f"{seconds:g} s"
@@ -124,17 +126,17 @@ def span_text(ns: int) -> str:
 
 
 def missing_lines(totals: Sequence[tuple[str, Figures]]) -> list[str]:
-    """Why some quantiles have no value: "all: p99.99: needs 100,000 samples, has 4,047"."""
+    """Why the first quantile without a value has none, and the deeper ones neither.
+
+    "all: p99.99: needs 100,000 samples, has 4,047"; names with the same reason share a line.
+    """
     names_of: dict[str, list[str]] = {}
     for name, total in totals:
-        reasons = [
-            f"{percent_name(quantile.percent)}: {quantile.reason}"
-            for quantile in total.quantiles
-            if quantile.value_ns is None
-        ]
-        if reasons and total.count:
-            names_of.setdefault("; ".join(reasons), []).append(name)
-    return [f"{', '.join(names)}: {reasons}" for reasons, names in names_of.items()]
+        missing = [quantile for quantile in total.quantiles if quantile.value_ns is None]
+        if missing and total.count:
+            reason = f"{percent_name(missing[0].percent)}: {missing[0].reason}"
+            names_of.setdefault(reason, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in names_of.items()]
 
 
 def moment_text(run: Run, since_start_ns: int) -> str:

@@ -3,6 +3,7 @@
 import io
 import re
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -129,3 +130,15 @@ def test_the_comparison_shows_figures_limits_and_the_sentence() -> None:
         "p99.9 was not tested: A: needs 10,000 samples, has 5,000",
     ]:
         assert words in text
+
+
+def test_readings_of_clocks_are_a_table_by_microsecond() -> None:
+    clocks = [
+        msgspec.structs.replace(thread_of([20] * 99 + [1500]), name="CLOCK_MONOTONIC"),
+        msgspec.structs.replace(thread_of([1000] * 100), thread=1, name="gettimeofday"),
+    ]
+    text = shown(summary(run_of(*clocks, probe="gtod")))
+    assert re.search(r"^ 0 +99 +0 *$", text, re.MULTILINE)
+    assert re.search(r"^ 1 +1 +100 *$", text, re.MULTILINE)
+    assert "rows without a sample" in text
+    assert "rows without a sample" not in shown(summary(run_of(*clocks)))
