@@ -1,0 +1,34 @@
+"""rtscope measure with the probes whose runs differ from cyclic's."""
+
+from rtscope.store.runfile import decode_run
+from tests.cli.conftest import Rtscope
+
+QUIET = ("--json", "--no-report", "--quiet")
+
+
+def test_a_probe_with_an_end_of_its_own_is_measured_to_it(rtscope: Rtscope) -> None:
+    done = rtscope("measure", "gtod", "-O", "clock=CLOCK_MONOTONIC", *QUIET)
+    assert done.returncode == 0, done.stderr
+    run = decode_run(done.stdout.encode())
+    assert [(thread.name, thread.count) for thread in run.threads] == [
+        ("CLOCK_MONOTONIC", 1_000_000)
+    ]
+    assert (run.asked.samples, run.asked.duration_ns) == (1_000_000, None)
+
+
+def test_an_undisturbed_cpu_is_no_failed_measurement(rtscope: Rtscope) -> None:
+    limits = ("--budget", "gaps<1", "--budget", "longest_gap_ns<20us")
+    done = rtscope("measure", "noise", "-D", "300ms", "-O", "threshold=1h", *limits, *QUIET)
+    assert done.returncode == 0, done.stderr
+    run = decode_run(done.stdout.encode())
+    assert "no-samples" not in {warning.code for warning in run.warnings}
+    assert all(thread.facts["observed_ns"] > 0 for thread in run.threads)
+
+
+def test_the_published_criterion_is_a_budget(rtscope: Rtscope) -> None:
+    for criterion, code in (("1h", 0), ("1ns", 1)):
+        done = rtscope(
+            "measure", "sched", "-l", "20", "-i", "10ms", "-O", "busy=0",
+            "-O", f"criterion={criterion}", "--budget", "failed<1", *QUIET,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
