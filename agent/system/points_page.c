@@ -363,6 +363,8 @@ const char *points_read(const struct points_page *page, unsigned int index,
 		reading->count = 0;
 		memset(reading->bucket, 0, sizeof(reading->bucket));
 	}
+	if (reading->over_budget > reading->count) /* by samples that are not counted yet */
+		reading->over_budget = reading->count;
 	if (reading->count)
 		reading->mean_ns =
 			between((double)reading->min_ns, (double)sum_ns / (double)reading->count,

@@ -258,6 +258,15 @@ static long run(long pulses, double rate_hz, struct controller *controller, long
 	return done;
 }
 
+static void become_real_time(const struct sched_param *scheduling)
+{
+	errno = pthread_setschedparam(pthread_self(), SCHED_FIFO, scheduling);
+	if (errno)
+		perror("llrf: SCHED_FIFO is refused, going on without");
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		perror("llrf: memory cannot be locked, going on without");
+}
+
 static void stop(int number)
 {
 	(void)number;
@@ -312,10 +321,8 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc)
 		return bad("no use for", argv[optind]);
-	if (scheduling.sched_priority && sched_setscheduler(0, SCHED_FIFO, &scheduling))
-		perror("llrf: SCHED_FIFO is refused, going on without");
-	if (scheduling.sched_priority && mlockall(MCL_CURRENT | MCL_FUTURE))
-		perror("llrf: memory cannot be locked, going on without");
+	if (scheduling.sched_priority)
+		become_real_time(&scheduling);
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
 	for (int i = 0; i < TURN; i++) {

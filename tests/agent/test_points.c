@@ -339,6 +339,20 @@ static void a_count_beyond_the_file_is_held_to_the_file(void **state)
 	}
 }
 
+static void a_sample_that_is_not_counted_yet_is_not_over_budget_either(void **state)
+{
+	struct points_page page = page_of(1, 1);
+	struct point_reading reading;
+
+	(void)state;
+	page.memory->point[0].parent = RTSCOPE_NO_PARENT;
+	rtscope_sample(&page.memory->point[0], 70);
+	page.memory->point[0].figures[0].over_budget = 2;
+	assert_null(points_read(&page, 0, &reading));
+	assert_int_equal(reading.over_budget, 1);
+	page_end(&page);
+}
+
 static void names_end_whatever_the_memory_holds(void **state)
 {
 	struct points_page page = page_of(1, 1);
@@ -436,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_child_has_the_points_and_its_own_figures),
 		cmocka_unit_test(there_is_room_for_128_and_one_more_is_refused),
 		cmocka_unit_test(a_count_beyond_the_file_is_held_to_the_file),
+		cmocka_unit_test(a_sample_that_is_not_counted_yet_is_not_over_budget_either),
 		cmocka_unit_test(names_end_whatever_the_memory_holds),
 		cmocka_unit_test(figures_that_cannot_be_are_left_out_with_a_reason),
 	};

@@ -1,0 +1,263 @@
+"""rtscope points, on the LLRF example: what it shows is what the program does."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import COMMAND, Rtscope
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "llrf"
+PARTS = {
+    "MAINLOOP": ["DAQ", "PHCTRL", "WFDIAG", "OTHDIAG"],
+    "PHCTRL": ["PHCTRLDATA", "PHCTRLCALC"],
+    "PHCTRLDATA": ["NETDAQ", "RFDEMO"],
+}
+PRIORITY = ["-p", "80"] if os.geteuid() == 0 else []
+
+Look = dict[str, Any]
+Llrf = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def llrf_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, built by its own Makefile elsewhere, as a user's would be."""
+    directory = tmp_path_factory.mktemp("llrf")
+    for file in ("llrf.c", "Makefile"):
+        (directory / file).write_bytes((EXAMPLE / file).read_bytes())
+    found = subprocess.run(
+        [*COMMAND, "points", "--include-dir"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=EXAMPLE.parents[1],
+    )
+    include = found.stdout.strip()
+    subprocess.run(["make", "-s", "-C", directory, f"RTSCOPE_INCLUDE={include}"], check=True)
+    return directory / "llrf"
+
+
+@pytest.fixture
+def llrf(llrf_path: Path, agent_path: Path) -> Llrf:
+    """Runs the example for as long as the block, once its points can be seen."""
+
+    @contextmanager
+    def run(*options: str) -> Iterator[subprocess.Popen[bytes]]:
+        with subprocess.Popen(
+            [llrf_path, *PRIORITY, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                for _ in range(1000):
+                    seen = subprocess.run(
+                        [agent_path, "points", str(process.pid)], capture_output=True, check=False
+                    )
+                    if seen.returncode == 0:
+                        break
+                    time.sleep(0.01)
+                yield process
+            finally:
+                process.kill()
+
+    return run
+
+
+def look(rtscope: Rtscope, pid: int, *options: str) -> Look:
+    done = rtscope("points", str(pid), "--json", "--once", *options)
+    assert done.returncode == 0, done.stderr
+    shown: Look = json.loads(done.stdout)
+    return shown
+
+
+def points(shown: Look) -> dict[str, Look]:
+    return {point["name"]: point for point in shown["points"]}
+
+
+def test_the_example_is_valid_c_and_cplusplus(tmp_path: Path) -> None:
+    include = EXAMPLE.parents[1] / "agent" / "include"
+    strict = ["-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{include}"]
+    for compiler in (["cc", "-std=gnu11"], ["c++", "-x", "c++", "-std=c++17"]):
+        program = tmp_path / "llrf"
+        subprocess.run(
+            [*compiler, *strict, EXAMPLE / "llrf.c", "-o", program, "-lm", "-pthread"], check=True
+        )
+        done = subprocess.run(
+            [program, "-t", "1"], capture_output=True, text=True, timeout=30, check=True
+        )
+        assert done.stdout.startswith("120 pulses, ")
+        off_degrees = float(done.stdout.partition("phase off by ")[2].split()[0])
+        assert off_degrees < 0.2, "the controller has brought 30 degrees to the set point"
+
+
+def test_every_node_counts_every_pulse(llrf: Llrf, environment: dict[str, str]) -> None:
+    with (
+        llrf() as process,
+        subprocess.Popen(
+            [*COMMAND, "points", str(process.pid), "--json", "--interval", "500ms"],
+            stdout=subprocess.PIPE,
+            env=environment,
+        ) as watcher,
+    ):
+        assert watcher.stdout is not None
+        looks = [json.loads(watcher.stdout.readline()) for _ in range(7)]
+        watcher.send_signal(signal.SIGINT)
+        assert watcher.wait(timeout=10) == 0
+    first, last = points(looks[0]), points(looks[-1])
+    seconds = (looks[-1]["time_ns"] - looks[0]["time_ns"]) / 1e9
+    assert len(last) == 9
+    for name, point in last.items():
+        rate = (point["count"] - first[name]["count"]) / seconds
+        assert rate == pytest.approx(120, rel=0.1), name
+
+
+def test_what_parts_take_adds_up_to_no_more_than_their_whole(llrf: Llrf, rtscope: Rtscope) -> None:
+    with llrf() as process:
+        time.sleep(1.5)
+        rtscope("points", str(process.pid), "--pause")
+        time.sleep(0.1)
+        seen = look(rtscope, process.pid)
+    by_name = points(seen)
+    for name, parts in PARTS.items():
+        whole_ns = by_name[name]["mean_ns"] * by_name[name]["count"]
+        parts_ns = sum(by_name[part]["mean_ns"] * by_name[part]["count"] for part in parts)
+        assert parts_ns <= whole_ns
+        assert all(seen["points"][by_name[part]["parent"]]["name"] == name for part in parts)
+        counts = [by_name[part]["count"] for part in [name, *parts]]
+        assert max(counts) - min(counts) <= 1, "but for a pulse that the pause fell into"
+    main = by_name["MAINLOOP"]
+    parts_ns = sum(by_name[part]["mean_ns"] for part in PARTS["MAINLOOP"])
+    assert parts_ns > main["mean_ns"] * 0.8, "it does nothing beside its parts"
+    assert main["budget_ns"] == 2_700_000
+
+
+def test_a_busy_wait_is_found_where_it_is_and_as_long_as_it_is(
+    llrf: Llrf, rtscope: Rtscope
+) -> None:
+    with llrf("-b", "WFDIAG:5000") as process:
+        time.sleep(2)
+        by_name = points(look(rtscope, process.pid))
+    for name in ("WFDIAG", "MAINLOOP"):
+        assert median_ns(by_name[name]) == pytest.approx(5e6, rel=0.1)
+    assert by_name["MAINLOOP"]["over_budget"] == by_name["MAINLOOP"]["count"]
+    for name in ("DAQ", "PHCTRL", "RFDEMO", "OTHDIAG"):
+        assert median_ns(by_name[name]) < 1e6
+
+
+def median_ns(point: Look) -> float:
+    histogram, seen = point["histogram"], 0
+    for low, width, count in zip(
+        histogram["lower_ns"], histogram["width_ns"], histogram["count"], strict=True
+    ):
+        seen += count
+        if 2 * seen >= point["count"]:
+            return float(low + width / 2)
+    pytest.fail("the histogram holds less than was counted")
+
+
+def test_a_point_is_switched_off_and_on_while_the_program_runs(
+    llrf: Llrf, rtscope: Rtscope
+) -> None:
+    with llrf() as process:
+        done = rtscope("points", str(process.pid), "--disable", "WFDIAG", "--reset")
+        assert done.returncode == 0, done.stderr
+        assert "WFDIAG" in done.stdout
+        time.sleep(0.5)
+        by_name = points(look(rtscope, process.pid))
+        assert by_name["WFDIAG"]["count"] <= 1
+        assert not by_name["WFDIAG"]["enabled"]
+        assert by_name["MAINLOOP"]["count"] > 30
+        rtscope("points", str(process.pid), "--enable", "WFDIAG")
+        time.sleep(0.5)
+        assert points(look(rtscope, process.pid))["WFDIAG"]["count"] > 30
+
+
+def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
+    llrf: Llrf, environment: dict[str, str]
+) -> None:
+    with llrf() as process:
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 120, 0, 0))
+        watcher = subprocess.Popen(
+            [*COMMAND, "points", str(process.pid), "-i", "0.2"],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment | {"TERM": "xterm"},
+        )
+        os.close(slave)
+        text = ""
+        while text.count("MAINLOOP") < 4:
+            text += os.read(master, 65536).decode()
+        watcher.send_signal(signal.SIGINT)
+        while part := _read(master):
+            text += part
+        assert watcher.wait(timeout=10) == 0
+        os.close(master)
+    after = text.rpartition("\x1b[2K")[2]
+    assert "MAINLOOP" in after
+    assert "OTHDIAG" in after
+    assert "Traceback" not in text
+
+
+def _read(master: int) -> str:
+    """What the terminal still gets; empty once nobody writes to it."""
+    try:
+        return os.read(master, 65536).decode()
+    except OSError:
+        return ""
+
+
+def test_a_program_that_ends_leaves_its_last_figures(
+    llrf: Llrf, environment: dict[str, str]
+) -> None:
+    with (
+        llrf() as process,
+        subprocess.Popen(
+            [*COMMAND, "points", str(process.pid), "--json", "--interval", "1h"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+        ) as watcher,
+    ):
+        assert watcher.stdout is not None
+        first = points(json.loads(watcher.stdout.readline()))
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=10)
+        rest, warned = watcher.communicate(timeout=30)
+    last = points(json.loads(rest))
+    assert last["MAINLOOP"]["count"] == int(said.split()[0])
+    assert last["MAINLOOP"]["count"] > first["MAINLOOP"]["count"]
+    assert watcher.returncode == 0
+    assert b"has ended" in warned
+
+
+def test_the_header_is_where_it_is_said_to_be(rtscope: Rtscope) -> None:
+    done = rtscope("points", "--include-dir")
+    assert done.returncode == 0
+    assert (Path(done.stdout.strip()) / "rtscope" / "points.h").is_file()
+
+
+def test_what_cannot_be_is_a_sentence(rtscope: Rtscope) -> None:
+    with subprocess.Popen(["sleep", "60"]) as other:
+        for arguments, said in [
+            ([str(other.pid)], "has no measurement points"),
+            (["99999999"], "there is no process 99999999"),
+            (["0"], "is not the number of a process"),
+            ([str(other.pid), "--pause", "--resume"], "contradict"),
+            ([str(other.pid), "--interval", "soon"], "is not a time"),
+        ]:
+            done = rtscope("points", *arguments)
+            assert done.returncode == 2, arguments
+            assert said in done.stderr
+            assert "Traceback" not in done.stderr
+        other.kill()
