@@ -79,8 +79,8 @@ static long read_number(const char **text)
 	return errno || number >= CPUS_MAX ? -1 : number;
 }
 
-int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
-	       char *error, size_t error_size)
+int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus, char *error,
+	       size_t error_size)
 {
 	bool wanted[CPUS_MAX] = { false };
 	const char *at = text;

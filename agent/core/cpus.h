@@ -12,16 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPUS_MAX	1024
+#define CPUS_MAX 1024
 
 struct cpus {
 	unsigned int count;
-	uint16_t number[CPUS_MAX];	/* ascending */
+	uint16_t number[CPUS_MAX]; /* ascending */
 };
 
 /* Read "0-3,8", or "all" or "first" of @usable. Returns 0, or -1 with a sentence in @error. */
-int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus,
-	       char *error, size_t error_size);
+int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus, char *error,
+	       size_t error_size);
 
 /* Every CPU that a thread of this process may be moved to. */
 void cpus_usable(struct cpus *cpus);

@@ -16,8 +16,8 @@
 #include "core/clock.h"
 #include "core/realtime.h"
 
-#define SCHED_DEADLINE_POLICY	6	/* neither libc names it without linux/sched.h */
-#define DEADLINE_RUNTIME_MIN_NS	(10 * NSEC_PER_USEC)
+#define SCHED_DEADLINE_POLICY	6 /* neither libc names it without linux/sched.h */
+#define DEADLINE_RUNTIME_MIN_NS (10 * NSEC_PER_USEC)
 
 /* As in linux/sched/types.h, first version: musl has no such header. */
 struct deadline_attr {
@@ -155,8 +155,8 @@ void realtime_check_throttling(warn_fn *warn)
 	char text[256];
 
 	if (!read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime_us) ||
-	    !read_number("/proc/sys/kernel/sched_rt_period_us", &period_us) ||
-	    runtime_us < 0 || runtime_us >= period_us)
+	    !read_number("/proc/sys/kernel/sched_rt_period_us", &period_us) || runtime_us < 0 ||
+	    runtime_us >= period_us)
 		return;
 	snprintf(text, sizeof(text),
 		 "real-time throttling is on: real-time threads may use %ld us of each %ld us, and one that needs more is stopped for the rest; sysctl kernel.sched_rt_runtime_us=-1 turns it off",

@@ -19,8 +19,8 @@ enum policy {
 
 struct schedule {
 	enum policy policy;
-	unsigned int priority;		/* 1..99 for FIFO, else 0 */
-	uint64_t period_ns;		/* DEADLINE only */
+	unsigned int priority; /* 1..99 for FIFO, else 0 */
+	uint64_t period_ns;    /* DEADLINE only */
 };
 
 const char *policy_name(enum policy policy);

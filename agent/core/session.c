@@ -17,12 +17,12 @@
 #include "core/session_output.h"
 #include "core/session_threads.h"
 
-#define TICK_NS			(100 * NSEC_PER_MSEC)
-#define SAMPLES_TICK_NS		(20 * NSEC_PER_MSEC)
-#define CHECK_NS		NSEC_PER_SEC
-#define LOAD_TIMEOUT_NS		(60 * NSEC_PER_SEC)
-#define START_DELAY_NS		(10 * NSEC_PER_MSEC)
-#define STARVING_PERCENT	90
+#define TICK_NS		 (100 * NSEC_PER_MSEC)
+#define SAMPLES_TICK_NS	 (20 * NSEC_PER_MSEC)
+#define CHECK_NS	 NSEC_PER_SEC
+#define LOAD_TIMEOUT_NS	 (60 * NSEC_PER_SEC)
+#define START_DELAY_NS	 (10 * NSEC_PER_MSEC)
+#define STARVING_PERCENT 90
 
 static struct session session;
 static FILE *samples_file;
@@ -119,10 +119,10 @@ void measuring_fact(struct measuring *measuring, const char *key, double value)
 /* A deadline may lie a whole swept interval ahead: that much more is granted. */
 static void grant_lease(uint64_t now_ns)
 {
-	uint64_t until_ns = now_ns + session.options.watchdog_ns + 2 * threads_longest_interval_ns(&session);
+	uint64_t until_ns =
+		now_ns + session.options.watchdog_ns + 2 * threads_longest_interval_ns(&session);
 
-	record_set(session.control.until_ns,
-		   until_ns < session.end_ns ? until_ns : session.end_ns);
+	record_set(session.control.until_ns, until_ns < session.end_ns ? until_ns : session.end_ns);
 }
 
 static void begin_measuring(void)
@@ -136,7 +136,8 @@ static void begin_measuring(void)
 	session.load_start_ns = clock_now_ns();
 	session.start_ns = session.load_start_ns + START_DELAY_NS;
 	session.end_ns = session.options.duration_ns ?
-				 session.start_ns + session.options.duration_ns : UINT64_MAX;
+				 session.start_ns + session.options.duration_ns :
+				 UINT64_MAX;
 	for (unsigned int i = 0; i < session.threads; i++) {
 		session.measuring[i].start_ns = session.start_ns;
 		session.measuring[i].end_ns = session.end_ns;
@@ -165,8 +166,8 @@ static bool starves(struct measuring *measuring, uint64_t now_ns)
 		return false;
 	snprintf(text, sizeof(text),
 		 "stopped by the watchdog: thread %u used %llu %% of CPU %d for %.1f s, which starves everything else there; use a longer interval",
-		 measuring->index, (unsigned long long)(used_ns * 100 / elapsed_ns), measuring->role.cpu,
-		 (double)elapsed_ns / NSEC_PER_SEC);
+		 measuring->index, (unsigned long long)(used_ns * 100 / elapsed_ns),
+		 measuring->role.cpu, (double)elapsed_ns / NSEC_PER_SEC);
 	session_warn("watchdog", text);
 	return true;
 }
@@ -223,8 +224,8 @@ static const char *keep_house(const sigset_t *waited)
 	const struct session_options *options = &session.options;
 	uint64_t next_progress_ns = session.start_ns + options->progress_ns;
 	uint64_t next_check_ns = session.start_ns + smaller(CHECK_NS, options->watchdog_ns);
-	uint64_t tick_ns = smaller(samples_file ? SAMPLES_TICK_NS : TICK_NS,
-				   options->watchdog_ns / 4);
+	uint64_t tick_ns =
+		smaller(samples_file ? SAMPLES_TICK_NS : TICK_NS, options->watchdog_ns / 4);
 	const char *status;
 
 	if (options->progress_ns)

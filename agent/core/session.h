@@ -26,10 +26,10 @@
 #include "core/record.h"
 #include "load/load.h"
 
-#define PROBE_OPTIONS_MAX	8
-#define PROBE_FACTS_MAX		16
-#define ROLES_MAX		(CPUS_MAX + 64)
-#define INTERVAL_MIN_NS		10000ULL
+#define PROBE_OPTIONS_MAX 8
+#define PROBE_FACTS_MAX	  16
+#define ROLES_MAX	  (CPUS_MAX + 64)
+#define INTERVAL_MIN_NS	  10000ULL
 
 struct session_options {
 	const char *cpus;
@@ -39,11 +39,11 @@ struct session_options {
 	enum policy policy;
 	unsigned int priority;
 	uint64_t interval_ns;
-	uint64_t duration_ns;		/* 0: none */
-	uint64_t default_duration_ns;	/* where neither the user nor the probe has an end; 0: none */
-	uint64_t samples;		/* 0: none */
-	uint64_t threshold_ns;		/* 0: none */
-	uint64_t progress_ns;		/* 0: silent */
+	uint64_t duration_ns;	      /* 0: none */
+	uint64_t default_duration_ns; /* where neither the user nor the probe has an end; 0: none */
+	uint64_t samples;	      /* 0: none */
+	uint64_t threshold_ns;	      /* 0: none */
+	uint64_t progress_ns;	      /* 0: silent */
 	uint64_t watchdog_ns;
 	uint64_t seed;
 	unsigned int worst;
@@ -58,13 +58,13 @@ struct measuring;
 
 /* A thread that a probe wants. */
 struct role {
-	const char *name;		/* what tells it from the probe's others; "" for one kind */
+	const char *name; /* what tells it from the probe's others; "" for one kind */
 	void (*body)(struct measuring *measuring);
-	int cpu;			/* -1: not pinned */
-	unsigned int priority;		/* for FIFO; lowered where this user may not have it; 0: ordinary */
-	uint64_t interval_ns;		/* between two samples; 0 where that is not fixed */
-	bool silent;			/* has no figures and no record; is ended when the others have ended */
-	bool spins;			/* uses its whole CPU on purpose */
+	int cpu;	       /* -1: not pinned */
+	unsigned int priority; /* for FIFO; lowered where this user may not have it; 0: ordinary */
+	uint64_t interval_ns;  /* between two samples; 0 where that is not fixed */
+	bool silent; /* has no figures and no record; is ended when the others have ended */
+	bool spins;  /* uses its whole CPU on purpose */
 };
 
 struct measuring {
@@ -74,8 +74,8 @@ struct measuring {
 	unsigned int index;
 	struct schedule schedule;
 	uint64_t start_ns;
-	uint64_t end_ns;		/* UINT64_MAX: no end */
-	uint64_t samples;		/* UINT64_MAX: no limit */
+	uint64_t end_ns;  /* UINT64_MAX: no end */
+	uint64_t samples; /* UINT64_MAX: no limit */
 	struct record record;
 	unsigned int fact_count;
 	struct {
@@ -85,13 +85,13 @@ struct measuring {
 
 	pthread_t thread;
 	int tid;
-	int error;			/* errno of a failed set-up */
-	bool completed;			/* set by the body: it came to the end that was asked */
+	int error;	/* errno of a failed set-up */
+	bool completed; /* set by the body: it came to the end that was asked */
 	bool done;
-	struct {			/* the housekeeping thread's last look */
+	struct { /* the housekeeping thread's last look */
 		uint64_t count;
 		uint64_t sum_ns;
-		uint64_t late_max_ns;	/* of the window before, when it was read */
+		uint64_t late_max_ns; /* of the window before, when it was read */
 		uint64_t cpu_ns;
 		uint64_t cpu_checked_ns;
 	} seen;
@@ -99,10 +99,10 @@ struct measuring {
 
 struct probe {
 	const char *name;
-	const char *help;		/* its own options, as --help prints them */
+	const char *help; /* its own options, as --help prints them */
 	const char *examples;
-	const struct option *options;	/* its own long options, at most PROBE_OPTIONS_MAX */
-	const char *short_options;	/* those that have a letter, as getopt(3) wants them */
+	const struct option *options; /* its own long options, at most PROBE_OPTIONS_MAX */
+	const char *short_options;    /* those that have a letter, as getopt(3) wants them */
 	/* Change what options are when they are not given; may be NULL. Its samples give way to -D. */
 	void (*defaults)(struct session_options *options);
 	/* Take option @val. Returns 0, or -1 with a sentence in @error. */
@@ -138,8 +138,8 @@ void measuring_fact(struct measuring *measuring, const char *key, double value);
 void session_warn(const char *code, const char *text);
 
 /* Read the command line. Returns 0, or -1 with a sentence in @error. */
-int session_parse(const struct probe *probe, int argc, char **argv,
-		  struct session_options *options, char *error, size_t error_size);
+int session_parse(const struct probe *probe, int argc, char **argv, struct session_options *options,
+		  char *error, size_t error_size);
 void session_help(const struct probe *probe);
 
 /* Run @probe; the agent's exit status. */

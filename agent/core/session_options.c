@@ -7,8 +7,8 @@
 #include "core/options.h"
 #include "core/session.h"
 
-#define WATCHDOG_MIN_NS		(100 * NSEC_PER_MSEC)
-#define PROGRESS_MIN_NS		(10 * NSEC_PER_MSEC)
+#define WATCHDOG_MIN_NS (100 * NSEC_PER_MSEC)
+#define PROGRESS_MIN_NS (10 * NSEC_PER_MSEC)
 
 enum {
 	OPTION_POLICY = 256,
@@ -50,7 +50,7 @@ static const struct option common[] = {
 	{ "default-duration", required_argument, NULL, OPTION_DEFAULT_DURATION },
 };
 
-#define COMMON_COUNT	(sizeof(common) / sizeof(common[0]))
+#define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
 
 void session_help(const struct probe *probe)
 {
@@ -77,7 +77,8 @@ void session_help(const struct probe *probe)
 	      "  -h, --help               this text\n"
 	      "\n"
 	      "Without a duration or a number of samples it measures until Ctrl-C.\n"
-	      "\nLoads, as NAME or NAME:STRENGTH, joined by '+':\n", stdout);
+	      "\nLoads, as NAME or NAME:STRENGTH, joined by '+':\n",
+	      stdout);
 	for (const char *const *name = load_names(); *name; name++)
 		printf("  %-10s %s\n", *name, load_help(*name));
 	printf("\nExamples:\n%s", probe->examples);
@@ -204,8 +205,8 @@ static bool owns(const struct probe *probe, int val)
 	return false;
 }
 
-int session_parse(const struct probe *probe, int argc, char **argv,
-		  struct session_options *options, char *error, size_t error_size)
+int session_parse(const struct probe *probe, int argc, char **argv, struct session_options *options,
+		  char *error, size_t error_size)
 {
 	struct option all[COMMON_COUNT + PROBE_OPTIONS_MAX + 1] = { 0 };
 	char letters[sizeof(short_options) + 2 * PROBE_OPTIONS_MAX];
@@ -233,14 +234,15 @@ int session_parse(const struct probe *probe, int argc, char **argv,
 	snprintf(letters, sizeof(letters), "%s%s", short_options, probe->short_options);
 
 	opterr = 0;
-	optind = 0;	/* both libcs then forget an earlier command line */
+	optind = 0; /* both libcs then forget an earlier command line */
 	while ((val = getopt_long(argc, argv, letters, all, NULL)) != -1) {
 		const char *word = argv[optind <= argc ? optind - 1 : argc - 1];
 
 		if (val == '?' || val == ':') {
 			snprintf(error, error_size,
-				 val == ':' ? "%s needs a value; rtscope-agent %s --help tells which" :
-					      "no option '%s'; rtscope-agent %s --help lists them",
+				 val == ':' ?
+					 "%s needs a value; rtscope-agent %s --help tells which" :
+					 "no option '%s'; rtscope-agent %s --help lists them",
 				 word, probe->name);
 			return -1;
 		}
@@ -256,8 +258,9 @@ int session_parse(const struct probe *probe, int argc, char **argv,
 	if (!options->samples && !options->duration_ns)
 		options->duration_ns = options->default_duration_ns;
 	if (optind < argc) {
-		snprintf(error, error_size, "'%s' is not an option; rtscope-agent %s --help lists them",
-			 argv[optind], probe->name);
+		snprintf(error, error_size,
+			 "'%s' is not an option; rtscope-agent %s --help lists them", argv[optind],
+			 probe->name);
 		return -1;
 	}
 	return 0;

@@ -25,7 +25,7 @@
  * A phase is a position on a triangle wave over 32 bits. The step, odd and a
  * golden fraction of a sixteenth of the wave, moves it by 6.2 % of the interval.
  */
-#define PHASE_STEP	132721791U
+#define PHASE_STEP 132721791U
 
 enum {
 	OPTION_METHOD = 1,
@@ -74,8 +74,8 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 
 static void measure(struct measuring *measuring);
 
-static int plan(const struct session_options *session, const struct cpus *cpus,
-		struct role *roles, char *error, size_t error_size)
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
 {
 	(void)error;
 	(void)error_size;
@@ -98,10 +98,10 @@ static void describe(struct json *json)
 }
 
 struct deadline {
-	uint64_t period_start_ns;	/* the period's own beginning */
+	uint64_t period_start_ns; /* the period's own beginning */
 	uint64_t interval_ns;
-	uint32_t phase;			/* place on the triangle wave */
-	uint32_t phase_step;		/* 0: the phase stays where it is */
+	uint32_t phase;	     /* place on the triangle wave */
+	uint32_t phase_step; /* 0: the phase stays where it is */
 };
 
 static inline uint64_t deadline_ns(const struct deadline *deadline)
@@ -125,7 +125,7 @@ static __attribute__((noinline)) uint64_t deadline_catch_up(struct deadline *dea
 {
 	uint64_t missed = (now_ns - deadline_ns(deadline)) / deadline->interval_ns;
 
-	if (missed)	/* the phase may move a deadline by most of an interval */
+	if (missed) /* the phase may move a deadline by most of an interval */
 		missed--;
 	deadline_advance(deadline, missed);
 	while (deadline_ns(deadline) <= now_ns) {
@@ -156,7 +156,8 @@ static struct deadline first_deadline(const struct measuring *measuring)
 
 	if (!cyclic.fixed_phase) {
 		/* Weyl's sequence spreads seeds and threads over the wave. */
-		deadline.phase = (uint32_t)((measuring->options->seed + measuring->index) * 2654435769U);
+		deadline.phase =
+			(uint32_t)((measuring->options->seed + measuring->index) * 2654435769U);
 		deadline.phase_step = PHASE_STEP;
 	}
 	return deadline;
@@ -202,9 +203,10 @@ static const struct probe probe = {
 		"  -d, --distance TIME      thread N has an interval longer by N times TIME; bare: us (0)\n"
 		"      --method METHOD      sleep by nanosleep or timerfd (nanosleep)\n"
 		"      --phase PHASE        sweep: move the deadline within the interval; fixed (sweep)\n",
-	.examples = "  rtscope-agent cyclic -D 1m                      as cyclictest -S -m -p80 -D 1m\n"
-		    "  rtscope-agent cyclic -a 2,3 -i 200 -p 95 -D 8h --load mixed\n"
-		    "  rtscope-agent cyclic --json -D 10s | jq 'select(.type == \"thread\")'\n",
+	.examples =
+		"  rtscope-agent cyclic -D 1m                      as cyclictest -S -m -p80 -D 1m\n"
+		"  rtscope-agent cyclic -a 2,3 -i 200 -p 95 -D 8h --load mixed\n"
+		"  rtscope-agent cyclic --json -D 10s | jq 'select(.type == \"thread\")'\n",
 	.options = options,
 	.short_options = "d:",
 	.option = take_option,
