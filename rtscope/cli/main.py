@@ -6,7 +6,7 @@ import sys
 import typer
 
 from rtscope import __version__
-from rtscope.cli import compare, keep, measure, points, references, report, run
+from rtscope.cli import compare, keep, lab, measure, points, references, report, run
 from rtscope.model.errors import RtscopeError
 
 EXAMPLES = """
@@ -48,6 +48,7 @@ def _options(
 
 app.command("measure")(measure.measure)
 app.command("run")(run.run)
+app.add_typer(lab.app, name="lab")
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.add_typer(references.app, name="references")

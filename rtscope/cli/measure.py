@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rtscope.model.run import Run
     from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
-    from rtscope.target.local import AgentProcess
+    from rtscope.target.agent import Agent, Target
 
 DEFAULT_DURATION = "60s"
 PIPED_PROGRESS_NS = 10_000_000_000
@@ -35,7 +35,7 @@ class Interrupt:
     def __init__(self) -> None:
         """Nothing has been received and no agent runs."""
         self.signal: int | None = None
-        self.agent: AgentProcess | None = None
+        self.agent: Agent | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Take a signal."""
@@ -45,6 +45,12 @@ class Interrupt:
             else:
                 self.agent.kill()
         self.signal = number
+
+    def watch(self, agent: "Agent") -> None:
+        """Pass signals on to this agent, also one that came before it."""
+        self.agent = agent
+        if self.signal is not None:
+            agent.interrupt()
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -142,6 +148,16 @@ def measure(
             help="Stop at the first latency this long; a bare number is us.",
         ),
     ] = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="TARGET",
+            help="Where: local, or vm:KERNEL[,mode=exact|fast][,cpus=N][,mips=N], "
+            "a kernel of `rtscope lab kernel list`.",
+        ),
+    ] = "local",
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -188,9 +204,11 @@ def measure(
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
     from rtscope.experiment.measure import Request, read_machine
+    from rtscope.experiment.targets import target_of
     from rtscope.statistics.verdict import exit_code, judge
 
     limits = [parse_limit(text) for text in budget or []]
+    place = target_of(target)
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:
         raise RtscopeError("--samples-file holds one run: give one --load, or measure them in turn")
@@ -223,13 +241,14 @@ def measure(
             raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
     interrupt = Interrupt()
     runs: list[Run] = []
+    machine: Machine | None = None
     failure: RtscopeError | None = None
     lost = False
     with interrupt.installed():
-        machine = read_machine()
         for request in requests:
             try:
-                run = _measure_one(request, machine, interrupt, quiet=quiet)
+                machine = machine or read_machine(place, interrupt.watch)
+                run = _measure_one(request, machine, place, interrupt, quiet=quiet)
             except RtscopeError as error:
                 failure = error
                 break
@@ -241,9 +260,11 @@ def measure(
     if runs and not no_report:
         judgements = [judge(run, limits) for run in runs]
         lost |= not write_report(runs, judgements, runs[-1].id, report, json=json)
-    if failure:
+    if failure and interrupt.signal is None:
         raise failure
     if interrupt.signal is not None:
+        if failure:
+            complain(str(failure))
         raise typer.Exit(128 + interrupt.signal)
     unfinished = any(run.status != "complete" for run in runs)
     broken = any(exit_code(judge(run, limits)) for run in runs)
@@ -273,7 +294,7 @@ def _outputs(output: Path | None, loads: list[str]) -> dict[str, Path]:
 
 
 def _measure_one(
-    request: "Request", machine: "Machine", interrupt: Interrupt, *, quiet: bool
+    request: "Request", machine: "Machine", target: "Target", interrupt: Interrupt, *, quiet: bool
 ) -> "Run":
     """Run one request, with a live view on a terminal and a line now and then elsewhere."""
     from rich.console import Console
@@ -289,9 +310,6 @@ def _measure_one(
         title=f"{request.probe} under load {request.load}",
     )
     next_line_ns = 0
-
-    def started(agent: "AgentProcess") -> None:
-        interrupt.agent = agent
 
     def heard(line: AnyLine) -> None:
         nonlocal next_line_ns
@@ -310,7 +328,7 @@ def _measure_one(
     )
     with live or nullcontext():
         try:
-            return measure_run(request, machine, started, heard)
+            return measure_run(request, machine, interrupt.watch, heard, target)
         finally:
             interrupt.agent = None
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rtscope.experiment.runner import Experiment
     from rtscope.model.run import Run
     from rtscope.report.experiment import CellResult, ExperimentState
-    from rtscope.target.local import AgentProcess
     from rtscope.target.protocol import AnyLine
 
 
@@ -196,12 +195,14 @@ def _measure_cells(
 
     from rtscope.experiment.measure import measure, read_machine
     from rtscope.experiment.runner import run_cells
+    from rtscope.experiment.targets import target_of
+    from rtscope.model.machine import Machine
     from rtscope.report.experiment import CellResult, ExperimentState
     from rtscope.report.live import LiveState, follow
     from rtscope.store import database
 
     console = Console(stderr=True, highlight=False)
-    machine = read_machine()
+    machines: dict[str, Machine] = {}
     left = {cell.name: times[cell.name] for cell in experiment.left}
     results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
     state = ExperimentState(file.plan.title, len(experiment.cells), len(results))
@@ -213,18 +214,16 @@ def _measure_cells(
         state.cell, state.cell_ns = live, left.pop(cell.name)
         state.left_ns = list(left.values())
 
-        def started(agent: "AgentProcess") -> None:
-            interrupt.agent = agent
-            if interrupt.signal is not None:
-                agent.interrupt()
-
         def heard(line: "AnyLine") -> None:
             follow(live, line)
             draw()
 
         draw()
         try:
-            return measure(request, machine, started, heard)
+            target = target_of(cell.target)
+            if cell.target not in machines:
+                machines[cell.target] = read_machine(target, interrupt.watch)
+            return measure(request, machines[cell.target], interrupt.watch, heard, target)
         finally:
             interrupt.agent = None
             state.cell = None

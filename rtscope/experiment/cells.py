@@ -82,11 +82,12 @@ def plan_hash(cells: list[Cell]) -> str:
     return hashlib.sha256(b"\n".join(content)).hexdigest()[:10]
 
 
-def measure_command(request: Request) -> list[str]:
+def measure_command(request: Request, target: str = "local") -> list[str]:
     """The rtscope command that repeats one cell by itself."""
     times = {"--interval": request.interval_ns, "--duration": request.duration_ns}
     times |= {"--break": request.threshold_ns, "--watchdog": request.watchdog_ns}
     options: dict[str, str | int | None] = {
+        "--target": None if target == "local" else target,
         "--load": None if request.load == "idle" else request.load,
         "--samples": request.samples,
         "--policy": request.policy,
@@ -161,7 +162,7 @@ def _cell(
         options={name: str(value) for name, value in point.options.items()},
         budget=list(dict.fromkeys(limits)),
     )
-    request = msgspec.structs.replace(request, command=measure_command(request))
+    request = msgspec.structs.replace(request, command=measure_command(request, point.target))
     name = _name(file, measure, point, repetition)
     return Cell(name, point.target, request, table, place, scale)
 

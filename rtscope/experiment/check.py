@@ -8,6 +8,7 @@ import msgspec
 from rtscope.experiment.cells import Cell
 from rtscope.experiment.measure import Request, agent_arguments
 from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.experiment.targets import target_of
 from rtscope.model.errors import RtscopeError
 from rtscope.target import local, protocol
 
@@ -19,18 +20,16 @@ _LOAD_NS: Final = 500_000_000
 
 
 def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Start]:
-    """What the agent will do in each cell, by the cell's name.
+    """What the agent will do in each cell, by the cell's name; ours is asked for all targets.
 
     Raises RtscopeError with the file's line for the first cell that it would refuse.
     """
     targets = file.plan.targets
     for number, target in enumerate(targets):
-        if target != "local":
-            raise file.refusal(
-                ("targets", number),
-                f"targets: '{target}' cannot be reached: this rtscope measures on 'local' only, "
-                "the machine that it runs on",
-            )
+        try:
+            target_of(target)
+        except RtscopeError as error:
+            raise file.refusal(("targets", number), f"targets: {error}") from None
     known = _known_probes()
     for cell in cells:
         if cell.request.probe not in known:
@@ -42,6 +41,9 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
     planned = {}
     for cell in cells:
         request = msgspec.structs.replace(cell.request, seed=None, command=[], budget=[])
+        if cell.target != "local":
+            # To boot it would take longer than to fail: its agent is as ours, its CPUs are not.
+            request = msgspec.structs.replace(request, cpus=None)
         key = msgspec.json.encode(request)
         if key not in asked:
             asked[key] = _ask(file, cell, request)

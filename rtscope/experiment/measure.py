@@ -11,10 +11,12 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
-from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Status, Thread
+from rtscope.model.run import Asked, Lab, LoadWork, Run, RunWarning, Sample, Status, Thread
 from rtscope.store.database import new_run_id
-from rtscope.target import local, protocol
+from rtscope.target import protocol
+from rtscope.target.agent import Agent, Target
 from rtscope.target.fingerprint import machine_of
+from rtscope.target.local import LOCAL
 
 PROGRESS_NS = 250_000_000
 _SILENCE_S = 90.0
@@ -74,16 +76,11 @@ def agent_arguments(request: Request) -> list[str]:
     ]
 
 
-def read_machine() -> Machine:
+def read_machine(
+    target: Target = LOCAL, on_start: Callable[[Agent], None] = lambda agent: None
+) -> Machine:
     """The fingerprint of the machine under test. Raises RtscopeError."""
-    files: dict[str, str | bytes] = {}
-    with local.started_agent(["machine", "--json"]) as agent:
-        for line in agent.lines(_SILENCE_S):
-            if isinstance(line, protocol.File):
-                content = line.base64 if line.base64 is not None else line.text
-                if content is not None:
-                    files[line.path] = content
-    return machine_of(files)
+    return machine_of(target.machine_files(on_start))
 
 
 class _Heard(msgspec.Struct):
@@ -284,11 +281,40 @@ def hear_run(
 def measure(
     request: Request,
     machine: Machine,
-    on_start: Callable[[local.AgentProcess], None],
+    on_start: Callable[[Agent], None],
     on_line: Callable[[protocol.AnyLine], None],
+    target: Target = LOCAL,
 ) -> Run:
-    """Measure on this machine. `on_start` gets the agent, so that a signal can interrupt it."""
+    """Measure on `target`. `on_start` gets the agent, so that a signal can interrupt it."""
     interval_s = (request.interval_ns or 0) / 1e9
-    with local.started_agent(agent_arguments(request)) as agent:
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    with target.started_agent(agent_arguments(request)) as agent:
         on_start(agent)
-        return hear_run(request, machine, agent.lines(_SILENCE_S + 2 * interval_s), on_line)
+        lines = agent.lines(_SILENCE_S + 2 * interval_s)
+        run = hear_run(request, machine, lines, on_line)
+        run = msgspec.structs.replace(run, target=target.name)
+        lab = agent.lab()
+        return in_lab(run, lab, begun) if lab else run
+
+
+def in_lab(run: Run, lab: Lab, begun: str) -> Run:
+    """The run of an emulated machine: dated by the host, and with what its figures leave out."""
+    if lab.mode == "exact":
+        text = (
+            f"measured in the lab at {lab.mips:g} million instructions a second: time is the "
+            "number of instructions executed, without caches, buses and firmware, and promises "
+            "nothing about a board"
+        )
+        code = "counts-instructions"
+    else:
+        text = (
+            "measured in the lab without counting instructions: it shows what runs where, and its "
+            "times are the host's, not those of a kernel or a board"
+        )
+        code = "functional-only"
+    warnings = [RunWarning(code, text)]
+    if lab.mode == "exact" and lab.cpus > 1:
+        turns = "the CPUs take turns on one thread, and the turns appear as latency"
+        warnings.append(RunWarning("cpus-take-turns", turns))
+    others = [warning for warning in run.warnings if warning.code != "virtualised"]
+    return msgspec.structs.replace(run, created=begun, warnings=warnings + others, lab=lab)

@@ -99,6 +99,31 @@ class Asked(msgspec.Struct, frozen=True):
     """of its plan's samples or duration, how much was asked for (rtscope run --scale)"""
 
 
+class Lab(msgspec.Struct, frozen=True):
+    """The emulated machine of a lab run: enough for somebody else to get the same bits."""
+
+    mode: Literal["exact", "fast"]
+    """exact: time counts instructions, and every run is the same; fast: time is the host's"""
+    mips: float | None
+    """million instructions a second of virtual time; None in fast mode"""
+    cpus: int
+    seed: int
+    """of the emulator's random numbers; it moves where a process lies and when devices answer"""
+    qemu: str
+    """version of the emulator"""
+    command: list[str]
+    """its whole command line; kernel and initramfs.cpio are the files with the hashes below"""
+    kernel: str
+    """name in the lab"""
+    kernel_source: str
+    kernel_sha256: str
+    config_sha256: str | None
+    """None where the kernel's configuration is not known"""
+    initramfs_sha256: str
+    console: str = ""
+    """the last of what the kernel and the agent wrote to the console"""
+
+
 class Run(msgspec.Struct, frozen=True):
     """The record that the store keeps and that every report is made from."""
 
@@ -124,5 +149,7 @@ class Run(msgspec.Struct, frozen=True):
     cell: str = ""
     """which cell of the experiment's plan it is, in words; unique within the experiment"""
     agent_version: str | None = None
+    lab: Lab | None = None
+    """how the machine was emulated; None for a real one"""
     format: Literal["rtscope-run"] = "rtscope-run"
     version: int = FORMAT_VERSION

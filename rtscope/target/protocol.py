@@ -1,5 +1,6 @@
 """The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -171,3 +172,14 @@ def check_hello(line: AnyLine) -> Hello:
             "install the same version of both"
         )
     return line
+
+
+def files_of(lines: Iterable[AnyLine]) -> dict[str, str | bytes]:
+    """The content of each file that the verb `machine` sent, by path."""
+    files: dict[str, str | bytes] = {}
+    for line in lines:
+        if isinstance(line, File):
+            content = line.base64 if line.base64 is not None else line.text
+            if content is not None:
+                files[line.path] = content
+    return files

@@ -1,0 +1,1 @@
+"""Kernels, images and emulated machines: real kernels whose time is counted in instructions."""

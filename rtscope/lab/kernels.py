@@ -1,0 +1,176 @@
+"""The lab's kernels: named, and kept unpacked under $XDG_CACHE_HOME/rtscope/kernels."""
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import platformdirs
+
+from rtscope.lab.kernelfile import read_kernel
+from rtscope.lab.modules import wanted_modules
+from rtscope.lab.packages import fetch_package
+from rtscope.model.errors import RtscopeError
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,60}")
+_RECORD: Final = "kernel.json"
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """A kernel that can be booted by its name."""
+
+    name: str
+    arch: str
+    release: str
+    source: str
+    """where it came from, in words"""
+    sha256: str
+    """of what is booted"""
+    config_sha256: str | None = None
+    modules: list[str] = []
+    """loaded at boot, in this order"""
+
+
+def cache_directory() -> Path:
+    """Where the lab keeps what it can make again."""
+    return platformdirs.user_cache_path("rtscope")
+
+
+def kernel_file(kernel: Kernel) -> Path:
+    """What QEMU boots."""
+    return _kernels() / kernel.name / "kernel"
+
+
+def kernel_config(kernel: Kernel) -> bytes | None:
+    """The configuration that it was built with; None where nobody gave it."""
+    path = _kernels() / kernel.name / "config"
+    return path.read_bytes() if path.exists() else None
+
+
+def kernel_modules(kernel: Kernel) -> dict[str, bytes]:
+    """The modules that it loads at boot, by name, in order."""
+    folder = _kernels() / kernel.name / "modules"
+    return {name: (folder / f"{name}.ko").read_bytes() for name in kernel.modules}
+
+
+def list_kernels() -> list[Kernel]:
+    """The kernels that have been added, by name."""
+    found = []
+    for path in sorted(_kernels().glob(f"[!.]*/{_RECORD}")):
+        try:
+            found.append(msgspec.json.decode(path.read_bytes(), type=Kernel))
+        except (OSError, msgspec.MsgspecError):
+            continue  # of another version of rtscope: adding it again makes it whole
+    return found
+
+
+def find_kernel(name: str) -> Kernel:
+    """The kernel of this name. Raises RtscopeError where there is none."""
+    kernels = {kernel.name: kernel for kernel in list_kernels()}
+    if name not in kernels:
+        known = f"the lab has {', '.join(kernels)}" if kernels else "the lab has none yet"
+        raise RtscopeError(
+            f"there is no kernel '{name}': {known}; `rtscope lab kernel add "
+            "debian:linux-image-6.12-rt-amd64` adds one"
+        )
+    return kernels[name]
+
+
+def add_package(package: str, *, name: str | None, load: list[str]) -> Kernel:
+    """Add the kernel of a Debian package, by default as what follows "linux-image-" in its name.
+
+    Raises RtscopeError.
+    """
+    name = _good_name(name or package.removeprefix("linux-image-"))
+    with _fresh() as directory:
+        source, files = fetch_package(package, directory)
+        images = sorted((files / "boot").glob("vmlinu[xz]-*"))
+        if not images:
+            raise RtscopeError(f"the package {package} holds no kernel")
+        config = next(iter((files / "boot").glob("config-*")), None)
+        return _keep(name, f"debian:{source}", images[0], config, files / "lib" / "modules", load)
+
+
+def add_file(
+    file: Path, *, name: str | None, config: Path | None, modules: Path | None, load: list[str]
+) -> Kernel:
+    """Add a kernel from its file, by default under the file's name. Raises RtscopeError."""
+    name = _good_name(name or file.name)
+    if load and modules is None:
+        raise RtscopeError("--load needs --modules: the folder that holds the modules' files")
+    return _keep(name, str(file.absolute()), file, config, modules, load)
+
+
+def _kernels() -> Path:
+    return cache_directory() / "kernels"
+
+
+def _good_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise RtscopeError(
+            f"'{name}' cannot name a kernel: letters, digits and . _ + - can; --name gives another"
+        )
+    return name
+
+
+@contextmanager
+def _fresh() -> Iterator[Path]:
+    """A folder in the cache that is gone afterwards."""
+    try:
+        _kernels().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".adding-", dir=_kernels()) as directory:
+            yield Path(directory)
+    except OSError as error:
+        raise RtscopeError(
+            f"{error.filename or _kernels()} cannot be used: {error.strerror}; no kernel was added"
+        ) from None
+
+
+def _keep(
+    name: str,
+    source: str,
+    image: Path,
+    config: Path | None,
+    modules: Path | None,
+    load: list[str],
+) -> Kernel:
+    """Put a kernel into the cache whole or not at all, in place of one of the same name."""
+    with _fresh() as directory:
+        found = read_kernel(_read(image), str(image))
+        files = wanted_modules(modules, load) if modules and load else {}
+        settings = _read(config) if config else None
+        kernel = Kernel(
+            name=name,
+            arch=found.arch,
+            release=found.release,
+            source=source,
+            sha256=hashlib.sha256(found.data).hexdigest(),
+            config_sha256=hashlib.sha256(settings).hexdigest() if settings else None,
+            modules=list(files),
+        )
+        new = directory / name
+        (new / "modules").mkdir(parents=True)
+        (new / "kernel").write_bytes(found.data)
+        if settings:
+            (new / "config").write_bytes(settings)
+        for module, data in files.items():
+            (new / "modules" / f"{module}.ko").write_bytes(data)
+        (new / _RECORD).write_bytes(msgspec.json.format(msgspec.json.encode(kernel)))
+        place = _kernels() / name
+        if place.exists():
+            place.rename(directory / "before")
+        new.rename(place)
+        shutil.rmtree(directory / "before", ignore_errors=True)
+    return kernel
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RtscopeError(f"{path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,172 @@
+"""The emulated machine: what the user asks of it, and QEMU's command line for it."""
+
+import re
+import shutil
+import subprocess
+from typing import Final, Literal
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+
+KERNEL: Final = "kernel"
+INITRAMFS: Final = "initramfs.cpio"
+CONSOLE: Final = "console.txt"
+SAMPLES: Final = "samples"
+"""names of files in the folder that QEMU runs in"""
+
+_SHIFT_OF_MIPS: Final[dict[float, int]] = {1000 / (1 << shift): shift for shift in range(6)}
+"""Beyond a shift of 5 the kernel's timers no longer keep up, and latency does not scale."""
+_MOST_CPUS: Final = 32
+
+
+class Board(msgspec.Struct, frozen=True):
+    """What differs between architectures."""
+
+    emulator: str
+    package: str
+    options: list[str]
+    console: str
+    """the first serial port, as the kernel names it"""
+    ports: list[str]
+    """QEMU's options for a port of the agent's, with {} for the character device"""
+    channels: tuple[str, str]
+    """those ports, as the kernel names them: for lines and for samples"""
+
+
+BOARDS: Final = {
+    "x86_64": Board(
+        emulator="qemu-system-x86_64",
+        package="qemu-system-x86",
+        options=["-machine", "pc", "-cpu", "max,-rdrand,-rdseed"],
+        console="ttyS0",
+        ports=["-serial", "chardev:{}"],
+        channels=("/dev/ttyS1", "/dev/ttyS2"),
+    ),
+    "aarch64": Board(
+        emulator="qemu-system-aarch64",
+        package="qemu-system-arm",
+        options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72"],
+        console="ttyAMA0",
+        ports=["-device", "pci-serial,chardev={}"],
+        channels=("/dev/ttyS0", "/dev/ttyS1"),
+    ),
+}
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1."""
+
+    kernel: str
+    cpus: int = 1
+    mode: Literal["exact", "fast"] = "exact"
+    mips: float = 1000.0
+    memory: int = 512
+    """MiB"""
+    seed: int = 1
+
+
+def parse_spec(text: str) -> Spec:
+    """Read what follows "vm:". Raises RtscopeError."""
+    kernel, *pairs = text.split(",")
+    given: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if (
+            not equals
+            or key in given
+            or key not in {*Spec.__struct_fields__, "insist"} - {"kernel"}
+        ):
+            raise RtscopeError(
+                f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
+                "mode=exact or mode=fast, mips=N, memory=MIB and seed=N, once each"
+            )
+        given[key] = value
+    if not kernel:
+        raise RtscopeError("vm: lacks the name of a kernel; `rtscope lab kernel list` lists them")
+    cpus = _number(text, given, "cpus", 1, 1, _MOST_CPUS)
+    mode = given.get("mode", "exact" if cpus == 1 else "fast")
+    if mode == "kvm":
+        raise RtscopeError(f"vm:{text}: mode=kvm is not there yet: use exact or fast")
+    if mode not in {"exact", "fast"}:
+        raise RtscopeError(f"vm:{text}: mode is exact or fast, not '{mode}'")
+    if mode == "exact" and cpus > 1 and given.get("insist") != "yes":
+        raise RtscopeError(
+            f"vm:{text}: with more than one CPU in exact mode the CPUs take turns, and the turns "
+            "appear as latency: use one CPU, or mode=fast to see what runs where; insist=yes "
+            "measures all the same"
+        )
+    return Spec(
+        kernel=kernel,
+        cpus=cpus,
+        mode="exact" if mode == "exact" else "fast",
+        mips=_mips(text, given, mode),
+        memory=_number(text, given, "memory", 512, 64, 1 << 20),
+        seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
+    )
+
+
+def _number(text: str, given: dict[str, str], key: str, usual: int, least: int, most: int) -> int:
+    value = given.get(key, str(usual))
+    if not re.fullmatch(r"[0-9]{1,10}", value) or not least <= int(value) <= most:
+        raise RtscopeError(f"vm:{text}: {key} is a number from {least} to {most}, not '{value}'")
+    return int(value)
+
+
+def _mips(text: str, given: dict[str, str], mode: str) -> float:
+    if "mips" not in given:
+        return 1000.0
+    if mode != "exact":
+        raise RtscopeError(f"vm:{text}: mips is for mode=exact; else the host sets the pace")
+    for mips in _SHIFT_OF_MIPS:
+        if given["mips"] == f"{mips:g}":
+            return mips
+    choices = ", ".join(f"{mips:g}" for mips in _SHIFT_OF_MIPS)
+    raise RtscopeError(
+        f"vm:{text}: mips is one of {choices} (an instruction takes a power of two of ns), not "
+        f"'{given['mips']}'"
+    )
+
+
+def qemu_version(board: Board) -> str:
+    """The emulator's version. Raises RtscopeError where it is not installed."""
+    if not shutil.which(board.emulator):
+        raise RtscopeError(
+            f"there is no {board.emulator} here: install the package {board.package}"
+        )
+    done = subprocess.run(
+        [board.emulator, "--version"], capture_output=True, text=True, check=False, timeout=60
+    )
+    found = re.search(r"version (.+)", done.stdout)
+    if not found:
+        raise RtscopeError(f"{board.emulator} does not run: {done.stderr.strip() or 'no version'}")
+    return found[1].strip()
+
+
+def qemu_command(board: Board, spec: Spec) -> list[str]:
+    """QEMU's command line. It runs in a folder of the run's own, so that no path changes it.
+
+    Every flag of exact mode is needed for two runs to be the same: fixed dates and seeds, a virtual
+    clock that counts instructions and never waits for the host's, and no random numbers of the
+    host's.
+    """
+    if spec.mode == "exact":
+        time = ["-rtc", "base=2020-01-01T00:00:00,clock=vm", "-accel", "tcg,thread=single"]
+        time += ["-icount", f"shift={_SHIFT_OF_MIPS[spec.mips]},sleep=off,align=off"]
+    else:
+        time = ["-accel", "tcg,thread=multi"]
+    lines, samples = board.channels
+    kernel_options = (
+        f"console={board.console} quiet panic=-1 nokaslr norandmaps random.trust_cpu=off "
+        "random.trust_bootloader=off cryptomgr.notests "
+        f"rtscope_channel={lines} rtscope_samples={samples}"
+    )
+    return [
+        board.emulator, "-nodefaults", "-no-user-config", *board.options,
+        "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", str(spec.seed), *time,
+        "-display", "none", "-no-reboot", "-serial", f"file:{CONSOLE}",
+        "-chardev", "stdio,id=lines,signal=off", *(word.format("lines") for word in board.ports),
+        "-chardev", f"file,id=samples,path={SAMPLES}",
+        *(word.format("samples") for word in board.ports),
+        "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", kernel_options,
+    ]  # fmt: skip

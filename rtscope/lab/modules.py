@@ -1,0 +1,60 @@
+"""Kernel modules: find the files of those that are wanted, and of those they need, in order."""
+
+import gzip
+import lzma
+import re
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from rtscope.model.errors import RtscopeError
+
+_DEPENDS: Final = re.compile(rb"\0depends=([^\0]*)\0")
+
+
+def wanted_modules(directory: Path, names: list[str]) -> dict[str, bytes]:
+    """The modules `names` and what they depend on, by name, in the order in which they load.
+
+    `directory` holds module files, at any depth, compressed or not. What they depend on stands in
+    the modules themselves. Raises RtscopeError where one is not there.
+    """
+    files = {
+        _canonical(path.name.split(".ko")[0]): path for path in sorted(directory.rglob("*.ko*"))
+    }
+    loaded: dict[str, bytes] = {}
+
+    def add(name: str, needed_by: str) -> None:
+        if name in loaded:
+            return
+        if name not in files:
+            raise RtscopeError(f"there is no module '{name}' below {directory}{needed_by}")
+        data = _uncompressed(files[name])
+        depends = _DEPENDS.search(data)
+        for needed in (depends[1].decode() if depends else "").split(","):
+            if needed:
+                add(_canonical(needed), f", which {name} needs")
+        loaded[name] = data
+
+    for name in names:
+        add(_canonical(name), "")
+    return loaded
+
+
+def _canonical(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _uncompressed(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+        match path.suffix:
+            case ".xz":
+                return lzma.decompress(data)
+            case ".gz":
+                return gzip.decompress(data)
+            case ".zst":
+                done = subprocess.run(["zstd", "-dc"], input=data, capture_output=True, check=True)
+                return done.stdout
+    except (OSError, EOFError, lzma.LZMAError, subprocess.CalledProcessError) as error:
+        raise RtscopeError(f"the module {path} cannot be read: {error}") from None
+    return data

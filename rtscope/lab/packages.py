@@ -1,0 +1,122 @@
+"""A distribution's kernel: its Debian package, downloaded by apt and unpacked, not installed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from rtscope.model.errors import RtscopeError
+
+_KERNEL: Final = re.compile(r"linux-image-[^\s,(|]+")
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.:-]+")
+_MOST_STEPS: Final = 4
+_SECONDS: Final = 900
+
+
+def fetch_package(package: str, directory: Path) -> tuple[str, Path]:
+    """Download and unpack a kernel package: its name and version, and the folder of its files.
+
+    A package that only depends on the present kernel (linux-image-6.12-rt-amd64) leads to that
+    kernel's. One of another architecture ends in its name: linux-image-6.12-rt-arm64. It needs no
+    root. `directory` exists and is empty. Raises RtscopeError.
+    """
+    for tool in ("apt-get", "apt-cache", "dpkg", "dpkg-deb"):
+        if not shutil.which(tool):
+            raise RtscopeError(
+                f"there is no {tool} here, which debian:{package} needs: give the kernel's file"
+            )
+    if not _NAME.fullmatch(package):
+        raise RtscopeError(f"'{package}' is not a package's name, such as linux-image-rt-amd64")
+    options = _apt_of(_architecture(package), directory)
+    name = _real_package(package, options)
+    _run(
+        ["apt-get", *options, "download", name],
+        directory,
+        f"the kernel package {name} could not be downloaded",
+    )
+    (archive,) = directory.glob("*.deb")
+    files = directory / "files"
+    _run(["dpkg-deb", "-x", str(archive), str(files)], directory, f"{name} cannot be unpacked")
+    version = _field(_show(name, options), "Version")
+    return f"{name} {version}", files
+
+
+def _architecture(package: str) -> str | None:
+    """Debian's name of the architecture where it is not this machine's."""
+    native = _run(["dpkg", "--print-architecture"], Path.cwd(), "dpkg failed").strip()
+    for arch in ("amd64", "arm64", "riscv64"):
+        if package.endswith(f"-{arch}"):
+            return None if arch == native else arch
+    return None
+
+
+def _apt_of(architecture: str | None, directory: Path) -> list[str]:
+    """What makes apt one of its own with lists of `architecture`; nothing for the machine's."""
+    if architecture is None:
+        return []
+    lists = directory / "apt" / "lists"
+    archives = directory / "apt" / "cache" / "archives"
+    (lists / "partial").mkdir(parents=True)
+    (archives / "partial").mkdir(parents=True)
+    status = directory / "apt" / "status"
+    status.touch()
+    options = {
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
+        "Dir::State": str(directory / "apt"),
+        "Dir::State::lists": str(lists),
+        "Dir::State::status": str(status),
+        "Dir::Cache": str(archives.parent),
+    }
+    chosen = [f"-o{name}={value}" for name, value in options.items()]
+    # Somebody else's source may lack this architecture: only the package has to be there.
+    subprocess.run(
+        ["apt-get", *chosen, "-qq", "update"], capture_output=True, check=False, timeout=_SECONDS
+    )
+    return chosen
+
+
+def _real_package(package: str, options: list[str]) -> str:
+    name = package
+    for _ in range(_MOST_STEPS):
+        found = _KERNEL.findall(_field(_show(name, options), "Depends"))
+        if not found:
+            return name
+        name = found[0]
+    raise RtscopeError(f"the package {package} leads to no kernel, only to other packages")
+
+
+def _show(package: str, options: list[str]) -> str:
+    """The newest version's stanza."""
+    done = subprocess.run(
+        ["apt-cache", *options, "show", "--no-all-versions", package],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_SECONDS,
+    )
+    if done.returncode or not done.stdout.strip():
+        raise RtscopeError(
+            f"apt knows no package {package}: `apt-cache search linux-image` lists the kernels, "
+            "and `apt-get update` fetches the present list"
+        )
+    return done.stdout.split("\n\n")[0]
+
+
+def _field(stanza: str, name: str) -> str:
+    found = re.search(rf"^{name}: (.*)$", stanza, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _run(command: list[str], directory: Path, failure: str) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=directory, capture_output=True, text=True, check=False, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise RtscopeError(f"{failure}: {command[0]} took more than {_SECONDS} s") from None
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise RtscopeError(f"{failure}: {said[-1] if said else f'{command[0]} failed'}")
+    return done.stdout

@@ -1,0 +1,81 @@
+"""Prove that a measurement in the lab is the same bits each time, beside a busy host too."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.target.agent import Agent, Target
+
+_SILENCE_S: Final = 90.0
+_BUSY: Final = "import os\np = os.getppid()\nwhile os.getppid() == p: pass"
+
+
+class Repetition(msgspec.Struct, frozen=True):
+    """One of the runs that should be the same."""
+
+    beside: str
+    """what the host did meanwhile"""
+    lines: list[str]
+    """every sample: thread, CPU, time and latency in ns"""
+    sha256: str
+
+
+def repeat(
+    target: Target,
+    arguments: list[str],
+    count: int,
+    on_start: Callable[[Agent], None],
+) -> Iterator[Repetition]:
+    """Measure `count` times, the last beside one busy process more than the host has CPUs.
+
+    `arguments` are the agent's. Raises RtscopeError.
+    """
+    for number in range(1, count + 1):
+        busy = (os.cpu_count() or 1) + 1 if number == count else 0
+        with tempfile.TemporaryDirectory(prefix="rtscope-verify-") as directory, _busy_host(busy):
+            path = Path(directory) / "samples"
+            with target.started_agent([*arguments, f"--samples-file={path}"]) as agent:
+                on_start(agent)
+                for _ in agent.lines(_SILENCE_S):
+                    pass
+            data = path.read_bytes()
+        yield Repetition(
+            beside=f"{busy} busy processes" if busy else "the host as it is",
+            lines=data.decode().splitlines(),
+            sha256=hashlib.sha256(data).hexdigest(),
+        )
+
+
+def first_difference(one: Repetition, other: Repetition) -> str | None:
+    """Where two repetitions part, in words; None where they are the same."""
+    if one.sha256 == other.sha256:
+        return None
+    for number, (a, b) in enumerate(zip(one.lines, other.lines, strict=False)):
+        if a != b:
+            return f"sample {number} was {_sample(a)} and then {_sample(b)}"
+    return f"one has {len(one.lines)} samples and the other {len(other.lines)}"
+
+
+def _sample(line: str) -> str:
+    fields = line.split("\t")
+    return f"{fields[3]} ns late at {fields[2]} ns" if len(fields) == 4 else repr(line)
+
+
+@contextmanager
+def _busy_host(processes: int) -> Iterator[None]:
+    """Processes that use a CPU each and end with the block, or with this process."""
+    busy = [subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()

@@ -1,0 +1,144 @@
+"""A target: an emulated machine that boots one of the lab's kernels with the agent inside."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.lab.guest import BOOT_LIMIT_S, Guest
+from rtscope.lab.image import initramfs
+from rtscope.lab.kernels import (
+    Kernel,
+    cache_directory,
+    find_kernel,
+    kernel_config,
+    kernel_file,
+    kernel_modules,
+)
+from rtscope.lab.machine import (
+    BOARDS,
+    INITRAMFS,
+    KERNEL,
+    Board,
+    Spec,
+    parse_spec,
+    qemu_command,
+    qemu_version,
+)
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Lab
+from rtscope.store.files import write_file
+from rtscope.target.agent import Agent
+from rtscope.target.local import agent_path
+from rtscope.target.protocol import files_of
+
+_SILENCE_S: Final = 90.0
+_SAMPLES_OPTION: Final = "--samples-file="
+_GUEST_SAMPLES: Final = "/tmp/samples"  # noqa: S108 - in the guest, whose only program is ours
+_FILES = msgspec.json.Decoder(dict[str, str])
+
+
+class VmTarget(msgspec.Struct, frozen=True):
+    """One kind of emulated machine; each agent that is started boots it anew."""
+
+    name: str
+    spec: Spec
+    kernel: Kernel
+    board: Board
+    qemu: str
+    """version"""
+    boot_limit_s: float = BOOT_LIMIT_S
+
+    @contextmanager
+    def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
+        """A booting guest that surely ends with the block.
+
+        Its agent writes no progress, and its --samples-file comes out after its end, into the file
+        that was asked for. Raises RtscopeError.
+        """
+        wanted = [word for word in arguments if word.startswith(_SAMPLES_OPTION)]
+        inside = [
+            f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}" if word in wanted else word for word in arguments
+        ]
+        with tempfile.TemporaryDirectory(prefix="rtscope-vm-") as name:
+            directory = Path(name)
+            (directory / KERNEL).symlink_to(kernel_file(self.kernel))
+            image = self._image(inside)
+            (directory / INITRAMFS).write_bytes(image)
+            command = qemu_command(self.board, self.spec)
+            guest = Guest(command, directory, self._lab(command, image), self.boot_limit_s)
+            try:
+                yield guest
+                if wanted:
+                    path = Path(wanted[-1].removeprefix(_SAMPLES_OPTION))
+                    write_file(guest.samples(), path, "the samples", overwrite=True)
+            finally:
+                guest.close()
+
+    def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
+        """What the agent's verb `machine` says of this machine, asked once and then remembered.
+
+        Raises RtscopeError.
+        """
+        command = qemu_command(self.board, self.spec)
+        asked = [self.kernel.sha256, self.qemu, *command, _hash(self._image(["machine", "--json"]))]
+        path = cache_directory() / "machines" / f"{_hash(repr(asked).encode())[:32]}.json"
+        try:
+            return dict(_FILES.decode(path.read_bytes()))
+        except (OSError, msgspec.MsgspecError):
+            pass
+        with self.started_agent(["machine", "--json"]) as guest:
+            on_start(guest)
+            files = files_of(guest.lines(_SILENCE_S))
+        text = {name: content for name, content in files.items() if isinstance(content, str)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(msgspec.json.encode(text), path, "the machine's description", overwrite=True)
+        return dict(text)
+
+    def _image(self, arguments: list[str]) -> bytes:
+        silent = [] if arguments[0] == "machine" else ["--progress=0"]
+        files = {
+            "init": agent_path(self.kernel.arch).read_bytes(),
+            "rtscope.args": "".join(f"{word}\n" for word in [*arguments, *silent]).encode(),
+        }
+        modules = kernel_modules(self.kernel)
+        files |= {f"modules/{name}.ko": data for name, data in modules.items()}
+        if modules:
+            files["rtscope.modules"] = "".join(f"/modules/{name}.ko\n" for name in modules).encode()
+        if config := kernel_config(self.kernel):
+            files[f"boot/config-{self.kernel.release}"] = config
+        return initramfs(files)
+
+    def _lab(self, command: list[str], image: bytes) -> Lab:
+        exact = self.spec.mode == "exact"
+        return Lab(
+            mode=self.spec.mode,
+            mips=self.spec.mips if exact else None,
+            cpus=self.spec.cpus,
+            seed=self.spec.seed,
+            qemu=self.qemu,
+            command=command,
+            kernel=self.kernel.name,
+            kernel_source=self.kernel.source,
+            kernel_sha256=self.kernel.sha256,
+            config_sha256=self.kernel.config_sha256,
+            initramfs_sha256=_hash(image),
+        )
+
+
+def vm_target(name: str) -> VmTarget:
+    """The target that a name such as "vm:6.12-rt-amd64,mips=500" means. Raises RtscopeError."""
+    spec = parse_spec(name.removeprefix("vm:"))
+    kernel = find_kernel(spec.kernel)
+    if kernel.arch not in BOARDS:
+        raise RtscopeError(f"{name}: the lab has no machine of the architecture {kernel.arch}")
+    board = BOARDS[kernel.arch]
+    return VmTarget(name, spec, kernel, board, qemu_version(board))
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
