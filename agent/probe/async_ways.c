@@ -21,12 +21,12 @@
 
 static void announce(struct pair *pair)
 {
-	__atomic_store_n(&pair->waiting, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&pair->waiting, 1, __ATOMIC_RELEASE);
 }
 
 static bool announced(struct pair *pair)
 {
-	return __atomic_exchange_n(&pair->waiting, false, __ATOMIC_ACQ_REL);
+	return __atomic_exchange_n(&pair->waiting, 0, __ATOMIC_ACQ_REL);
 }
 
 static int cond_open(struct pair *pair)

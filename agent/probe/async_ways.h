@@ -16,7 +16,7 @@ struct pair {
 	bool same_cpu;
 	unsigned int sender_cpu;
 
-	bool waiting;	   /* the receiver is about to wait; the sender takes it back */
+	uint32_t waiting;  /* 1: the receiver is about to wait; the sender takes it back */
 	bool ended;	   /* nothing more is sent */
 	uint64_t stamp_ns; /* of the message under way; 0: none */
 	uint64_t due_ns;   /* that the sender ended at */
