@@ -116,7 +116,7 @@ class ExperimentState:
         left = present + sum(ns or 0 for ns in self.left_ns)
         unknown = self.left_ns.count(None)
         text = f"{self.done} of {self.cells} cells done, about {span_text(_rounded(left))} left"
-        return f"{text}, and {unknown} cells of unknown length" if unknown else text
+        return f"{text}, and {unknown} of unknown length" if unknown else text
 
 
 def _rounded(ns: int) -> int:

@@ -20,6 +20,8 @@ def junit_report(title: str, results: Sequence[CellResult]) -> bytes:
         suite.add_testcase(_case(result))
     document = junitparser.JUnitXml(plain(title))
     document.add_testsuite(suite)
+    for counted in (suite, document):
+        counted.update_statistics()  # type: ignore[no-untyped-call]
     text = io.BytesIO()
     document.write(text, pretty=True)
     return text.getvalue()

@@ -1,0 +1,250 @@
+"""rtscope run, from the plan to the experiment's report."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.cli.conftest import COMMAND, Rtscope
+
+PLANS = Path(__file__).parents[2] / "plans"
+PLAN = """
+title = "Two loads"
+order = "as written"
+
+[[measure]]
+probes = ["cyclic"]
+loads = ["idle", "cpu:1", "timers:1", "files:1"]
+intervals = ["500us"]
+duration = "300ms"
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def runs(rtscope: Rtscope, *arguments: str) -> list[dict[str, Any]]:
+    """What is in the store, the first measured first."""
+    listed = rtscope("list", "--json", "-n", "1000", *arguments).stdout.splitlines()
+    return [json.loads(line) for line in reversed(listed)]
+
+
+def test_a_plan_is_measured_shown_kept_and_drawn(rtscope: Rtscope, plan: Path) -> None:
+    with plan.open("a") as file:
+        file.write('[[budget]]\nlimits = ["max<10s", "mean<1s"]\nloads = ["idle"]\n')
+    junit = plan.with_name("junit.xml")
+    done = rtscope("run", str(plan), "--junit", str(junit))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("cyclic, load files:1, every 500us: ")
+    assert "2 of 4 cells done, about 1 s left" in done.stderr
+    table = [line for line in done.stdout.splitlines() if line.startswith("cyclic, ")]
+    assert ["kept" in line for line in table] == [True, False, False, False]
+    page = Path(done.stdout.partition("report: ")[2].strip()).read_text()
+    assert all(load in page for load in ("cpu:1", "timers:1", "files:1"))
+    held = runs(rtscope)
+    assert [run["load"] for run in held] == ["idle", "cpu:1", "timers:1", "files:1"]
+    assert {run["experiment"] for run in held} == {Path(done.stdout.split()[-1]).stem}
+    assert runs(rtscope, "--experiment", held[0]["experiment"][:6]) == held
+    assert rtscope("list", "--experiment", "none").returncode == 2
+    assert [case.attrib["name"] for case in ET.fromstring(junit.read_text()).iter("testcase")] == [
+        run["cell"] for run in held
+    ]
+
+
+def test_a_run_repeats_its_cell_by_the_command_that_it_names(rtscope: Rtscope, plan: Path) -> None:
+    assert rtscope("run", str(plan), "--no-report", "-q").returncode == 0
+    run = json.loads(rtscope("show", "last", "--json").stdout)
+    done = rtscope(*run["asked"]["command"][1:], "--no-report")
+    assert done.returncode == 0, done.stderr
+    again = json.loads(rtscope("show", "last", "--json").stdout)
+    assert again["id"] != run["id"]
+    kept = ("interval_ns", "duration_ns", "policy", "priority", "loads", "options")
+    assert [again["asked"][key] for key in kept] == [run["asked"][key] for key in kept]
+
+
+def test_budgets_decide_the_exit_status_and_the_test_cases(rtscope: Rtscope, plan: Path) -> None:
+    with plan.open("a") as file:
+        file.write('[[budget]]\nlimits = ["max<1ns", "nonsense<1"]\nloads = ["cpu:1"]\n')
+    junit = plan.with_name("junit.xml")
+    done = rtscope("run", str(plan), "--junit", str(junit), "--no-report")
+    assert done.returncode == 1
+    assert "cyclic, load cpu:1, every 500us: max<1ns: broken, max is" in done.stdout
+    assert "nonsense<1: not proven, this run of cyclic has no such fact" in done.stdout
+    cases = ET.fromstring(junit.read_text()).iter("testcase")
+    failed = {case.attrib["name"]: len(case.findall("failure")) for case in cases}
+    assert failed.pop("cyclic, load cpu:1, every 500us") == 2
+    assert set(failed.values()) == {0}
+
+
+def test_json_is_a_line_for_each_run_and_nothing_else(rtscope: Rtscope, plan: Path) -> None:
+    done = rtscope("run", str(plan), "--json", "--scale", "0.2")
+    cells = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [run["asked"]["scale"] for run in cells] == [0.2] * 4
+    assert [run["asked"]["duration_ns"] for run in cells] == [60_000_000] * 4
+    assert "report: " in done.stderr
+
+
+def test_a_dry_run_shows_the_matrix_and_its_time_and_measures_nothing(
+    rtscope: Rtscope, plan: Path
+) -> None:
+    done = rtscope("run", str(plan), "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "cyclic, load timers:1, every 500us" in done.stdout
+    assert "4 cells, about 3.1 s; nothing was measured" in done.stdout
+    assert runs(rtscope) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"files:1"', '"nonsense:1"', "plan.toml:7: loads: 'nonsense' is not a load"),
+        ('"500us"', '"500"', "plan.toml:8: intervals: '500' is not a time"),
+        ('"cyclic"', '"cylcic"', "plan.toml:6: probes: the agent has no 'cylcic'"),
+        ("title =", "titel =", "plan.toml:2: 'titel' is not a key of the plan"),
+        ("[[measure]]", 'targets = ["vm:board"]\n[[measure]]', "plan.toml:5: targets: "),
+        ("[[measure]]", "[[measure]", "plan.toml:5, column 10: this is not TOML"),
+    ],
+)
+def test_a_bad_plan_is_refused_before_anything_starts(
+    rtscope: Rtscope, plan: Path, old: str, new: str, said: str
+) -> None:
+    plan.write_text(PLAN.replace(old, new))
+    done = rtscope("run", plan.name)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"rtscope: {said}")
+    assert len(done.stderr.splitlines()) == 1
+    assert runs(rtscope) == []
+
+
+@pytest.mark.parametrize("option", ["--report", "--junit"])
+def test_an_existing_file_is_refused_before_measuring(
+    rtscope: Rtscope, plan: Path, option: str
+) -> None:
+    done = rtscope("run", str(plan), option, str(plan))
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    assert plan.read_text() == PLAN
+    assert rtscope("run", str(plan), "--scale", "0").returncode == 2
+    assert runs(rtscope) == []
+
+
+def start_and_end(environment: dict[str, str], plan: Path, number: signal.Signals) -> int:
+    """Start the plan and end rtscope, with all it started, while its second cell is measured."""
+    with subprocess.Popen(
+        [*COMMAND, "run", str(plan), "--no-report"],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert b"1 of 4 cells done" in process.stderr.readline()
+        time.sleep(1)
+        process.send_signal(number)
+        process.communicate(timeout=30)
+    return process.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_what_was_broken_off_is_gone_on_with(
+    environment: dict[str, str], rtscope: Rtscope, plan: Path, number: signal.Signals
+) -> None:
+    plan.write_text(PLAN.replace('"300ms"', '"3s"'))
+    status = start_and_end(environment, plan, number)
+    assert status == (-number if number == signal.SIGKILL else 128 + number)
+    done = rtscope("run", str(plan), "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 4 cells are done; --fresh begins anew" in done.stderr.splitlines()[0]
+    held = runs(rtscope)
+    complete = [run["load"] for run in held if run["status"] == "complete"]
+    assert complete == ["idle", "cpu:1", "timers:1", "files:1"]
+    partial = [run["load"] for run in held if run["status"] == "interrupted"]
+    assert partial == ([] if number == signal.SIGKILL else ["cpu:1"])
+    assert len({run["experiment"] for run in held}) == 1
+    assert done.stdout.count("cyclic, load") == 4
+
+
+def test_fresh_and_finished_experiments_begin_anew(
+    environment: dict[str, str], rtscope: Rtscope, plan: Path
+) -> None:
+    plan.write_text(PLAN.replace('"300ms"', '"2s"'))
+    start_and_end(environment, plan, signal.SIGINT)
+    plan.write_text(PLAN.replace('"300ms"', '"2s"').replace("Two loads", "Renamed"))
+    assert "going on" not in rtscope("run", str(plan), "--fresh", "-q").stderr
+    assert len({run["experiment"] for run in runs(rtscope)}) == 2
+    assert len([run for run in runs(rtscope) if run["status"] == "complete"]) == 5
+    again = rtscope("run", str(plan), "--no-report", "--dry-run")
+    assert "going on" not in again.stderr
+
+
+def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(
+    rtscope: Rtscope, plan: Path, agent_path: Path
+) -> None:
+    broken = plan.with_name("agent")
+    broken.write_text(
+        '#!/bin/sh\ncase "$*" in *--dry-run*) ;; *cpu:1*) echo no CPU left >&2; exit 1;; esac\n'
+        f'exec {agent_path} "$@"\n'
+    )
+    broken.chmod(0o755)
+    junit = plan.with_name("junit.xml")
+    done = rtscope("run", str(plan), "--junit", str(junit), RTSCOPE_AGENT=str(broken))
+    assert done.returncode == 1
+    assert "cyclic, load cpu:1, every 500us: no CPU left" in done.stderr
+    assert [run["load"] for run in runs(rtscope)] == ["idle", "timers:1", "files:1"]
+    assert ET.fromstring(junit.read_text()).attrib["errors"] == "1"
+    assert rtscope("run", str(plan), "--no-report").returncode == 0
+    assert [run["load"] for run in runs(rtscope)][3:] == ["cpu:1"]
+
+
+def test_the_whole_is_one_display_on_a_terminal(environment: dict[str, str], plan: Path) -> None:
+    screen, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "run", str(plan), "--no-report"],
+        env=environment | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"},
+        stdin=terminal, stdout=subprocess.DEVNULL, stderr=terminal,
+    ) as process:  # fmt: skip
+        os.close(terminal)
+        shown = bytearray()
+        try:
+            while data := os.read(screen, 65536):
+                shown += data
+        except OSError:  # the other end is closed
+            pass
+    os.close(screen)
+    text = shown.decode(errors="replace")
+    assert process.returncode == 0, text
+    assert "Two loads" in text
+    assert "cyclic, load timers:1, every 500us" in text
+    for done in range(4):
+        assert f"{done} of 4 cells done" in text
+
+
+def test_the_quick_plan_is_measured_whole(rtscope: Rtscope) -> None:
+    done = rtscope("run", str(PLANS / "quick.toml"), "--scale", "0.1")
+    assert done.returncode == 0, done.stderr
+    held = runs(rtscope)
+    assert len(held) == 18
+    assert {run["status"] for run in held} == {"complete"}
+
+
+def test_table_2_is_measured_whole_at_a_reduced_number_of_samples(
+    environment: dict[str, str], rtscope: Rtscope
+) -> None:
+    plan = str(PLANS / "loongson-table-2.toml")
+    done = subprocess.run(
+        [*COMMAND, "run", plan, "--scale", "0.0003"],
+        env=environment, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    held = runs(rtscope)
+    assert len({run["cell"] for run in held}) == len(held) == 49
+    assert {(run["count"], run["status"]) for run in held} == {(30, "complete")}
+    assert "49 of 49 cells done" in done.stderr
