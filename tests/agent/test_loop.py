@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def test_each_way_to_sleep_has_the_period_it_is_known_for(agent_path: Path) -> N
     assert middle_ns(lines, "relative") == pytest.approx(14e6, rel=0.03)
     for method in METHODS[1:]:
         assert middle_ns(lines, method) == pytest.approx(10e6, rel=0.02)
-    assert facts(lines, "relative")["drift_ns_per_s"] == pytest.approx(0.4e9, rel=0.1)
+    assert facts(lines, "relative")["drift_ns_per_s"] > 0.38e9
     for method in ("absolute", "timerfd"):
         assert abs(facts(lines, method)["drift_ns_per_s"]) < 0.01e9
 
@@ -72,6 +73,14 @@ def test_methods_share_the_duration(agent_path: Path) -> None:
         assert facts(lines, method)["expected"] == pytest.approx(100, abs=3)
 
 
+def test_one_loop_runs_at_a_time(agent_path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.tsv"
+    measure(agent_path, "loop", "-D", "1s", "-i", "5ms", "--samples-file", str(file))
+    rows = [row.split("\t") for row in file.read_text().splitlines()[1:]]
+    turns = [[int(row[2]) for row in rows if row[0] == str(thread)] for thread in range(4)]
+    assert all(max(before) < min(after) for before, after in pairwise(turns))
+
+
 def test_thresholds_are_the_users(agent_path: Path) -> None:
     lines = measure(
         agent_path, "loop", "-D", "2s", "--method", "relative", "--work", "4ms",
@@ -94,7 +103,7 @@ def test_a_thread_of_higher_priority_stretches_a_period_by_its_length(
 ) -> None:
     # A burst of 50 ms begins within a period, so that period becomes 50 to 61 ms long.
     with measuring(agent_path, "loop", "-a", "0", "--method", method, *HIGH) as lines:
-        hog(0, 50, 250, 10, 99)
+        hog(0, 50, 257, 10, 99)
     long = samples(lines, 40_000_000)
     assert 8 <= len(long) <= 12
     assert 49.5e6 <= long[len(long) // 2] <= 62e6
@@ -119,7 +128,7 @@ def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
     told, count = facts(lines, "absolute"), threads(lines)["absolute"]["count"]
     assert count >= 195
     assert told["in_range_20pct"] > 0.9 * count
-    assert 25e6 <= told["observer_gap_max_ns"], "most of a burst"
+    assert told["observer_gap_max_ns"] >= 25e6, "most of a burst"
     assert told["observer_gaps"] >= 18
     assert told["uncertain"] > 0.2 * count
     assert told["unseen"] == 0
