@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -47,31 +46,27 @@ static double fact(const char *key)
 	return -1;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
 {
-	uint64_t latency_ns[ROUNDS];
-
 	(void)state;
 	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint64_t sent_ns[2], open_ns[2];
+
 		events_mask(&events, SIG_BLOCK);
+		sent_ns[0] = clock_now_ns();
 		events_send(&events);
-		clock_sleep_until(clock_now_ns() + BLOCKED_NS);
+		sent_ns[1] = clock_now_ns();
+		clock_sleep_until(sent_ns[1] + BLOCKED_NS);
 		events_collect(&events, &measuring);
 		assert_int_equal(measuring.record.count, i);
+		open_ns[0] = clock_now_ns();
 		events_mask(&events, SIG_UNBLOCK);
+		open_ns[1] = clock_now_ns();
 		events_collect(&events, &measuring);
 		assert_int_equal(measuring.record.count, i + 1);
-		latency_ns[i] = measuring.record.last_ns;
+		assert_in_range(measuring.record.last_ns, open_ns[0] - sent_ns[1],
+				open_ns[1] - sent_ns[0]);
 	}
-	qsort(latency_ns, ROUNDS, sizeof(*latency_ns), compare);
-	assert_in_range(latency_ns[ROUNDS / 2], BLOCKED_NS, BLOCKED_NS * 11 / 10);
 	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
 	assert_true(fact("deadline_violations") == ROUNDS);
 }
@@ -139,7 +134,11 @@ static void the_slots_are_used_again_and_never_overrun(void **state)
 		events_collect(&events, &measuring);
 	}
 	assert_int_equal(measuring.record.count, 2 * EVENT_SLOTS);
-	assert_true(measuring.record.max_ns < NSEC_PER_SEC);
+	events_mask(&events, SIG_BLOCK);
+	events_send(&events);
+	events_collect(&events, &measuring);
+	assert_int_equal(measuring.record.count, 2 * EVENT_SLOTS);
+	events_mask(&events, SIG_UNBLOCK);
 }
 
 int main(void)
