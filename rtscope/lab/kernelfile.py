@@ -16,6 +16,8 @@ _VERSION: Final = re.compile(rb"Linux version (\S+) ")
 _PVH_NOTE: Final = struct.pack("<II4s", 8, 18, b"Xen\0")
 """size and type XEN_ELFNOTE_PHYS32_ENTRY of an ELF note of the owner "Xen" """
 
+_BZIMAGE_HEADER: Final = 0x268
+
 
 class KernelFile(msgspec.Struct, frozen=True):
     """A kernel that QEMU can boot."""
@@ -72,25 +74,32 @@ def _elf(data: bytes, name: str) -> KernelFile:
 
 def _bzimage(data: bytes, name: str) -> KernelFile:
     """Header fields: the kernel's Documentation/arch/x86/boot.rst."""
+    damaged = RtscopeError(f"{name} looks like a bzImage but is damaged: fetch or build it again")
+    if len(data) < _BZIMAGE_HEADER:
+        raise damaged
     (version_at,) = struct.unpack_from("<H", data, 0x20E)
     version = data[version_at + 0x200 : version_at + 0x300].split(b"\0")[0].split(b" ")[0]
-    if not version:
-        raise RtscopeError(f"{name} looks like a bzImage but is damaged: it names no version")
     offset, length = struct.unpack_from("<II", data, 0x248)
     start = ((data[0x1F1] or 4) + 1) * 512 + offset
+    if not version or len(data) < start + length:
+        raise damaged
     inside = _unpacked(data[start : start + length])
-    if inside and inside[:4] == b"\x7fELF" and _PVH_NOTE in inside:
-        data = inside
+    if inside is not None:
+        # The build puts the size of what is inside behind it.
+        if struct.pack("<I", len(inside)) != data[start + length - 4 : start + length]:
+            raise damaged
+        if inside[:4] == b"\x7fELF" and _PVH_NOTE in inside:
+            data = inside
     return KernelFile("x86_64", version.decode(errors="replace"), data)
 
 
 def _unpacked(payload: bytes) -> bytes | None:
-    """None where the tool for it is not installed or cannot read it; the bzImage boots too."""
-    tools = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"\x1f\x8b": "gzip"}
+    """None where the tool for it is not installed; the bzImage boots too."""
+    tools = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz"}
     for magic, tool in tools.items():
         if payload.startswith(magic) and shutil.which(tool):
-            # The size that follows the payload makes the tool complain, after it has done all.
+            command = [tool, "-dc"]
             return subprocess.run(
-                [tool, "-dc"], input=payload, capture_output=True, check=False
+                command, input=payload[:-4], capture_output=True, check=False
             ).stdout
     return None

@@ -1,0 +1,131 @@
+"""Kernels are kept whole under a name, or not at all, and bad ones are refused in a sentence."""
+
+import gzip
+import lzma
+import struct
+from pathlib import Path
+
+import pytest
+
+from rtscope.lab.kernelfile import read_kernel
+from rtscope.lab.kernels import (
+    add_file,
+    add_package,
+    cache_directory,
+    find_kernel,
+    kernel_file,
+    kernel_modules,
+    list_kernels,
+)
+from rtscope.model.errors import RtscopeError
+
+PVH = struct.pack("<II4s", 8, 18, b"Xen\0")
+VERSION = b"Linux version 6.12.0-test (someone@somewhere)"
+
+
+def vmlinux(machine: int = 62, note: bytes = PVH, version: bytes = VERSION) -> bytes:
+    return b"\x7fELF".ljust(18, b"\0") + struct.pack("<H", machine) + note + version
+
+
+def arm64_image() -> bytes:
+    return bytes(0x38) + b"ARM\x64" + VERSION
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "rtscope"
+
+
+def test_kernels_are_told_by_their_content() -> None:
+    x86, arm = read_kernel(vmlinux(), "a"), read_kernel(gzip.compress(arm64_image()), "b")
+
+    assert (x86.arch, x86.release) == ("x86_64", "6.12.0-test")
+    assert (arm.arch, arm.release, arm.data) == ("aarch64", "6.12.0-test", arm64_image())
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "no kernel that the lab can boot"),
+        (b"MZ and more", "no kernel that the lab can boot"),
+        (vmlinux(note=b""), "without CONFIG_PVH"),
+        (vmlinux(machine=183), "for arm64 give arch/arm64/boot/Image"),
+        (vmlinux(version=b""), "does not tell its version"),
+        (gzip.compress(arm64_image())[:-9], "damaged gzip"),
+        (bytes(0x202) + b"HdrS", "damaged"),
+    ],
+)
+def test_what_is_no_kernel_is_refused_and_leaves_nothing(
+    data: bytes, sentence: str, cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "k").write_bytes(data)
+
+    with pytest.raises(RtscopeError, match=sentence):
+        add_file(tmp_path / "k", name=None, config=None, modules=None, load=[])
+    assert list((cache / "kernels").iterdir()) == []
+
+
+def test_a_kernel_is_found_again_by_its_name_and_replaced_by_another(
+    cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "one").write_bytes(vmlinux())
+    (tmp_path / "two").write_bytes(vmlinux() + b"more")
+    add_file(tmp_path / "one", name="mine", config=None, modules=None, load=[])
+    add_file(tmp_path / "two", name="mine", config=None, modules=None, load=[])
+
+    assert cache_directory() == cache
+    assert [kernel.name for kernel in list_kernels()] == ["mine"]
+    assert kernel_file(find_kernel("mine")).read_bytes() == vmlinux() + b"more"
+
+
+def test_an_unknown_kernel_is_refused_with_those_that_there_are(
+    cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").write_bytes(vmlinux())
+    with pytest.raises(RtscopeError, match="the lab has none yet"):
+        find_kernel("other")
+    add_file(tmp_path / "mine", name=None, config=None, modules=None, load=[])
+    with pytest.raises(RtscopeError, match="the lab has mine;"):
+        find_kernel("other")
+
+
+@pytest.mark.parametrize("name", ["", "../x", ".x", "a b", "a,b", "x" * 70])
+@pytest.mark.usefixtures("cache")
+def test_a_name_that_would_leave_the_cache_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(vmlinux())
+    with pytest.raises(RtscopeError, match="cannot name a kernel"):
+        add_file(tmp_path / "k", name=name or " ", config=None, modules=None, load=[])
+
+
+@pytest.mark.usefixtures("cache")
+def test_modules_load_after_those_that_they_need(tmp_path: Path) -> None:
+    folder = tmp_path / "modules" / "kernel"
+    folder.mkdir(parents=True)
+    (folder / "top.ko.xz").write_bytes(lzma.compress(b"T\0depends=mid-dle,low\0"))
+    (folder / "mid_dle.ko").write_bytes(b"M\0depends=low\0")
+    (folder / "low.ko.gz").write_bytes(gzip.compress(b"L\0depends=\0"))
+    (folder / "unused.ko").write_bytes(b"U\0depends=\0")
+    (tmp_path / "k").write_bytes(vmlinux())
+    kernel = add_file(
+        tmp_path / "k", name=None, config=None, modules=tmp_path / "modules", load=["top"]
+    )
+
+    found = kernel_modules(find_kernel(kernel.name))
+    assert list(found) == ["low", "mid_dle", "top"]
+    assert found["top"] == b"T\0depends=mid-dle,low\0"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_module_that_is_not_there_is_named_with_what_needs_it(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "top.ko").write_bytes(b"\0depends=low\0")
+    (tmp_path / "k").write_bytes(vmlinux())
+    with pytest.raises(RtscopeError, match=r"no module 'low' below .*, which top needs"):
+        add_file(tmp_path / "k", name=None, config=None, modules=tmp_path / "modules", load=["top"])
+
+
+def test_a_package_that_apt_does_not_know_leaves_nothing(cache: Path) -> None:
+    with pytest.raises(RtscopeError, match="apt knows no package linux-image-none-such"):
+        add_package("linux-image-none-such", name=None, load=[])
+    assert list((cache / "kernels").iterdir()) == []

@@ -1,0 +1,54 @@
+"""What a user may ask of an emulated machine, and the sentences for what he may not."""
+
+import pytest
+
+from rtscope.lab.machine import BOARDS, Spec, parse_spec, qemu_command
+from rtscope.model.errors import RtscopeError
+
+
+def test_a_kernels_name_alone_means_one_cpu_that_counts_instructions() -> None:
+    assert parse_spec("x") == Spec(kernel="x", cpus=1, mode="exact", mips=1000.0)
+
+
+def test_several_cpus_mean_fast_mode() -> None:
+    assert parse_spec("x,cpus=4").mode == "fast"
+
+
+def test_several_cpus_in_exact_mode_are_refused_unless_insisted() -> None:
+    with pytest.raises(RtscopeError, match="take turns, and the turns appear as latency"):
+        parse_spec("x,cpus=2,mode=exact")
+    assert parse_spec("x,cpus=2,mode=exact,insist=yes").mode == "exact"
+
+
+@pytest.mark.parametrize(
+    ("mips", "shift"),
+    [("1000", 0), ("500", 1), ("250", 2), ("125", 3), ("62.5", 4), ("31.25", 5)],
+)
+def test_the_pace_of_instructions_becomes_the_emulators_shift(mips: str, shift: int) -> None:
+    command = qemu_command(BOARDS["x86_64"], parse_spec(f"x,mips={mips}"))
+
+    assert f"shift={shift},sleep=off,align=off" in command
+
+
+def test_fast_mode_counts_no_instructions() -> None:
+    assert "-icount" not in qemu_command(BOARDS["x86_64"], parse_spec("x,mode=fast"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "lacks the name of a kernel"),
+        ("x,mips=300", "one of 1000, 500, 250, 125, 62.5, 31.25"),
+        ("x,mode=fast,mips=500", "mips is for mode=exact"),
+        ("x,mode=kvm", "mode=kvm is not there yet"),
+        ("x,mode=slow", "mode is exact or fast, not 'slow'"),
+        ("x,cpus=0", "cpus is a number from 1 to 32"),
+        ("x,cpus=²", "cpus is a number from 1 to 32"),
+        ("x,cpus=1,cpus=2", "'cpus=2' is not understood"),
+        ("x,kernel=y", "'kernel=y' is not understood"),
+        ("x,fast", "'fast' is not understood"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(RtscopeError, match=sentence):
+        parse_spec(text)
