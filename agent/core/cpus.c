@@ -3,10 +3,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/cpus.h"
 
@@ -27,20 +31,33 @@ void cpus_unpin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+/*
+ * Asked for a child that sleeps: asking for itself, a thread would be moved to each CPU in turn and
+ * wait there for its turn, behind whatever runs.
+ */
 void cpus_usable(struct cpus *cpus)
 {
-	cpu_set_t before;
-	bool known = sched_getaffinity(0, sizeof(before), &before) == 0;
+	pid_t asked = fork();
+	cpu_set_t set;
 
 	cpus->count = 0;
+	if (asked == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	if (asked < 0)
+		return;
 	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (cpus_pin(cpu) == 0)
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		if (sched_setaffinity(asked, sizeof(set), &set) == 0)
 			cpus->number[cpus->count++] = (uint16_t)cpu;
 	}
-	if (known)
-		sched_setaffinity(0, sizeof(before), &before);
-	else
-		cpus_unpin();
+	memset(&set, 0xff, sizeof(set));
+	sched_setaffinity(asked, sizeof(set), &set);
+	kill(asked, SIGKILL);
+	waitpid(asked, NULL, 0);
 }
 
 static bool contains(const struct cpus *cpus, unsigned int cpu)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/cpus.h"
 #include "core/realtime.h"
 
 #define SCHED_DEADLINE_POLICY	6 /* neither libc names it without linux/sched.h */

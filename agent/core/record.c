@@ -61,7 +61,9 @@ uint64_t record_window_max_ns(const struct record *record, uint64_t window)
 {
 	const struct window_slot *slot = &record->slot[window % 2];
 
-	return record_get(slot->window) == window ? record_get(slot->max_ns) : 0;
+	return __atomic_load_n(&slot->window, __ATOMIC_ACQUIRE) == window ?
+		       record_get(slot->max_ns) :
+		       0;
 }
 
 double record_mean_ns(const struct record *record)

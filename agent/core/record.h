@@ -98,7 +98,7 @@ static inline void record_add(struct record *record, const struct control *contr
 		record_set(record->max_ns, latency_ns);
 	if (slot->window != window) {
 		record_set(slot->max_ns, 0);
-		record_set(slot->window, window);
+		__atomic_store_n(&slot->window, window, __ATOMIC_RELEASE);
 	}
 	if (latency_ns > slot->max_ns)
 		record_set(slot->max_ns, latency_ns);

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,11 @@
 #define CHECK_NS	 NSEC_PER_SEC
 #define LOAD_TIMEOUT_NS	 (60 * NSEC_PER_SEC)
 #define START_DELAY_NS	 (10 * NSEC_PER_MSEC)
+#define PIPE_SIZE	 (1 << 20)
 #define STARVING_PERCENT 90
 
 static struct session session;
 static FILE *samples_file;
-static bool samples_lost;
 
 void session_warn(const char *code, const char *text)
 {
@@ -80,32 +81,56 @@ static int open_samples_file(char *error, size_t error_size)
 	return 0;
 }
 
-static void drain_rings(void)
+static void drain_ring(const struct measuring *measuring)
 {
 	struct ring_sample sample;
+
+	for (unsigned int i = 0; i < RING_SLOTS && ring_pop(measuring->record.ring, &sample); i++)
+		fprintf(samples_file, "%u\t%d\t%llu\t%llu\n", measuring->index, measuring->role.cpu,
+			(unsigned long long)(sample.time_ns - session.start_ns),
+			(unsigned long long)sample.latency_ns);
+}
+
+static void drain_rings(void)
+{
+	static bool told;
 
 	if (!samples_file)
 		return;
 	for (unsigned int i = 0; i < session.threads; i++) {
-		struct measuring *measuring = &session.measuring[i];
-
-		if (measuring->role.silent)
-			continue;
-		while (ring_pop(measuring->record.ring, &sample))
-			fprintf(samples_file, "%u\t%d\t%llu\t%llu\n", i, measuring->role.cpu,
-				(unsigned long long)(sample.time_ns - session.start_ns),
-				(unsigned long long)sample.latency_ns);
-		if (record_get(measuring->record.ring->dropped) && !samples_lost) {
-			samples_lost = true;
-			session_warn("samples-file-dropped",
-				     "the samples file lacks samples: they came faster than they could be written; the histogram has them all");
-		}
+		if (!session.measuring[i].role.silent)
+			drain_ring(&session.measuring[i]);
 	}
-	if (ferror(samples_file) && !samples_lost) {
-		samples_lost = true;
+	if (ferror(samples_file) && !told) {
+		told = true;
 		session_warn("samples-file-failed",
 			     "the samples file could not be written on (disk full?); the histogram has every sample");
 	}
+}
+
+static void close_samples_file(void)
+{
+	uint64_t dropped = 0;
+	bool failed;
+	char text[192];
+
+	if (!samples_file)
+		return;
+	drain_rings();
+	failed = ferror(samples_file);
+	if (fclose(samples_file) && !failed)
+		session_warn("samples-file-failed",
+			     "the samples file could not be written to its end (disk full?); the histogram has every sample");
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (!session.measuring[i].role.silent)
+			dropped += session.measuring[i].record.ring->dropped;
+	}
+	if (!dropped)
+		return;
+	snprintf(text, sizeof(text),
+		 "the samples file lacks %llu samples, which came faster than they could be written; the histogram has them all",
+		 (unsigned long long)dropped);
+	session_warn("samples-file-dropped", text);
 }
 
 void measuring_fact(struct measuring *measuring, const char *key, double value)
@@ -125,8 +150,22 @@ static void grant_lease(uint64_t now_ns)
 	record_set(session.control.until_ns, until_ns < session.end_ns ? until_ns : session.end_ns);
 }
 
+static void set_start(uint64_t start_ns)
+{
+	session.start_ns = start_ns;
+	session.end_ns =
+		session.options.duration_ns ? start_ns + session.options.duration_ns : UINT64_MAX;
+	for (unsigned int i = 0; i < session.threads; i++) {
+		session.measuring[i].start_ns = session.start_ns;
+		session.measuring[i].end_ns = session.end_ns;
+		session.measuring[i].seen.cpu_checked_ns = session.start_ns;
+	}
+}
+
+/* Where writing the start line takes longer than it was given, the start is put off and told anew. */
 static void begin_measuring(void)
 {
+	uint64_t delay_ns = START_DELAY_NS;
 	struct load_work work;
 
 	for (unsigned int i = 0; i < load_set_size(session.loads); i++) {
@@ -134,16 +173,12 @@ static void begin_measuring(void)
 		memcpy(session.load_base[i], work.total, sizeof(work.total));
 	}
 	session.load_start_ns = clock_now_ns();
-	session.start_ns = session.load_start_ns + START_DELAY_NS;
-	session.end_ns = session.options.duration_ns ?
-				 session.start_ns + session.options.duration_ns :
-				 UINT64_MAX;
-	for (unsigned int i = 0; i < session.threads; i++) {
-		session.measuring[i].start_ns = session.start_ns;
-		session.measuring[i].end_ns = session.end_ns;
-		session.measuring[i].seen.cpu_checked_ns = session.start_ns;
-	}
-	output_start(&session);
+	session.high_resolution = realtime_high_resolution();
+	do {
+		set_start(clock_now_ns() + delay_ns);
+		output_start(&session);
+		delay_ns *= 2;
+	} while (clock_now_ns() >= session.start_ns && delay_ns < NSEC_PER_SEC);
 	grant_lease(clock_now_ns());
 	threads_go();
 }
@@ -197,25 +232,55 @@ static const char *status_of_threads(void)
 	return running ? NULL : "complete";
 }
 
-static const char *check_machine(uint64_t now_ns)
+static void check_loads(void)
 {
 	static bool told;
 	char text[256];
 
+	if (told || load_set_alive(session.loads, text, sizeof(text)))
+		return;
+	told = true;
+	session_warn("load-ended", text);
+}
+
+static const char *check_machine(uint64_t now_ns)
+{
 	for (unsigned int i = 0; i < session.threads; i++) {
 		if (starves(&session.measuring[i], now_ns))
 			return "watchdog";
 	}
-	if (!told && !load_set_alive(session.loads, text, sizeof(text))) {
-		told = true;
-		session_warn("load-ended", text);
-	}
+	check_loads();
 	return NULL;
+}
+
+/* So that a pause of the machine is not taken for a latency of its kernel alone. */
+static void check_stall(uint64_t asleep_ns)
+{
+	static bool told;
+	char text[192];
+
+	if (told || asleep_ns < session.options.watchdog_ns)
+		return;
+	told = true;
+	snprintf(text, sizeof(text),
+		 "the housekeeping thread stood still for %.1f s: the machine or this program was paused, or nearly starved",
+		 (double)asleep_ns / NSEC_PER_SEC);
+	session_warn("stalled", text);
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+static void progress(uint64_t now_ns)
+{
+	uint64_t window = session.control.window;
+
+	if (!output_has_room(&session))
+		return;
+	record_set(session.control.window, window + 1);
+	output_progress(&session, now_ns, window);
 }
 
 /* Until the session should end; returns why. */
@@ -228,24 +293,28 @@ static const char *keep_house(const sigset_t *waited)
 		smaller(samples_file ? SAMPLES_TICK_NS : TICK_NS, options->watchdog_ns / 4);
 	const char *status;
 
-	if (options->progress_ns)
-		tick_ns = smaller(tick_ns, options->progress_ns);
 	while (!(status = status_of_threads())) {
+		uint64_t slept_ns = clock_now_ns(), now_ns;
 		struct timespec tick = ns_to_timespec(tick_ns);
-		int number = sigtimedwait(waited, NULL, &tick);
-		uint64_t now_ns = clock_now_ns();
+		int number;
 
+		if (options->progress_ns && next_progress_ns < slept_ns + tick_ns)
+			tick = ns_to_timespec(next_progress_ns > slept_ns ?
+						      next_progress_ns - slept_ns :
+						      0);
+		number = sigtimedwait(waited, NULL, &tick);
+		now_ns = clock_now_ns();
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP ||
 		    !output_wanted(&session))
 			return "interrupted";
 		grant_lease(now_ns);
+		check_stall(now_ns - slept_ns);
 		drain_rings();
 		if (options->progress_ns && now_ns >= next_progress_ns) {
-			uint64_t window = session.control.window;
-
-			record_set(session.control.window, window + 1);
-			output_progress(&session, now_ns, window);
-			next_progress_ns = now_ns + options->progress_ns;
+			progress(now_ns);
+			next_progress_ns += options->progress_ns;
+			if (next_progress_ns <= now_ns)
+				next_progress_ns = now_ns + options->progress_ns;
 		}
 		if (now_ns >= next_check_ns) {
 			status = check_machine(now_ns);
@@ -259,10 +328,10 @@ static const char *keep_house(const sigset_t *waited)
 
 static int write_result(const char *status, uint64_t end_ns)
 {
-	drain_rings();
-	if (samples_file && fclose(samples_file) && !samples_lost)
-		session_warn("samples-file-failed",
-			     "the samples file could not be written to its end (disk full?); the histogram has every sample");
+	check_loads();
+	close_samples_file();
+	if (session.options.progress_ns)
+		progress(end_ns);
 	if (realtime_high_resolution() == STATE_NO)
 		session_warn("no-high-resolution-timers",
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
@@ -285,11 +354,15 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	if (session.options.policy != POLICY_OTHER)
 		realtime_check_throttling(session_warn);
 	cpus_avoid(&session.usable, &session.cpus);
+	if (!load_set_alive(session.loads, error, error_size))
+		return fail(1, error);
 
 	begin_measuring();
 	status = keep_house(waited);
 	threads_end(&session);
-	end_ns = clock_now_ns();
+	end_ns = threads_ended_ns(&session);
+	if (end_ns < session.load_start_ns) /* no thread could begin */
+		end_ns = clock_now_ns();
 	return write_result(status, end_ns);
 }
 
@@ -301,6 +374,7 @@ static int rehearse(char *error, size_t error_size)
 	if (!session.options.json)
 		return printf("# all options are good; nothing was started\n") < 0;
 	session.start_ns = clock_now_ns();
+	session.high_resolution = realtime_high_resolution();
 	output_start(&session);
 	output_end(&session, "planned", 0);
 	return session.json.failed ? 1 : 0;
@@ -328,8 +402,10 @@ int session_main(const struct probe *probe, int argc, char **argv)
 		return fail(2, error);
 
 	set_up_signals(&waited);
-	if (session.options.json)
+	if (session.options.json) {
+		fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_SIZE); /* for a reader that pauses */
 		hello_write(&session.json);
+	}
 	if (session.options.dry_run)
 		result = rehearse(error, sizeof(error));
 	else

@@ -85,8 +85,10 @@ struct measuring {
 
 	pthread_t thread;
 	int tid;
-	int error;	/* errno of a failed set-up */
-	bool completed; /* set by the body: it came to the end that was asked */
+	int error;	   /* errno of a failed set-up */
+	bool resumed;	   /* after a lease that was renewed late */
+	uint64_t ended_ns; /* when the body returned */
+	bool completed;	   /* set by the body: it came to the end that was asked */
 	bool done;
 	struct { /* the housekeeping thread's last look */
 		uint64_t count;
@@ -120,15 +122,19 @@ struct probe {
 	void (*print)(const struct measuring *measuring, unsigned int count);
 };
 
+/*
+ * The lease ends before @due_ns, or there are samples enough: whether the thread goes on all the
+ * same, because the lease was renewed after a moment. Then @resumed is set, for time has passed.
+ */
+bool measuring_lease_renewed(struct measuring *measuring, uint64_t due_ns);
+
 /* Whether the thread may still wait for @due_ns; notes when it is past the end asked for. */
 static inline bool measuring_goes_on(struct measuring *measuring, uint64_t due_ns)
 {
-	uint64_t count = record_get(measuring->record.count);
-
-	if (due_ns < record_get(measuring->control->until_ns) && count < measuring->samples)
+	if (due_ns < record_get(measuring->control->until_ns) &&
+	    record_get(measuring->record.count) < measuring->samples)
 		return true;
-	measuring->completed = due_ns >= measuring->end_ns || count >= measuring->samples;
-	return false;
+	return measuring_lease_renewed(measuring, due_ns);
 }
 
 /* One more figure of this thread, beside those of its record. @key names the unit. */

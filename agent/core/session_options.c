@@ -23,7 +23,7 @@ enum {
 	OPTION_DEFAULT_DURATION,
 };
 
-static const char short_options[] = ":a:b:D:hi:l:Np:q";
+static const char short_options[] = ":a:b:D:hi:l:mNnp:qS";
 
 static const struct option common[] = {
 	{ "cpus", required_argument, NULL, 'a' },
@@ -34,10 +34,13 @@ static const struct option common[] = {
 	{ "interval", required_argument, NULL, 'i' },
 	{ "samples", required_argument, NULL, 'l' },
 	{ "loops", required_argument, NULL, 'l' },
+	{ "mlockall", no_argument, NULL, 'm' },
+	{ "nanosleep", no_argument, NULL, 'n' },
 	{ "nsecs", no_argument, NULL, 'N' },
 	{ "priority", required_argument, NULL, 'p' },
 	{ "prio", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "smp", no_argument, NULL, 'S' },
 	{ "policy", required_argument, NULL, OPTION_POLICY },
 	{ "load", required_argument, NULL, OPTION_LOAD },
 	{ "seed", required_argument, NULL, OPTION_SEED },
@@ -74,6 +77,8 @@ void session_help(const struct probe *probe)
 	      "  -N, --nsecs              show nanoseconds\n"
 	      "  -q, --quiet              show only the result\n"
 	      "      --dry-run            check all options, say what would run, start nothing\n"
+	      "  -m, -n, -S               as for cyclictest, and always so: memory locked, absolute\n"
+	      "                           sleeps, a thread a CPU\n"
 	      "  -h, --help               this text\n"
 	      "\n"
 	      "Without a duration or a number of samples it measures until Ctrl-C.\n"
@@ -137,6 +142,10 @@ static int take(struct session_options *options, int val, const char *text, char
 		if (!option_number(text, INT64_MAX, &options->samples) || !options->samples)
 			return refuse(error, error_size, "--samples", text, "a number from 1");
 		return 0;
+	case 'm':
+	case 'n':
+	case 'S':
+		return 0; /* cyclictest's, and always so here */
 	case 'N':
 		options->nanoseconds = true;
 		return 0;

@@ -17,6 +17,19 @@ bool output_wanted(struct session *session)
 	return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
+bool output_has_room(struct session *session)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return !session->options.json || poll(&out, 1, 0) == 1;
+}
+
+/* Of a moment that may lie before the start, when a run is interrupted early. */
+static uint64_t since_start_ns(const struct session *session, uint64_t ns)
+{
+	return ns > session->start_ns ? ns - session->start_ns : 0;
+}
+
 void output_warning(struct session *session, const char *code, const char *text)
 {
 	if (!session->options.json) {
@@ -78,6 +91,7 @@ void output_start(struct session *session)
 	json_begin(json, "start");
 	json_string(json, "probe", probe->name);
 	json_u64(json, "utc_ns", utc_now_ns() - clock_now_ns() + session->start_ns);
+	json_u64(json, "monotonic_ns", session->start_ns);
 	json_u64(json, "interval_ns", options->interval_ns);
 	json_u64(json, "duration_ns", options->duration_ns);
 	json_u64(json, "samples", options->samples);
@@ -88,7 +102,7 @@ void output_start(struct session *session)
 	json_object_begin(json, "options");
 	probe->describe(json);
 	json_object_end(json);
-	put_tristate(json, "high_resolution", realtime_high_resolution());
+	put_tristate(json, "high_resolution", session->high_resolution);
 	json_array_begin(json, "threads");
 	for (unsigned int i = 0; i < session->threads; i++) {
 		if (session->measuring[i].role.silent)
@@ -182,7 +196,7 @@ static void json_progress(struct session *session, uint64_t now_ns, uint64_t win
 	struct load_work work;
 
 	json_begin(json, "progress");
-	json_u64(json, "time_ns", now_ns - session->start_ns);
+	json_u64(json, "time_ns", since_start_ns(session, now_ns));
 	json_array_begin(json, "threads");
 	for (unsigned int i = 0; i < session->threads; i++) {
 		if (!session->measuring[i].role.silent)
@@ -373,7 +387,7 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 		if (session->probe->print)
 			session->probe->print(session->measuring, session->threads);
 		write_loads(session, end_ns);
-		output_end(session, status, end_ns - session->start_ns);
+		output_end(session, status, since_start_ns(session, end_ns));
 		return;
 	}
 	for (unsigned int i = 0; i < session->threads; i++) {
@@ -383,5 +397,5 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 		json_histogram(session, &session->measuring[i]);
 	}
 	write_loads(session, end_ns);
-	output_end(session, status, end_ns - session->start_ns);
+	output_end(session, status, since_start_ns(session, end_ns));
 }

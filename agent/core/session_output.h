@@ -17,6 +17,7 @@ struct session {
 	struct load_set *loads;
 	uint64_t load_base[LOADS_MAX][LOAD_UNITS_MAX];
 	uint64_t load_start_ns;
+	enum tristate high_resolution; /* before the start */
 	uint64_t start_ns;
 	uint64_t end_ns; /* UINT64_MAX: no end */
 	bool drawn;	 /* a table is on the terminal */
@@ -31,5 +32,8 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 
 /* Whether somebody still reads what is written. */
 bool output_wanted(struct session *session);
+
+/* Whether a progress line can be written without waiting for the reader. */
+bool output_has_room(struct session *session);
 
 #endif

@@ -16,9 +16,11 @@
 #include "core/clock.h"
 #include "core/session_threads.h"
 
-#define STACK_SIZE    (64 * 1024)
-#define STACK_TOUCHED (16 * 1024)
-#define SIGNAL_WAKE   SIGUSR1 /* ends a measuring thread's sleep */
+#define STACK_SIZE     (64 * 1024)
+#define STACK_TOUCHED  (16 * 1024)
+#define LEASE_GRACE_NS (500 * NSEC_PER_MSEC)
+#define LEASE_LOOK_NS  (5 * NSEC_PER_MSEC)
+#define SIGNAL_WAKE    SIGUSR1 /* ends a measuring thread's sleep */
 
 static pthread_barrier_t ready, go;
 static pthread_t housekeeping;
@@ -60,9 +62,32 @@ static void *measuring_thread(void *argument)
 	pthread_barrier_wait(&go);
 	if (!measuring->error)
 		measuring->role.body(measuring);
+	measuring->ended_ns = clock_now_ns();
 	__atomic_store_n(&measuring->done, true, __ATOMIC_RELEASE);
 	pthread_kill(housekeeping, SIGNAL_DONE);
 	return NULL;
+}
+
+/*
+ * A pause of the whole machine, or of this program, lets a lease run out though nobody starves:
+ * sleeping a moment gives the housekeeping thread its chance to renew it.
+ */
+bool measuring_lease_renewed(struct measuring *measuring, uint64_t due_ns)
+{
+	const struct timespec look = ns_to_timespec(LEASE_LOOK_NS);
+	uint64_t give_up_ns = clock_now_ns() + LEASE_GRACE_NS;
+
+	measuring->completed = due_ns >= measuring->end_ns ||
+			       record_get(measuring->record.count) >= measuring->samples;
+	while (!measuring->completed && record_get(measuring->control->until_ns) &&
+	       clock_now_ns() < give_up_ns) {
+		if (due_ns < record_get(measuring->control->until_ns)) {
+			measuring->resumed = true;
+			return true;
+		}
+		nanosleep(&look, NULL);
+	}
+	return false;
 }
 
 static void wake(int number)
@@ -174,6 +199,18 @@ int threads_plan(struct session *session, warn_fn *warn, char *error, size_t err
 	return count < 0 ? -1 : 0;
 }
 
+/* Small, for all of it is locked; glibc wants more than we do on some machines. */
+static size_t stack_size(void)
+{
+#ifdef _SC_THREAD_STACK_MIN
+	long smallest = sysconf(_SC_THREAD_STACK_MIN);
+
+	if (smallest > STACK_SIZE)
+		return (size_t)smallest;
+#endif
+	return STACK_SIZE;
+}
+
 int threads_start(struct session *session, bool every_sample, char *error, size_t error_size)
 {
 	struct sigaction action = { .sa_handler = wake }; /* no SA_RESTART: sleeps end */
@@ -186,7 +223,7 @@ int threads_start(struct session *session, bool every_sample, char *error, size_
 	pthread_barrier_init(&ready, NULL, session->threads + 1);
 	pthread_barrier_init(&go, NULL, session->threads + 1);
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	result = pthread_attr_setstacksize(&attributes, stack_size());
 	for (unsigned int i = 0; i < session->threads && !result; i++)
 		result = create_thread(session, &session->measuring[i], &attributes, every_sample);
 	if (result) {
@@ -207,6 +244,17 @@ uint64_t threads_longest_interval_ns(const struct session *session)
 			longest_ns = session->measuring[i].role.interval_ns;
 	}
 	return longest_ns;
+}
+
+uint64_t threads_ended_ns(const struct session *session)
+{
+	uint64_t ended_ns = 0;
+
+	for (unsigned int i = 0; i < session->threads; i++) {
+		if (!session->measuring[i].role.silent && session->measuring[i].ended_ns > ended_ns)
+			ended_ns = session->measuring[i].ended_ns;
+	}
+	return ended_ns;
 }
 
 void threads_go(void)

@@ -22,6 +22,9 @@ void threads_go(void);
 /* End and join all threads, those asleep too. */
 void threads_end(struct session *session);
 
+/* When the last thread that has figures ended. */
+uint64_t threads_ended_ns(const struct session *session);
+
 uint64_t threads_longest_interval_ns(const struct session *session);
 
 #endif

@@ -254,6 +254,16 @@ static void pass_on(const struct message *message, void (*warn)(const char *, co
 		warn(message->code, message->text);
 }
 
+/* The agent blocks its signals and takes them later; a user who waits for loads need not. */
+static bool interrupted(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		sigismember(&pending, SIGHUP) == 1);
+}
+
 int load_set_start(struct load_set *set, uint64_t timeout_ns,
 		   void (*warn)(const char *code, const char *text), char *error, size_t error_size)
 {
@@ -276,6 +286,10 @@ int load_set_start(struct load_set *set, uint64_t timeout_ns,
 	for (;;) {
 		all = keeper_alive(set, error, error_size) ? look(set, warn, error, error_size) :
 							     -1;
+		if (!all && interrupted()) {
+			snprintf(error, error_size, "interrupted while the loads started");
+			all = -1;
+		}
 		if (all || clock_now_ns() >= end_ns)
 			break;
 		nanosleep(&pause, NULL);

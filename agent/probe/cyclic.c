@@ -163,6 +163,17 @@ static struct deadline first_deadline(const struct measuring *measuring)
 	return deadline;
 }
 
+/* Count the periods gone at @now_ns as missed, those before the end; returns the next deadline. */
+static uint64_t pass_over(struct measuring *measuring, struct deadline *deadline, uint64_t now_ns)
+{
+	if (now_ns >= measuring->end_ns)
+		now_ns = measuring->end_ns - 1;
+	if (deadline_ns(deadline) <= now_ns)
+		record_set(measuring->record.missed,
+			   measuring->record.missed + deadline_catch_up(deadline, now_ns));
+	return deadline_ns(deadline);
+}
+
 static void measure(struct measuring *measuring)
 {
 	struct deadline deadline = first_deadline(measuring);
@@ -177,20 +188,30 @@ static void measure(struct measuring *measuring)
 			return;
 		}
 	}
+	if (due_ns <= clock_now_ns()) { /* a slow start: nobody waited for these */
+		deadline_catch_up(&deadline, clock_now_ns());
+		due_ns = deadline_ns(&deadline);
+	}
 	while (measuring_goes_on(measuring, due_ns)) {
+		if (measuring->resumed) {
+			measuring->resumed = false;
+			due_ns = pass_over(measuring, &deadline, clock_now_ns());
+			continue;
+		}
 		ended = timer < 0 ? clock_sleep_until(due_ns) : timer_until(timer, due_ns);
 		now_ns = clock_now_ns();
-		if (ended)
+		if (ended == EINTR)
+			continue;
+		if (ended) {
+			measuring->error = ended;
 			break;
+		}
 		record_add(record, measuring->control, due_ns, now_ns);
 		if (record->threshold_reached)
 			break;
 		due_ns = deadline_advance(&deadline, 1);
-		if (due_ns <= now_ns) {
-			record_set(record->missed,
-				   record->missed + deadline_catch_up(&deadline, now_ns));
-			due_ns = deadline_ns(&deadline);
-		}
+		if (due_ns <= now_ns)
+			due_ns = pass_over(measuring, &deadline, now_ns);
 	}
 	if (timer >= 0)
 		close(timer);
