@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -283,6 +284,15 @@ static void progress(uint64_t now_ns)
 	output_progress(&session, now_ns, window);
 }
 
+/*
+ * By system call: after a handler of the probe's own musl's sigtimedwait() waits
+ * the whole time anew, for ever where handlers run often.
+ */
+static int wait_for_signal(const sigset_t *waited, const struct timespec *timeout)
+{
+	return (int)syscall(SYS_rt_sigtimedwait, waited, NULL, timeout, _NSIG / 8);
+}
+
 /* Until the session should end; returns why. */
 static const char *keep_house(const sigset_t *waited)
 {
@@ -302,7 +312,7 @@ static const char *keep_house(const sigset_t *waited)
 			tick = ns_to_timespec(next_progress_ns > slept_ns ?
 						      next_progress_ns - slept_ns :
 						      0);
-		number = sigtimedwait(waited, NULL, &tick);
+		number = wait_for_signal(waited, &tick);
 		now_ns = clock_now_ns();
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP ||
 		    !output_wanted(&session))
