@@ -51,9 +51,17 @@ def test_what_the_agent_refuses_is_told_with_the_plans_line(
     assert str(caught.value).startswith(f"plan.toml:{line}: {said}")
 
 
-@pytest.mark.parametrize("target", ["vm:x86_64", "ssh:board"])
-def test_a_target_that_cannot_be_reached_is_told_with_the_plans_line(target: str) -> None:
-    with pytest.raises(RtscopeError, match=rf"plan\.toml:2: targets: '{target}' cannot be reached"):
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("vm:none-such", "there is no kernel 'none-such'"),
+        ("ssh:board", "'ssh:board' cannot be reached"),
+    ],
+)
+def test_a_target_that_cannot_be_reached_is_told_with_the_plans_line(
+    target: str, said: str
+) -> None:
+    with pytest.raises(RtscopeError, match=rf"plan\.toml:2: targets: {said}"):
         checked(plan=f'targets = ["local", "{target}"]')
 
 
