@@ -54,11 +54,13 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: list[Value]
     """one for each of the table's figures, in their order"""
     loads: list[str] = []
-    """the loads of rtscope that stand for it, their strengths left out: "files+network" """
+    """the loads of rtscope that stand for it: "files+network:2"; without a strength, any"""
     thread: str | None = None
     """the name of the probe's thread that measures the same; None: any"""
     cpu: int | None = None
     """where each CPU has an entry of its own"""
+    cell: str | None = None
+    """the name of a plan's [[measure]] table whose cells stand for it"""
     samples: int | None = None
     hardware: str | None = None
     """where it differs from the reference's; so has the kernel"""
@@ -84,6 +86,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """the probe of rtscope that measures the same; None where none does"""
     load: str | None = None
     """in words, where all entries have the same"""
+    together: list[Literal["interval", "duration"]] = []
+    """what runs of one entry may differ in and still be put together"""
     caveats: list[str] = []
 
 

@@ -1,9 +1,10 @@
 """The figures that only some probes have, as plotly's traces and layouts.
 
-`colour` of a trace is an index into the page's colours and `dash` into its dashes; everything else
-is plotly's. Names of machines and threads go through figure_text.
+`colour` of a trace is an index into the page's colours, -1 for grey, and `dash` into its dashes;
+everything else is plotly's. Names of machines and threads go through figure_text.
 """
 
+import html
 import re
 from collections.abc import Sequence
 from typing import Any, Final, TypedDict
@@ -13,12 +14,15 @@ import numpy as np
 from rtscope.model.run import Run, Thread
 from rtscope.report.columns import Column
 from rtscope.report.groups import figures_of_group, groups_of
-from rtscope.report.plots import figure_text
+from rtscope.report.plots import figure_text, thread_colours, thread_key
+from rtscope.report.probes import marks_of, view_of
 from rtscope.report.words import count_text, policy_text, thread_name
 from rtscope.statistics.figures import as_arrays
 
 _BINS: Final = 300
 _ROWS: Final = 200
+_AROUND: Final = 0.05
+_AROUND_BINS: Final = 200
 _RAN_ON: Final = re.compile(r"cpu([0-9]{1,4})")
 
 
@@ -88,9 +92,61 @@ def _cost(labelled: list[Labelled]) -> Chart:
         "note": "Mean of many readings in a row, without the time in which something else ran.",
         "traces": traces,
         "layout": {
-            "xaxis": {"title": {"text": "one reading (ns)"}, "type": "log"},
+            "xaxis": {"title": {"text": "one reading (ns)"}, "rangemode": "tozero"},
             "yaxis": {"type": "category"},
             "barmode": "group",
+        },
+    }
+
+
+def _around(labelled: list[Labelled]) -> Chart:
+    """Periods near the one asked for, with the thresholds."""
+    traces: list[dict[str, Any]] = []
+    colours = thread_colours([one["run"] for one in labelled])
+    beyond = []
+    interval = max(one["run"].asked.interval_ns or 0 for one in labelled)
+    low, high = round(interval * (1 - _AROUND)), round(interval * (1 + _AROUND))
+    edges = np.linspace(low, high, _AROUND_BINS + 1)
+    for number, one in enumerate(labelled):
+        for thread in one["run"].threads:
+            lower, _, count = as_arrays(thread.histogram)
+            held, _ = np.histogram(lower, edges, weights=count)
+            outside = thread.count - int(held.sum())
+            name = _name(one, thread_name(thread))
+            if outside:
+                beyond.append(f"{html.unescape(name)} {outside:,} of {thread.count:,}")
+            traces.append(
+                {
+                    "mode": "lines",
+                    "name": name,
+                    "colour": colours[thread_key(thread)],
+                    "dash": number % 6,
+                    "x": (edges / 1000).tolist(),
+                    "y": [*held.tolist(), 0],
+                    "line": {"shape": "hv"},
+                }
+            )
+    highest = max((max(trace["y"]) for trace in traces), default=0)
+    for dash, mark in enumerate(marks_of([one["run"] for one in labelled]), 1):
+        traces.append(
+            {
+                "mode": "lines",
+                "name": mark["text"],
+                "colour": -1,
+                "dash": dash % 6,
+                "x": [mark["at"], mark["at"]],
+                "y": [0, highest],
+            }
+        )
+    within = f"within {_AROUND * 100:g} % of the period asked for"
+    return {
+        "id": "",
+        "title": f"Periods {within}",
+        "note": f"Not {within}: {'; '.join(beyond)}." if beyond else f"All were {within}.",
+        "traces": traces if interval else [],
+        "layout": {
+            "xaxis": {"title": {"text": "period (us)"}, "range": [low / 1000, high / 1000]},
+            "yaxis": {"title": {"text": "periods"}, "rangemode": "tozero"},
         },
     }
 
@@ -98,15 +154,16 @@ def _cost(labelled: list[Labelled]) -> Chart:
 def _stolen(labelled: list[Labelled]) -> Chart:
     """Share of each CPU's time that went to gaps."""
     traces = []
+    colours = thread_colours([one["run"] for one in labelled])
     for number, one in enumerate(labelled):
-        for place, thread in enumerate(one["run"].threads):
+        for thread in one["run"].threads:
             t, share = _stolen_share(thread)
             if t:
                 traces.append(
                     {
                         "mode": "lines",
                         "name": _name(one, thread_name(thread)),
-                        "colour": place,
+                        "colour": colours[thread_key(thread)],
                         "dash": number % 6,
                         "x": t,
                         "y": share,
@@ -116,7 +173,7 @@ def _stolen(labelled: list[Labelled]) -> Chart:
     return {
         "id": "",
         "title": "Stolen time",
-        "note": "Time in gaps as a share of all time, of each CPU.",
+        "note": "Time in gaps as a share of each CPU's time; a gap counts where it ends.",
         "traces": traces,
         "layout": {
             "xaxis": {"title": {"text": "since the start (s)"}, "rangemode": "tozero"},
@@ -126,22 +183,22 @@ def _stolen(labelled: list[Labelled]) -> Chart:
 
 
 def _stolen_share(thread: Thread) -> tuple[list[float], list[float]]:
-    """End of each bin in s, and the share of it that was stolen in percent."""
+    """Seconds since the start, and the percentage stolen since the ones before."""
     windows = thread.windows
-    if not windows.end_ns or windows.end_ns[-1] <= 0:
+    if not windows.end_ns:
         return [], []
-    end = np.array(windows.end_ns, dtype=np.int64)
+    end = np.array([0, *windows.end_ns], dtype=np.int64)
     stolen = np.array(windows.count, dtype=np.float64) * np.array(windows.mean_ns)
-    bins = min(_BINS, len(end))
-    width = float(end[-1]) / bins
-    place = np.clip(np.ceil(end / width).astype(int) - 1, 0, bins - 1)
-    share = np.bincount(place, stolen, bins) / width * 100
-    edges = np.arange(1, bins + 1) * width / 1e9
-    return np.round(edges, 4).tolist(), np.round(share, 4).tolist()
+    starts = np.linspace(0, len(stolen), min(_BINS, len(stolen)), endpoint=False).astype(int)
+    ends = end[np.r_[starts[1:], len(stolen)]]
+    share = np.add.reduceat(stolen, starts) / np.maximum(ends - end[starts], 1) * 100
+    share = np.round(share, 4).tolist()
+    return [0, *np.round(ends / 1e9, 4).tolist()], [share[0], *share]
 
 
 def _figures(labelled: list[Labelled]) -> Chart:
     """The series beside each other, figure by figure."""
+    quantity = view_of([one["run"] for one in labelled]).quantity
     rows = [
         (_name(one, group.label), figures_of_group(one["run"], group))
         for one in labelled
@@ -154,25 +211,37 @@ def _figures(labelled: list[Labelled]) -> Chart:
         ("p99.9", [total.quantile(99.9).value_ns for _, total in rows]),
         ("max", [total.max_ns for _, total in rows]),
     ]
+    names = [name for name, _ in rows]
+    lines: list[dict[str, Any]] = [
+        {
+            "mode": "lines",
+            "name": mark["text"],
+            "colour": -1,
+            "dash": dash % 6,
+            "x": names,
+            "y": [mark["at"]] * len(names),
+        }
+        for dash, mark in enumerate(marks_of([one["run"] for one in labelled]), 1)
+    ]
     return {
         "id": "",
-        "title": "Figures side by side",
+        "title": "Side by side",
         "note": "",
         "traces": [
             {
-                "type": "bar",
+                "mode": "markers",
                 "name": kind,
                 "colour": number,
-                "x": [name for name, _ in rows],
+                "x": names,
                 "y": [None if ns is None else ns / 1000 for ns in values],
             }
             for number, (kind, values) in enumerate(kinds)
             if any(values)
-        ],
+        ]
+        + lines,
         "layout": {
             "xaxis": {"type": "category"},
-            "yaxis": {"title": {"text": "us"}, "type": "log"},
-            "barmode": "group",
+            "yaxis": {"title": {"text": f"{quantity} (us)"}, "type": "log"},
         },
     }
 
@@ -205,6 +274,7 @@ def _where(one: Labelled) -> Chart:
                 "texttemplate": "%{text}",
                 "hoverinfo": "x+y+text",
                 "colorscale": "Blues",
+                "reversescale": True,
                 "showscale": False,
             }
         ],
@@ -218,6 +288,7 @@ def _where(one: Labelled) -> Chart:
 _MAKERS: Final = {
     "async": _figures,
     "gtod": _cost,
+    "loop": _around,
     "noise": _stolen,
     "pi": _figures,
     "signal": _figures,

@@ -1,6 +1,7 @@
 """The probes' own figures as tables: a fact's name ends in its unit, or it is a count."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +15,7 @@ _FLAGS: Final = ("pass", "vdso")
 def fact_title(key: str) -> str:
     """ "longest gap" for longest_gap_ns, "drift per s" for drift_ns_per_s."""
     words = [word for word in plain(key).split("_") if word not in ("ns", "percent", "hz")]
-    return " ".join(words)
+    return re.sub(r"([0-9])pct\b", r"\1 %", " ".join(words))
 
 
 def fact_text(key: str, value: float | None) -> str:
@@ -30,7 +31,7 @@ def fact_text(key: str, value: float | None) -> str:
         return f"{value:.4g} %"
     if key in _FLAGS and value in (0, 1):
         return "yes" if value else "no"
-    return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+    return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.6g}"
 
 
 def _frequency(hz: float) -> str:

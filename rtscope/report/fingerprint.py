@@ -35,7 +35,13 @@ def _asked(run: Run) -> list[tuple[str, str]]:
         told.append(("duration asked", span_text(asked.duration_ns)))
     if asked.samples:
         told.append(("samples asked", f"{asked.samples:,} of each thread"))
-    return told + [(name.replace("_", " "), str(value)) for name, value in asked.options.items()]
+    return told + [_option(name, value) for name, value in asked.options.items()]
+
+
+def _option(name: str, value: str | float | bool) -> tuple[str, str]:
+    if name.endswith("_ns") and isinstance(value, int):
+        return name.removesuffix("_ns").replace("_", " "), format_duration_ns(value)
+    return name.replace("_", " "), str(value)
 
 
 def _machine(run: Run) -> list[tuple[str, str]]:

@@ -34,16 +34,18 @@ from rtscope.report.probes import marks_of, view_of
 from rtscope.report.reference_charts import samples_chart
 from rtscope.report.references import (
     citation,
+    column_lines,
     columns_beside,
     entry_lines,
     facts_of,
-    machine_lines,
 )
 from rtscope.statistics.figures import PERCENTS, Figures, figures
 from rtscope.statistics.reference import beside, tables_beside
 from rtscope.statistics.verdict import Judgement
 
 _WORST_SHOWN: Final = 20
+_UNFOLDED: Final = 4
+"""runs of which everything is open to see"""
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -57,7 +59,7 @@ class _ReferenceView(msgspec.Struct, frozen=True):
 
     table: Table
     columns: list[Column]
-    machines: list[str]
+    ours: list[str]
     said: list[str]
     known: list[str]
     chart: Chart | None
@@ -68,6 +70,8 @@ class _View(msgspec.Struct, frozen=True):
 
     label: str
     run: Run
+    name: str
+    """with the label, what tells it from the page's other runs"""
     title: str
     subtitle: str
     doubts: list[str]
@@ -116,8 +120,6 @@ def html_report(
         "each": len(runs) == 1,
         "quantity": kind.quantity,
         "marks": marks_of(runs),
-        "linear": kind.around_interval,
-        "around": kind.around_interval,
         "charts": charts + [view.chart for view in published if view.chart],
     }
     folder = files("rtscope.report") / "templates"
@@ -134,6 +136,9 @@ def html_report(
     template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
     return template.render(
         views=views,
+        folded=len(views) > _UNFOLDED,
+        shared_subtitle="".join(_shared([[view.subtitle] for view in views])),
+        shared_doubts=_shared([view.doubts for view in views]),
         quantity=kind.quantity,
         charts=charts,
         reference=reference,
@@ -142,6 +147,7 @@ def html_report(
         beside=published,
         named=any(thread.name for run in runs for thread in run.threads),
         percents=[words.percent_name(percent) for percent in PERCENTS],
+        has_totals=any(line["total"] for line in lines),
         has_histogram=any(line["curve"]["x"] for line in lines),
         has_windows=any(line["time"]["t"] for line in lines),
         has_samples=any(thread.count for run in runs for thread in run.threads),
@@ -151,6 +157,12 @@ def html_report(
         script=script,
         hashes=" ".join(f"'sha256-{_sha256(text)}'" for text in (plotly, script)),
     )
+
+
+def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
+    """What all of the lists hold, in the order of the first."""
+    first = lists[0] if lists else []
+    return [text for text in first if all(text in other for other in lists)]
 
 
 def json_in_html(value: object) -> str:
@@ -191,9 +203,13 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         how.append(f"every {format_duration_ns(run.asked.interval_ns)}")
     if run.elapsed_ns is not None:
         how.append(f"for {words.span_text(run.elapsed_ns)}")
+    name = [label, words.plain(run.load)]
+    if run.asked.interval_ns:
+        name.append(format_duration_ns(run.asked.interval_ns))
     return _View(
         label,
         run,
+        ", ".join(name),
         ", ".join(how),
         " · ".join(words.plain(text) for text in where if text),
         words.doubts(run),
@@ -225,7 +241,7 @@ def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
             _ReferenceView(
                 table,
                 columns_beside(table, ours),
-                machine_lines(ours),
+                column_lines(ours),
                 ours.said,
                 [*entry_lines(table), *table.caveats],
                 samples_chart(table, ours, runs, f"reference-{number}"),

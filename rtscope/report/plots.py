@@ -92,7 +92,7 @@ def drawing(runs: Sequence[Run]) -> Drawing:
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
     groups = [groups_of(run) for run in runs]
-    keys = sorted({_key(thread) for run in runs for thread in run.threads})
+    colours = thread_colours(runs)
     labels = list(dict.fromkeys(group.label for held in groups for group in held))
     merged = [
         [merge([thread.histogram for thread in group.threads]) for group in held] for held in groups
@@ -109,7 +109,7 @@ def drawing(runs: Sequence[Run]) -> Drawing:
         span_ns = max((t.windows.end_ns[-1] for t in run.threads if t.windows.end_ns), default=0)
         for thread in run.threads:
             line = _line(index, thread_name(thread), thread.histogram, width, ratio)
-            line["colour"] = keys.index(_key(thread))
+            line["colour"] = colours[thread_key(thread)]
             line["time"] = _over_time([thread], span_ns)
             line["spikes"] = [(s.time_ns / 1e9, s.latency_ns / 1000) for s in thread.worst]
             _mark(line, thread.histogram, thread.max_ns if thread.count else None)
@@ -133,9 +133,16 @@ def figure_text(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def _key(thread: Thread) -> tuple[bool, int, str]:
+def thread_key(thread: Thread) -> tuple[bool, int, str]:
+    """What has one colour in every run: a CPU, or a thread that is not pinned, and a name."""
     number = thread.cpu if thread.cpu is not None else thread.thread
     return thread.cpu is None, number, thread.name
+
+
+def thread_colours(runs: Sequence[Run]) -> dict[tuple[bool, int, str], int]:
+    """Index of each key's colour, by CPU, and the names of one CPU in the order of its threads."""
+    keys = dict.fromkeys(thread_key(thread) for run in runs for thread in run.threads)
+    return {key: index for index, key in enumerate(sorted(keys, key=lambda key: key[:2]))}
 
 
 def _total_name(group: Group) -> str:

@@ -16,8 +16,8 @@ class ProbeView(msgspec.Struct, frozen=True):
     """what a sample is"""
     marks: dict[str, str] = {}
     """the run's options that are times to be marked in the figures, and their words"""
-    around_interval: bool = False
-    """samples lie around the interval asked for, so the axis is linear and need not begin at 0"""
+    marks_interval: bool = False
+    """samples are held against the interval that was asked for too"""
 
 
 class Mark(TypedDict):
@@ -31,7 +31,7 @@ class Mark(TypedDict):
 _PLAIN: Final = ProbeView()
 _VIEWS: Final = {
     "gtod": ProbeView("time between two reads"),
-    "loop": ProbeView("period", {"low_ns": "low", "high_ns": "high"}, around_interval=True),
+    "loop": ProbeView("period", {"low_ns": "low", "high_ns": "high"}, marks_interval=True),
     "migrate": ProbeView("latency", {"tolerance_ns": "tolerance"}),
     "noise": ProbeView("gap", {"threshold_ns": "threshold"}),
     "oslat": ProbeView("gap"),
@@ -55,7 +55,7 @@ def marks_of(runs: Sequence[Run]) -> list[Mark]:
         times = {key: _time(run, key) for key in view.marks}
         if run.probe == "pi":
             times["medium_ns"] += times["hold_ns"] if times["medium_ns"] else 0
-        if view.around_interval:
+        if view.marks_interval:
             found[(run.asked.interval_ns or 0) / 1000, "asked"] = None
         found |= {(ns / 1000, view.marks[key]): None for key, ns in times.items()}
     return [

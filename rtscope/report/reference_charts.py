@@ -10,12 +10,13 @@ from rtscope.model.run import Run, Thread
 from rtscope.report.charts import Chart
 from rtscope.report.plots import figure_text
 from rtscope.statistics.confidence import pooled_windows
-from rtscope.statistics.reference import Beside, Filled, machine_label, threads_like
+from rtscope.statistics.reference import Beside, Filled, column_label, threads_like
 
 _POINTS: Final = 300
 _COLUMNS: Final = 3
+_TICKS_US: Final = [10.0**power for power in range(-2, 8)]
 _PUBLISHED_COLOUR: Final = 1
-_MACHINE_COLOURS: Final = (0, 2, 3, 4, 5, 6, 7)
+_OUR_COLOURS: Final = (0, 2, 3, 4, 5, 6, 7)
 _DOTTED, _DASHED = 2, 1
 
 
@@ -110,8 +111,8 @@ def _lines(
     *,
     shown: bool,
 ) -> list[dict[str, Any]]:
-    who = machine_label(one.machine) if len(ours.machines) > 1 else "here"
-    colour = _MACHINE_COLOURS[one.machine % len(_MACHINE_COLOURS)]
+    who = column_label(one.column) if len(ours.columns) > 1 else "here"
+    colour = _OUR_COLOURS[one.column % len(_OUR_COLOURS)]
     # A stretch begins where the one before it ended, the first at no sample.
     return [
         {
@@ -169,9 +170,11 @@ def _layout(panels: int, titles: list[dict[str, Any]]) -> dict[str, Any]:
         layout[f"xaxis{place}"] = {"rangemode": "tozero"} | (
             {"title": {"text": "samples"}} if under else {}
         )
-        layout[f"yaxis{place}"] = {"type": "log"} | (
-            {"title": {"text": "latency (us)"}} if number % columns == 1 or columns == 1 else {}
-        )
+        layout[f"yaxis{place}"] = {
+            "type": "log",
+            "tickvals": _TICKS_US,
+            "ticktext": [f"{us:,.0f}" if us >= 1 else f"{us:g}" for us in _TICKS_US],
+        } | ({"title": {"text": "latency (us)"}} if number % columns == 1 or columns == 1 else {})
         if number > 1:
             layout[f"yaxis{place}"]["matches"] = "y"
     return layout

@@ -12,7 +12,7 @@ from rtscope.model.run import Run
 from rtscope.model.units import NS_PER_UNIT
 from rtscope.report.columns import Column, FittedTable
 from rtscope.report.words import NOTHING, count_text, doubts, plain, time_text
-from rtscope.statistics.reference import Beside, Cell, Filled, machine_label
+from rtscope.statistics.reference import Beside, Cell, Filled, column_label
 
 _TITLE_WIDTH = 16
 
@@ -32,7 +32,7 @@ def our_text(figure: Figure, cell: Cell) -> str:
         return time_text(cell.value)
     if figure.unit == "verdict":
         return "PASS" if cell.value else "FAIL"
-    return f"{cell.value:,.0f}" if cell.value.is_integer() else f"{cell.value:,.4g}"
+    return f"{cell.value:,.0f}" if cell.value % 1 == 0 else f"{cell.value:,.4g}"
 
 
 def published_columns(table: Table) -> list[Column]:
@@ -76,7 +76,7 @@ def _figures_below(table: Table, ours: Beside) -> list[Column]:
             Column(column.title, column.rank, [*column.cells, count_text(entry.samples)])
         )
     for place, one in enumerate(ours.filled):
-        title = f"{_label(ours, one.machine)}:\n{_wrapped(plain(one.name))}"
+        title = f"{_label(ours, one.column)}:\n{_wrapped(plain(one.name))}"
         cells = [our_text(f, cell) for f, cell in zip(table.figures, one.cells, strict=True)]
         columns.append(Column(title, 1 + 2 * place, [*cells, count_text(one.samples)]))
     return columns
@@ -84,36 +84,36 @@ def _figures_below(table: Table, ours: Beside) -> list[Column]:
 
 def _entries_below(table: Table, ours: Beside) -> list[Column]:
     own = list(dict.fromkeys(one.name for one in ours.filled if one.entry is None))
-    by_place = {(one.machine, one.entry, one.name): one for one in ours.filled}
+    by_place = {(one.column, one.entry, one.name): one for one in ours.filled}
     keys = [(entry.name, entry.name) for entry in table.entries] + [(None, name) for name in own]
     columns = [Column("", 0, [plain(name) for _, name in keys], left=True)]
-    machines = range(len(ours.machines))
+    numbers = range(len(ours.columns))
     for place, figure in enumerate(table.figures):
         cells = [published_text(figure, entry.values[place]) for entry in table.entries]
         columns.append(Column(_wrapped(figure.name), 2 + 2 * place, [*cells, *("" for _ in own)]))
         if figure.ours is None:
             continue
-        for machine in machines:
-            held = [by_place.get((machine, *key)) for key in keys]
-            title = f"{_wrapped(figure.name)}\n{_label(ours, machine)}"
+        for number in numbers:
+            held = [by_place.get((number, *key)) for key in keys]
+            title = f"{_wrapped(figure.name)}\n{_label(ours, number)}"
             columns.append(
                 Column(title, 1 + 2 * place, [_ours(figure, one, place) for one in held])
             )
             if figure.ours == "mean":
                 limits = [_limits(one, place) for one in held]
-                columns.append(Column(f"95 % limits\n{_label(ours, machine)}", 80, [*limits]))
+                columns.append(Column(f"95 % limits\n{_label(ours, number)}", 80, [*limits]))
     if any(entry.samples for entry in table.entries):
         counts = [count_text(entry.samples) for entry in table.entries]
         columns.append(Column("samples", 82, [*counts, *("" for _ in own)]))
-    for machine in machines:
-        held = [by_place.get((machine, *key)) for key in keys]
+    for number in numbers:
+        held = [by_place.get((number, *key)) for key in keys]
         counts = ["" if one is None else count_text(one.samples) for one in held]
-        columns.append(Column(f"samples\n{_label(ours, machine)}", 81, [*counts]))
+        columns.append(Column(f"samples\n{_label(ours, number)}", 81, [*counts]))
     return columns
 
 
-def _label(ours: Beside, machine: int) -> str:
-    return machine_label(machine) if len(ours.machines) > 1 else "here"
+def _label(ours: Beside, number: int) -> str:
+    return column_label(number) if len(ours.columns) > 1 else "here"
 
 
 def _ours(figure: Figure, one: Filled | None, place: int) -> str:
@@ -127,9 +127,9 @@ def _limits(one: Filled | None, place: int) -> str:
     return f"{time_text(interval.low_ns)} … {time_text(interval.high_ns)}"
 
 
-def machine_lines(ours: Beside) -> list[str]:
+def column_lines(ours: Beside) -> list[str]:
     """Who is who: "here: board, 6.12.1"."""
-    return [f"{_label(ours, index)}: {plain(words)}" for index, words in enumerate(ours.machines)]
+    return [f"{_label(ours, index)}: {plain(words)}" for index, words in enumerate(ours.columns)]
 
 
 def doubts_of(runs: Sequence[Run], found: Sequence[Beside]) -> list[str]:
@@ -214,7 +214,7 @@ def beside_page(
         parts += [
             Text(),
             _title(table),
-            *(Text(line) for line in machine_lines(ours)),
+            *(Text(line) for line in column_lines(ours)),
             Text(),
             FittedTable(columns_beside(table, ours)),
             Text(),

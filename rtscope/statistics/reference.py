@@ -1,9 +1,10 @@
 """A published table with what was measured here beside it.
 
-A run fills the entries that stand for its load, its threads' names and CPUs; several runs of one
-entry are put together, as the published tables put intervals together. A run that no entry stands
+A run fills the entries that stand for its load, its threads' names, their CPUs or its cell of a
+plan. Runs of one entry are put together where they differ in nothing but what the table puts
+together too, such as the interval; others have a column of their own. A run that no entry stands
 for has an entry of its own. Where the table's rows are figures, whatever was measured is a new
-column of it.
+column.
 
 Our mean has confidence limits (confidence.py). What is concluded is where a published mean lies
 against them, for means do not depend on how many samples there are. A maximum does, so of maxima
@@ -20,6 +21,7 @@ import numpy as np
 from rtscope.model.errors import RtscopeError
 from rtscope.model.reference import Entry, Figure, Reference, Table
 from rtscope.model.run import Run, Thread
+from rtscope.model.units import format_duration_ns
 from rtscope.statistics import confidence
 from rtscope.statistics.confidence import Interval
 from rtscope.statistics.figures import Figures, as_arrays, figures_of_run
@@ -36,10 +38,10 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Filled(msgspec.Struct, frozen=True):
-    """What was measured on one machine for one entry."""
+    """What was measured for one entry in one way on one machine."""
 
-    machine: int
-    """index into Beside.machines"""
+    column: int
+    """index into Beside.columns"""
     entry: str | None
     """the published entry that it stands beside; None where none is like it"""
     name: str
@@ -55,8 +57,8 @@ class Beside(msgspec.Struct, frozen=True):
 
     reference: str
     table: str
-    machines: list[str]
-    """in words, one for each column of ours"""
+    columns: list[str]
+    """in words, the machine and how it was measured, for each column of ours"""
     filled: list[Filled]
     said: list[str]
     """what can be said of the two, in sentences"""
@@ -87,30 +89,75 @@ def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
     measured = [run for run in runs if _fits(table, run)]
-    machines = list(dict.fromkeys(map(_machine, measured)))
+    ways = _ways(table, measured)
+    columns = list(dict.fromkeys(ways))
     parts: dict[tuple[int, int, str], list[tuple[Run, list[Thread]]]] = {}
-    for run in measured:
-        machine = machines.index(_machine(run))
+    for run, way in zip(measured, ways, strict=True):
         for place, name, threads in _places(table, run):
-            parts.setdefault((place, machine, name), []).append((run, threads))
+            parts.setdefault((place, columns.index(way), name), []).append((run, threads))
     filled = [
-        _filled(table, place, machine, name, pieces)
-        for (place, machine, name), pieces in sorted(parts.items(), key=lambda part: part[0][:2])
+        _filled(table, place, column, name, pieces)
+        for (place, column, name), pieces in sorted(parts.items(), key=lambda part: part[0][:2])
     ]
-    return Beside(reference.name, table.name, machines, filled, _said(reference, table, filled))
+    return Beside(reference.name, table.name, columns, filled, _said(table, filled))
 
 
-def machine_label(index: int) -> str:
+def _ways(table: Table, runs: Sequence[Run]) -> list[str]:
+    """What each run was measured on and how: runs of which it is the same can be put together."""
+    keys = [(_machine(run), *_settings(table, run)) for run in runs]
+    given: dict[tuple[tuple[str, ...], int, str], dict[str, set[str]]] = {}
+    for run, key in zip(runs, keys, strict=True):
+        for place, name, _ in _places(table, run):
+            held = given.setdefault((key, place, name), {})
+            for option, value in run.asked.options.items():
+                held.setdefault(option, set()).add(str(value))
+    differing = {
+        option for held in given.values() for option, values in held.items() if len(values) > 1
+    }
+    return [
+        ", ".join(text for text in (*key, *_options_told(run, sorted(differing))) if text)
+        for run, key in zip(runs, keys, strict=True)
+    ]
+
+
+def _options_told(run: Run, names: Sequence[str]) -> list[str]:
+    options = run.asked.options
+    return [f"{name} {options[name]}" for name in names if name in options]
+
+
+def _load_is_of_column(table: Table) -> bool:
+    """Where entries neither stand for loads nor are columns themselves."""
+    return table.rows == "entries" and not any(entry.loads for entry in table.entries)
+
+
+def _settings(table: Table, run: Run) -> list[str]:
+    asked = run.asked
+    told = []
+    if _load_is_of_column(table):
+        told.append(f"load {run.load}")
+    if asked.interval_ns and "interval" not in table.together:
+        told.append(f"every {format_duration_ns(asked.interval_ns)}")
+    if asked.duration_ns and "duration" not in table.together:
+        told.append(f"for {format_duration_ns(asked.duration_ns)}")
+    return told
+
+
+def column_label(index: int) -> str:
     """A, B, ... Z, A2, B2 ..."""
     turn, letter = divmod(index, 26)
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
-def load_kinds(load: str) -> str:
-    """A load's kinds in alphabetical order: "files+network" of network:1+files:50."""
+def load_stands_for(load: str, wanted: str) -> bool:
+    """Whether a run's load is the wanted one, in any order; a kind without a strength takes any."""
     if load.startswith(("cmd:", "stress-ng:")):
-        return load.partition(":")[0]
-    return "+".join(sorted(part.partition(":")[0] for part in load.split("+")))
+        return load.partition(":")[0] == wanted
+    parts = sorted(part.partition(":")[::2] for part in load.split("+"))
+    needed = sorted(part.partition(":")[::2] for part in wanted.split("+"))
+    return len(parts) == len(needed) and all(
+        kind == its_kind and its_strength in ("", strength)
+        for (kind, strength), (its_kind, its_strength) in zip(parts, needed, strict=True)
+    )
 
 
 def _machine(run: Run) -> str:
@@ -145,9 +192,11 @@ def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
 
 def threads_like(entry: Entry, run: Run) -> list[Thread]:
     """The threads of a run that measured what an entry stands for."""
-    if entry.loads and load_kinds(run.load) not in entry.loads:
+    if entry.loads and not any(load_stands_for(run.load, wanted) for wanted in entry.loads):
         return []
-    if not (entry.loads or entry.thread or entry.cpu is not None):
+    if entry.cell is not None and not run.cell.startswith(f"{entry.cell}: "):
+        return []
+    if not (entry.loads or entry.thread or entry.cell or entry.cpu is not None):
         return []
     return [
         thread
@@ -157,7 +206,7 @@ def threads_like(entry: Entry, run: Run) -> list[Thread]:
 
 
 def _own_name(table: Table, run: Run, thread: Thread) -> str:
-    parts = [run.load]
+    parts = [] if _load_is_of_column(table) and thread.name else [run.load]
     if thread.name:
         parts.append(thread.name)
     if thread.cpu is not None and any(entry.cpu is not None for entry in table.entries):
@@ -166,12 +215,12 @@ def _own_name(table: Table, run: Run, thread: Thread) -> str:
 
 
 def _filled(
-    table: Table, place: int, machine: int, name: str, pieces: list[tuple[Run, list[Thread]]]
+    table: Table, place: int, column: int, name: str, pieces: list[tuple[Run, list[Thread]]]
 ) -> Filled:
     threads = [thread for run, held in in_sequence(pieces) for thread in held]
     pooled = figures_of_run(msgspec.structs.replace(pieces[0][0], threads=threads))
     return Filled(
-        machine,
+        column,
         table.entries[place].name if place < len(table.entries) else None,
         name,
         [run.id for run, _ in pieces],
@@ -233,10 +282,10 @@ def _mean(pooled: Figures, threads: list[Thread]) -> Cell:
         return Cell(pooled.mean_ns)
     windows = confidence.pooled_windows(threads)
     batches = confidence.batch_means(windows, pooled.stddev_ns)
-    return Cell(
-        pooled.mean_ns,
-        confidence.mean_interval(pooled.mean_ns, pooled.stddev_ns, pooled.count, batches),
-    )
+    limits = confidence.mean_interval(pooled.mean_ns, pooled.stddev_ns, pooled.count, batches)
+    # No latency is negative, so no mean is either.
+    low = None if limits.low_ns is None else max(0.0, limits.low_ns)
+    return Cell(pooled.mean_ns, msgspec.structs.replace(limits, low_ns=low))
 
 
 def _between(figure: Figure, threads: list[Thread]) -> int:
@@ -249,7 +298,7 @@ def _between(figure: Figure, threads: list[Thread]) -> int:
     return count
 
 
-def _said(reference: Reference, table: Table, filled: list[Filled]) -> list[str]:
+def _said(table: Table, filled: list[Filled]) -> list[str]:
     if not filled:
         return []
     told = ["The machines, the kernels and the loads differ, so a difference is that of all three."]
@@ -270,7 +319,7 @@ def _said(reference: Reference, table: Table, filled: list[Filled]) -> list[str]
 
 def _about_means(table: Table, filled: list[Filled], entries: dict[str, Entry]) -> list[str]:
     """Where the published means lie against the limits of ours."""
-    several = len({one.machine for one in filled}) > 1
+    several = len({one.column for one in filled}) > 1
     told = []
     for place, figure in enumerate(table.figures):
         if figure.ours != "mean":
@@ -282,9 +331,7 @@ def _about_means(table: Table, filled: list[Filled], entries: dict[str, Entry]) 
             if published is None or low is None or high is None:
                 continue
             where = "below" if published < low else "above" if published > high else "within"
-            lies[where].append(
-                f"{one.name} ({machine_label(one.machine)})" if several else one.name
-            )
+            lies[where].append(f"{one.name} ({column_label(one.column)})" if several else one.name)
         found = [f"{where} them for {_listed(names)}" for where, names in lies.items() if names]
         if found:
             told.append(

@@ -205,7 +205,5 @@ def test_a_wrong_reference_is_refused_with_the_reason(good: str, bad: str, words
 
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:
-    with pytest.raises(
-        RtscopeError, match="no reference 'loongson': those there are celleb"
-    ):
+    with pytest.raises(RtscopeError, match="no reference 'loongson': those there are celleb"):
         reference_named("loongson")

@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rtscope.model.budget import parse_limit
+from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Thread
+from rtscope.references.library import reference_named
 from rtscope.report import html as html_room
 from rtscope.report.html import html_report, json_in_html
 from rtscope.statistics.verdict import judge
@@ -67,7 +69,10 @@ def hostile_run() -> Run:
         warnings=[RunWarning(ATTACK, ATTACK)],
     )
     threads = [
-        msgspec.structs.replace(thread, policy=ATTACK, name=ATTACK) for thread in run.threads
+        msgspec.structs.replace(
+            thread, policy=ATTACK, name=ATTACK, facts={ATTACK: 1.5, "cost_ns": 20.0, "cpu0": 3.0}
+        )
+        for thread in run.threads
     ]
     asked = msgspec.structs.replace(
         run.asked, command=["rtscope", ATTACK], options={ATTACK: ATTACK}
@@ -153,6 +158,150 @@ def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
         document.count("<script") == page.count("<script") == 3 + plotly_script().count("<script")
     )
     assert html.escape("{{7*7}}") in shown
+
+
+@pytest.mark.parametrize("probe", ["gtod", "noise", "loop", "signal", "migrate"])
+def test_hostile_names_in_a_probes_own_figures_execute_nothing(
+    chromium: str, tmp_path: Path, probe: str
+) -> None:
+    run = msgspec.structs.replace(hostile_run(), probe=probe)
+    run = msgspec.structs.replace(
+        run, asked=msgspec.structs.replace(run.asked, interval_ns=3000), cell=ATTACK
+    )
+    page = html_report([run])
+    document = dom(chromium, page, tmp_path)
+    shown = without_scripts(document)
+    assert 'id="chart-0"' in shown
+    assert "<title>rtscope report</title>" in document
+    assert "<img" not in shown
+    assert not re.search(r"<b[^>]*id=", shown)
+    assert document.count("<script") == page.count("<script")
+
+
+def probe_run(probe: str) -> Run:
+    """A run as the probe's: its names, facts and options, with latencies around 3 us."""
+    rng = np.random.default_rng(7)
+    names = {
+        "gtod": ["gettimeofday", "CLOCK_TAI", "rdtsc"],
+        "loop": ["relative", "absolute"],
+        "signal": ["asynchronous", "synchronous"],
+        "pi": ["inherit", "none"],
+        "migrate": ["rank 1", "rank 2"],
+        "async": ["cond from same CPU", "cond from other CPU"],
+    }.get(probe, ["", ""])
+    facts = {"cost_ns": 20.5, "cpu0": 7.0, "cpu1": 5.0} if probe in ("gtod", "migrate") else {}
+    options: dict[str, str | int | float | bool] = {
+        "low_ns": 2900, "high_ns": 3100, "hold_ns": 2000, "medium_ns": 9000,
+        "deadline_ns": 5000, "threshold_ns": 1000, "criterion_ns": 6000, "tolerance_ns": 4000,
+    }  # fmt: skip
+    threads = [
+        msgspec.structs.replace(
+            thread_of(latencies(rng, "independent", 5000), cpu), name=name, facts=facts
+        )
+        for cpu, name in enumerate(names)
+    ]
+    return run_of(*threads, probe=probe, asked=Asked(interval_ns=3000, options=options))
+
+
+def parts_of(document: str, figure: str) -> str:
+    return document.split(f'<figure id="{figure}"', 1)[1].split("</figure>", 1)[0]
+
+
+def all_lines(document: str, figure: str) -> int:
+    """Lines of a figure, straight ones too, and those of its legend."""
+    return len(re.findall(r'<path class="js-line" [^>]*d="M', parts_of(document, figure)))
+
+
+@pytest.mark.parametrize(
+    ("probe", "quantity", "marks", "title", "drawing"),
+    [
+        ("gtod", "time between two reads", [], "Cost of reading each clock", r'<g class="point">'),
+        ("noise", "gap", ["threshold 1.00 us"], "Stolen time", "js-line"),
+        (
+            "loop",
+            "period",
+            ["low 2.90 us", "asked 3.00 us", "high 3.10 us"],
+            "Periods within 5 % of the period asked for",
+            "js-line",
+        ),
+        ("signal", "delay", ["deadline 5.00 us"], "Side by side", r'<path class="point"'),
+        ("pi", "wait", ["hold 2.00 us", "hold and medium 11.00 us"], "Side by side", "point"),
+        ("migrate", "latency", ["tolerance 4.00 us"], "Which thread ran where", 'class="hm"'),
+        ("async", "latency", [], "Side by side", "point"),
+        ("sched", "delay", ["criterion 6.00 us"], None, ""),
+        ("cyclic", "latency", [], None, ""),
+    ],
+)
+def test_each_probe_has_its_word_its_marks_and_its_figure(
+    chromium: str,
+    tmp_path: Path,
+    probe: str,
+    quantity: str,
+    marks: list[str],
+    title: str | None,
+    drawing: str,
+) -> None:
+    run = probe_run(probe)
+    document = dom(chromium, html_report([run]), tmp_path)
+    histogram = parts_of(document, "histogram")
+    assert f"{quantity} (us)" in histogram
+    for mark in marks:
+        assert mark in histogram
+    assert all_lines(document, "histogram") == 2 * (len(run.threads) + len(marks))
+    for thread in run.threads:
+        label = f"{thread.name} on CPU {thread.cpu}" if thread.name else f"CPU {thread.cpu}"
+        assert f">{label}<" in histogram
+    assert ('id="chart-0"' in document) is (title is not None)
+    if title:
+        assert f"<h3>{title}</h3>" in document
+        assert re.search(drawing, parts_of(document, "chart-0"))
+
+
+def test_the_loops_figure_tells_what_lies_outside_it() -> None:
+    run = probe_run("loop")
+    page = html.unescape(html_report([run]))
+    thread = run.threads[0]
+    inside = sum(
+        count
+        for lower, count in zip(thread.histogram.lower_ns, thread.histogram.count, strict=True)
+        if 2850 <= lower <= 3150
+    )
+    assert f"relative on CPU 0 {thread.count - inside:,} of 5,000" in page
+
+
+def test_gtod_has_the_table_by_microsecond_and_facts_have_units() -> None:
+    page = html.unescape(html_report([probe_run("gtod")]))
+    assert "By microsecond" in page
+    assert "20.5 ns" in page
+    assert "By microsecond" not in html_report([probe_run("cyclic")])
+
+
+def test_the_published_figure_is_drawn_from_our_data(chromium: str, tmp_path: Path) -> None:
+    runs_of = [
+        msgspec.structs.replace(measured_run(load=load), id=f"{number:016x}")
+        for number, load in enumerate(["idle", "network:1", "files:50", "idle"])
+    ]
+    page = html_report(runs_of, reference=reference_named("loongson-2f"))
+    document = dom(chromium, page, tmp_path)
+    figure = parts_of(document, "reference-0")
+    assert all_lines(document, "reference-0") == 3 * 4 + 4
+    for words in ("max here", "mean here", "published Max", "published Avg.", ">find<", ">ping<"):
+        assert words in figure
+    assert "Nothing better or worse follows from them" in document
+    assert "15.553 us" in document
+    with pytest.raises(RtscopeError, match="no table of slac-microtca"):
+        html_report(runs_of, reference=reference_named("slac-microtca"))
+
+
+def test_what_all_runs_share_is_told_once_and_many_are_folded() -> None:
+    doubt = RunWarning("no-memlock", "memory is not locked")
+    other = RunWarning("rt-throttling", "throttled")
+    first = measured_run(warnings=[doubt, other])
+    page = html_report([first, *[measured_run(warnings=[doubt])] * 4])
+    assert page.count("memory is not locked") == 1
+    assert page.count("<li>throttled</li>") == 1
+    assert page.count('<details class="folded">') == 5
+    assert '<details class="folded">' not in html_report([first])
 
 
 def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.reference import Table
-from rtscope.model.run import Run
+from rtscope.model.run import Asked, Run
 from rtscope.references.library import reference_named
-from rtscope.statistics.reference import Beside, beside, load_kinds, tables_beside
+from rtscope.statistics.reference import Beside, beside, load_stands_for, tables_beside
 from tests.measured import latencies, run_of, thread_of
 
 LOONGSON = reference_named("loongson-2f")
@@ -41,17 +41,21 @@ def loongson(*runs: Run) -> Beside:
 
 
 @pytest.mark.parametrize(
-    ("load", "kinds"),
+    ("load", "wanted", "stands"),
     [
-        ("idle", "idle"),
-        ("network:1+files:50", "files+network"),
-        ("files+network", "files+network"),
-        ("cmd:make -j4 + more", "cmd"),
-        ("stress-ng:--cpu 2", "stress-ng"),
+        ("idle", "idle", True),
+        ("network:1+files:50", "files+network", True),
+        ("network:1+files:50", "files", False),
+        ("files", "files+network", False),
+        ("video:2", "video:2", True),
+        ("video:1", "video:2", False),
+        ("video", "video:2", False),
+        ("cmd:make -j4 + more", "cmd", True),
+        ("stress-ng:--cpu 2", "idle", False),
     ],
 )
-def test_loads_are_alike_whatever_their_order_and_strength(load: str, kinds: str) -> None:
-    assert load_kinds(load) == kinds
+def test_loads_stand_for_each_other_in_any_order(load: str, wanted: str, stands: bool) -> None:
+    assert load_stands_for(load, wanted) is stands
 
 
 def test_runs_fill_the_rows_of_their_loads_and_others_get_their_own() -> None:
@@ -84,8 +88,8 @@ def test_runs_of_one_row_are_put_together() -> None:
 def test_machines_do_not_mix() -> None:
     other = Machine(hostname="other", kernel_release="6.12.1")
     ours = loongson(a_run(), a_run(number=2, machine=other))
-    assert len(ours.machines) == 2
-    assert [(one.entry, one.machine) for one in ours.filled] == [("idle", 0), ("idle", 1)]
+    assert len(ours.columns) == 2
+    assert [(one.entry, one.column) for one in ours.filled] == [("idle", 0), ("idle", 1)]
     assert "for idle (A); idle (B)." in " ".join(ours.said)
 
 
@@ -143,6 +147,26 @@ def test_cpus_fill_rows_of_cpus() -> None:
         (None, "idle, CPU 9"),
     ]
     assert ours.filled[1].cells[2].value == 6000
+
+
+def test_only_what_the_table_puts_together_is_put_together() -> None:
+    def asked(number: int, interval_ns: int, **options: int) -> Run:
+        return a_run(number=number, asked=Asked(interval_ns=interval_ns, options={**options}))
+
+    runs = [asked(1, 1000), asked(2, 2000)]
+    assert len(loongson(*runs).filled) == 1
+    t2080 = beside(T2080, table("isolated"), runs)
+    assert [words.rpartition(", ")[2] for words in t2080.columns] == ["every 1us", "every 2us"]
+    assert [(one.entry, one.column) for one in t2080.filled] == [("core 0", 0), ("core 0", 1)]
+    phases = loongson(asked(1, 1000, distance_ns=0), asked(2, 1000, distance_ns=5))
+    assert len(phases.filled) == 2
+    assert phases.columns[1].endswith("distance_ns 5")
+
+
+def test_a_step_of_a_plan_fills_its_row() -> None:
+    run = a_run("cpu:1", cell="as booted: cyclic, load cpu:1")
+    ours = beside(T2080, table("steps"), [run, a_run("cpu:1", number=2, cell="as bootedly: x")])
+    assert [one.entry for one in ours.filled] == ["as booted", None]
 
 
 def test_cores_above_a_limit_are_counted() -> None:

@@ -7,7 +7,7 @@
   const colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7AE6", "#8A8A00"];
   const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const several = data.runs.length > 1;
-  const state = { each: data.each, log: !data.linear };
+  const state = { each: data.each, log: true };
   /* A measurement is nobody else's: plotly's button that uploads the figure goes, and its address too. */
   const config = { responsive: true, displaylogo: false, plotlyServerURL: "",
     modeBarButtonsToRemove: ["sendChartToCloud", "sendDataToCloud", "lasso2d", "select2d"] };
@@ -32,7 +32,7 @@
     title: { text: `${data.quantity} (us)` }, type: state.log ? "log" : "linear", zeroline: false, automargin: true,
     tickvals: state.log ? logTicks : undefined, ticktext: state.log ? logTicks.map(number) : undefined,
     exponentformat: "none", separatethousands: true,
-    rangemode: state.log || data.around ? "normal" : "tozero",
+    rangemode: state.log ? "normal" : "tozero",
   }, more);
   const layout = (more) => Object.assign({
     margin: { l: 70, r: 20, t: 20, b: 50 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -134,9 +134,10 @@
   /* Figures of one probe: traces and layout come as they are, but for colours and what all have in common. */
   function chart(one) {
     const traces = one.traces.map(({ colour, dash, ...trace }) => {
-      const own = { color: colours[colour % colours.length] };
+      const own = { color: colour < 0 ? "#888" : colours[colour % colours.length] };
       if (trace.type === "heatmap") return trace;
       if (trace.type === "bar") return { ...trace, marker: own };
+      if (trace.mode === "markers") return { ...trace, marker: { ...own, size: 10 } };
       return { ...trace, line: { ...own, width: 1.5, dash: dashes[dash || 0], shape: trace.line?.shape } };
     });
     const log = (axis) => (axis && axis.type === "log" ? { tickvals: logTicks, ticktext: logTicks.map(number), ...axis } : axis);
@@ -153,7 +154,6 @@
 
   if (switches) {
     switches.hidden = false;
-    switches.elements.axis.value = state.log ? "log" : "linear";
     switches.elements.lines.value = state.each ? "each" : "all";
     switches.addEventListener("change", () => {
       state.each = switches.elements.lines.value === "each";

@@ -1,0 +1,84 @@
+"""A probe's own figures are shown with their units, whatever their number and their names."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from rtscope.model.run import Thread
+from rtscope.report.facts import fact_text, fact_title, facts_columns
+from rtscope.report.groups import groups_of
+from rtscope.report.terminal import summary
+from tests.measured import run_of, thread_of
+
+
+def named(name: str, cpu: int | None = 0, **facts: float) -> Thread:
+    plain = thread_of([1000] * 50, cpu)
+    return Thread(
+        plain.thread, plain.cpu, "fifo", 90, plain.count, plain.histogram, 1000, 1000, 1000.0,
+        name=name, facts=facts,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "title", "text"),
+    [
+        ("cost_ns", 26.53, "cost", "26.53 ns"),
+        ("longest_ns", 12_345_678.0, "longest", "12.35 ms"),
+        ("drift_ns_per_s", -4_698_900.0, "drift per s", "-4698.9 us"),
+        ("frequency_hz", 2_000_024_790.0, "frequency", "2.00002 GHz"),
+        ("noise_percent", 16.48, "noise", "16.48 %"),
+        ("in_range", 1234567.0, "in range", "1,234,567"),
+        ("over_20pct", 3.0, "over 20 %", "3"),
+        ("expected", 299.189, "expected", "299.189"),
+        ("pass", 1.0, "pass", "yes"),
+        ("vdso", 0.0, "vdso", "no"),
+        ("gaps", float("nan"), "gaps", "–"),
+        ("spins", float("inf"), "spins", "–"),
+    ],
+)
+def test_a_fact_has_its_unit(key: str, value: float, title: str, text: str) -> None:
+    assert fact_title(key) == title
+    assert fact_text(key, value) == text
+
+
+@given(st.text(max_size=30), st.floats())
+def test_any_fact_can_be_shown(key: str, value: float) -> None:
+    assert fact_text(key, value)
+    assert not set("\x1b\x07\u202e\n") & set(fact_title(key))
+
+
+def test_the_shorter_side_is_across() -> None:
+    few = facts_columns([named("a", 0, x=1, y=2, z=3), named("b", 1, x=4)])
+    assert [column.title for column in few] == ["", "a\non CPU 0", "b\non CPU 1"]
+    assert few[2].cells == ["4", "–", "–"]
+    many = facts_columns([named("", cpu, gaps=cpu) for cpu in range(8)])
+    assert [column.title for column in many] == ["", "gaps"]
+    assert facts_columns([named("a")]) == []
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_facts_fit_into_the_terminal(width: int) -> None:
+    facts = {f"taken_by_priority_{number}": 1e6 for number in range(16)}
+    threads = [named(f"CLOCK_{cpu}", cpu, **facts) for cpu in range(20)]
+    file = io.StringIO()
+    Console(file=file, width=width, color_system=None).print(summary(run_of(*threads)))
+    assert max(cell_len(line) for line in file.getvalue().splitlines()) <= width
+    assert "taken by priority 0" in file.getvalue()
+
+
+def test_only_threads_of_one_name_are_put_together() -> None:
+    run = run_of(named("absolute", 0), named("timerfd", 0), named("absolute", 1))
+    assert [(group.label, len(group.threads), group.lone) for group in groups_of(run)] == [
+        ("absolute, all", 2, False),
+        ("timerfd on CPU 0", 1, True),
+    ]
+    file = io.StringIO()
+    Console(file=file, width=120, color_system=None).print(summary(run))
+    assert "absolute, all" in file.getvalue()
+    assert "timerfd, all" not in file.getvalue()
+    alike = groups_of(run_of(named(""), named("", 1)))
+    assert [(group.label, len(group.threads)) for group in alike] == [("all", 2)]
