@@ -122,8 +122,6 @@ def line_of(text: str, where: Place) -> int:
             brings = middle
         else:
             without = middle
-    while without < brings - 1 and lines[without].strip()[:1] in ("", "#"):
-        without += 1
     return without + 1 if where else 1
 
 

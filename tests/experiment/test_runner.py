@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,6 +166,18 @@ def test_only_the_same_plan_is_gone_on_with_and_only_unless_it_is_to_be_fresh(
     fresh = open_experiment(cells, store=store, fresh=True)
     assert len(fresh.left) == 3
     assert fresh.id != open_experiment(cells, store=store).id
+
+
+def test_the_latest_of_two_unfinished_experiments_is_gone_on_with(tmp_path: Path) -> None:
+    store, cells = tmp_path / "s", plan(3)
+    for done in (cells[:2], cells[2:]):
+        experiment = open_experiment(cells, fresh=True, store=store)
+        for cell in done:
+            tag = {"experiment": experiment.id, "cell": cell.name}
+            save(msgspec.structs.replace(measured(cell), **tag), store)
+    latest = open_experiment(cells, store=store)
+    assert latest.id == experiment.id
+    assert latest.left == cells[:2]
 
 
 def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(tmp_path: Path) -> None:
