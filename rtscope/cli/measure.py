@@ -66,7 +66,10 @@ class Interrupt:
 
 def measure(
     probe: Annotated[
-        str, typer.Argument(help="What to measure; the agent knows: cyclic.")
+        str,
+        typer.Argument(
+            help="What to measure: cyclic, gtod, sched, noise, async, signal, loop, pi or migrate."
+        ),
     ] = "cyclic",
     load: Annotated[
         list[str] | None,
@@ -97,18 +100,29 @@ def measure(
             "--interval",
             "-i",
             metavar="TIME",
-            help="Between deadlines; a bare number is us. [default: 1ms]",
+            help="Between deadlines; a bare number is us. [default: the probe's; 1ms for cyclic]",
         ),
     ] = None,
     cpus: Annotated[
         str | None,
-        typer.Option("--cpus", "-a", metavar="LIST", help="0-3,8 or all. [default: all]"),
+        typer.Option(
+            "--cpus",
+            "-a",
+            metavar="LIST",
+            help="0-3,8, first or all. [default: the probe's, mostly all]",
+        ),
     ] = None,
     priority: Annotated[
-        int | None, typer.Option("--priority", "-p", min=1, max=99, help="[default: 80]")
+        int | None,
+        typer.Option(
+            "--priority", "-p", min=1, max=99, help="[default: the probe's; 80 for cyclic]"
+        ),
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="fifo, deadline or other. [default: fifo]")
+        str | None,
+        typer.Option(
+            metavar="POLICY", help="fifo, deadline or other. [default: the probe's, mostly fifo]"
+        ),
     ] = None,
     method: Annotated[
         str | None,
