@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
@@ -196,14 +197,17 @@ def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
         )
         os.close(slave)
         text = ""
-        while text.count("MAINLOOP") < 4:
-            text += os.read(master, 65536).decode()
+        deadline = time.monotonic() + 30
+        while text.count("MAINLOOP") < 4 and time.monotonic() < deadline:
+            if select.select([master], [], [], 1)[0]:
+                text += _read(master)
         watcher.send_signal(signal.SIGINT)
         while part := _read(master):
             text += part
         assert watcher.wait(timeout=10) == 0
         os.close(master)
     after = text.rpartition("\x1b[2K")[2]
+    assert text.count("MAINLOOP") >= 4
     assert "MAINLOOP" in after
     assert "OTHDIAG" in after
     assert "Traceback" not in text
