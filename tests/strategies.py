@@ -60,6 +60,7 @@ def threads(draw: st.DrawFn, number: int = 0, beyond: bool = True) -> Thread:
     """One thread whose figures agree with its histogram."""
     histogram = draw(histograms(beyond))
     low, high = figures_of(histogram)
+    latencies = SPANS_NS if high is None else st.integers(0, high)
     return Thread(
         thread=number,
         cpu=draw(st.none() | CPUS),
@@ -72,7 +73,7 @@ def threads(draw: st.DrawFn, number: int = 0, beyond: bool = True) -> Thread:
         mean_ns=None if low is None or high is None else draw(st.floats(low, high)),
         stddev_ns=draw(st.none() | FIGURES),
         missed=draw(st.none() | COUNTS),
-        worst=draw(st.lists(st.builds(Sample, SPANS_NS, SPANS_NS, st.none() | CPUS), max_size=3)),
+        worst=draw(st.lists(st.builds(Sample, SPANS_NS, latencies, st.none() | CPUS), max_size=3)),
         windows=draw(windows()),
     )
 

@@ -1,5 +1,6 @@
 """Run files: one Run as JSON, read with distrust and written whole or not at all."""
 
+import codecs
 import json
 import math
 import os
@@ -20,6 +21,8 @@ MOST_BYTES: Final = 512 * 1024 * 1024
 MOST_THREADS: Final = 8192
 
 _ID: Final = re.compile(r"[0-9a-f]{16}")
+_YEARS: Final = range(1900, 2600)
+"""of a run's start: Python's calendar and those of other tools hold its end too"""
 
 
 def encode_run(run: Run) -> bytes:
@@ -34,6 +37,7 @@ def decode_run(data: bytes) -> Run:
     """Read what encode_run wrote. Raises RtscopeError that says what is wrong with it."""
     if len(data) > MOST_BYTES:
         raise RtscopeError(_too_big())
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -74,11 +78,18 @@ def check_run(run: Run) -> None:
     if not _ID.fullmatch(run.id):
         raise RtscopeError(f"not a valid run: its id {run.id!r} is not sixteen hexadecimal digits")
     try:
-        datetime.fromisoformat(run.created)
+        year = datetime.fromisoformat(run.created).year
     except ValueError:
         raise RtscopeError(
             f"not a valid run: its start {run.created!r} is not an ISO 8601 time"
         ) from None
+    if year not in _YEARS:
+        raise RtscopeError(
+            f"not a valid run: its start {run.created!r} is not between the years "
+            f"{_YEARS.start} and {_YEARS.stop - 1}"
+        )
+    if (run.elapsed_ns or 0) < 0:
+        raise RtscopeError(f"not a valid run: it lasted {run.elapsed_ns} ns")
     if len(run.threads) > MOST_THREADS:
         raise RtscopeError(
             f"not a valid run: it has {len(run.threads)} threads, more than the {MOST_THREADS} "
@@ -113,7 +124,36 @@ def _problem_of(thread: Thread) -> str | None:
         return f"a minimum of {thread.min_ns} ns above its maximum of {thread.max_ns} ns"
     if not all(math.isfinite(figure or 0) for figure in (thread.mean_ns, thread.stddev_ns)):
         return "a mean or standard deviation that is no number"
-    return _problem_of_windows(thread.windows)
+    return _contradiction_in(thread) or _problem_of_windows(thread.windows)
+
+
+def _contradiction_in(thread: Thread) -> str | None:
+    """Figures against each other and the histogram, as exact as the tool that wrote them is."""
+    histogram, low, high = thread.histogram, thread.min_ns, thread.max_ns
+    starts = [*histogram.lower_ns, *([histogram.beyond_ns] if histogram.beyond_count else [])]
+    if starts and high is not None and high < starts[-1]:
+        return f"a maximum of {high} ns, but its histogram has samples from {starts[-1]} ns on"
+    end = starts[0] + histogram.width_ns[0] if histogram.width_ns else LONGEST_NS + 1
+    if starts and low is not None and not starts[0] <= low < end:
+        return f"a minimum of {low} ns, but its histogram begins at {starts[0]} ns"
+    if (thread.stddev_ns or 0) < 0:
+        return "a negative standard deviation"
+    worst = max((sample.latency_ns for sample in thread.worst), default=0)
+    if high is not None and worst > high:
+        return f"a worst sample of {worst} ns above its maximum of {high} ns"
+    return _problem_of_mean(thread)
+
+
+def _problem_of_mean(thread: Thread) -> str | None:
+    if thread.mean_ns is None or not thread.count:
+        return None
+    unit = max([1000, *thread.histogram.width_ns[-1:]])
+    slack = unit + 1e-9 * abs(thread.mean_ns)
+    if thread.min_ns is not None and thread.mean_ns < thread.min_ns - slack:
+        return f"a mean of {thread.mean_ns:g} ns below its minimum of {thread.min_ns} ns"
+    if thread.max_ns is not None and thread.mean_ns > thread.max_ns + slack:
+        return f"a mean of {thread.mean_ns:g} ns above its maximum of {thread.max_ns} ns"
+    return None
 
 
 def _problem_of_windows(windows: Windows) -> str | None:

@@ -68,6 +68,17 @@ def test_a_run_file_comes_back_with_its_control_characters(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [tmp_path / "run.json"]
 
 
+def test_a_byte_order_mark_does_no_harm() -> None:
+    assert decode_run(b"\xef\xbb\xbf" + encode_run(a_run())) == a_run()
+
+
+def test_a_tool_that_cuts_microseconds_is_no_contradiction() -> None:
+    histogram = Histogram([3000, 50000], [1000, 1000], [2, 1])
+    thread = Thread(0, 0, "fifo", 80, 3, histogram, 3000, 50000, 18666.0)
+    run = msgspec.structs.replace(a_run(), threads=[thread])
+    assert decode_run(encode_run(run)) == run
+
+
 def test_undecodable_arguments_do_not_lose_the_run() -> None:
     run = msgspec.structs.replace(a_run(), asked=Asked(command=["measure", "caf\udce9"]))
     assert decode_run(encode_run(run)).asked.command == ["measure", "caf\\udce9"]
@@ -96,6 +107,9 @@ def test_undecodable_arguments_do_not_lose_the_run() -> None:
         (tampered(lambda v: v.update(version=True)), "version 'True' is not a number"),
         (tampered(lambda v: v.update(id="../../etc/x")), "sixteen hexadecimal digits"),
         (tampered(lambda v: v.update(created="yesterday")), "ISO 8601"),
+        (tampered(lambda v: v.update(created="0001-01-01T00:00:00Z")), "between the years"),
+        (tampered(lambda v: v.update(created="9999-12-31T23:59:59Z")), "between the years"),
+        (tampered(lambda v: v.update(elapsed_ns=-1)), "lasted -1 ns"),
         (tampered(lambda v: v.pop("machine")), "`machine`"),
         (tampered(lambda v: v.update(status="fine")), "$.status"),
         (tampered(lambda v: v.update(threads=v["threads"] * 8193)), "8193 threads"),
@@ -105,6 +119,16 @@ def test_undecodable_arguments_do_not_lose_the_run() -> None:
         (first_thread("count", 3.0), "$.threads[0].count"),
         (first_thread("missed", -1), "negative count"),
         (first_thread("max_ns", 2), "above its maximum"),
+        (first_thread("max_ns", 3999), "its histogram has samples from 4000 ns on"),
+        (first_thread("min_ns", 2900), "its histogram begins at 3000 ns"),
+        (first_thread("min_ns", 3500), "its histogram begins at 3000 ns"),
+        (first_thread("mean_ns", 1900), "below its minimum"),
+        (first_thread("mean_ns", 1e308), "above its maximum"),
+        (first_thread("stddev_ns", -1), "negative standard deviation"),
+        (
+            first_thread("worst", [{"time_ns": 1, "latency_ns": 4001}]),
+            "worst sample of 4001 ns above its maximum",
+        ),
         (first_thread("max_ns", 10**30), "beyond 2^63"),
         (tampered(lambda v: v.update(elapsed_ns=10**25)), "'elapsed_ns' is beyond 2^63"),
         (first_thread("mean_ns", float("nan")), "NaN is not a figure"),
