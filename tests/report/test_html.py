@@ -378,7 +378,7 @@ def test_everything_about_the_run_is_in_the_page() -> None:
         "files ×4: 1.50 k stats/s",
         "rtscope measure --load 'cmd:make -j4'",
         "2026-11-21 12:00:",
-        "p99.999: needs 1,000,000 samples, has 60,000",
+        "p99.99: needs 100,000 samples, has 60,000",
     ]:
         assert words in page, words
 

@@ -1,5 +1,6 @@
 """What is drawn holds every sample, and the tail exactly."""
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,3 +103,17 @@ def test_odd_histograms_are_drawn(histogram: Histogram) -> None:
     assert drawn.get("beyond") == (
         (histogram.beyond_ns / 1000, histogram.beyond_count) if histogram.beyond_count else None
     )
+
+
+def test_names_of_machines_are_no_markup_of_plotly() -> None:
+    named = msgspec.structs.replace(thread_of([1000] * 5), name='<a href="x">y</a>')
+    line = drawing([run_of(named)])["series"][0]
+    assert line["name"] == '&lt;a href="x"&gt;y&lt;/a&gt; on CPU 0'
+
+
+def test_names_on_one_cpu_have_colours_of_their_own() -> None:
+    clocks = [msgspec.structs.replace(thread_of([1000], 0), name=name) for name in ("b", "a")]
+    lines = drawing([run_of(*clocks), run_of(clocks[1])])["series"]
+    colours = {(line["run"], line["name"]): line["colour"] for line in lines if not line["total"]}
+    assert colours == {(0, "b on CPU 0"): 0, (0, "a on CPU 0"): 1, (1, "a on CPU 0"): 1}
+    assert [line["lone"] for line in lines[:2]] == [True, True]
