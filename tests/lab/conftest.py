@@ -6,18 +6,24 @@ from rtscope.lab.kernels import Kernel, add_package, find_kernel
 from rtscope.model.errors import RtscopeError
 
 
-def debian_kernel(package: str) -> Kernel:
+def debian_kernel(package: str, name: str, load: list[str]) -> Kernel:
     try:
-        return find_kernel(package.removeprefix("linux-image-"))
+        return find_kernel(name)
     except RtscopeError:
-        return add_package(package, name=None, load=[])
+        return add_package(package, name=name, load=load)
 
 
 @pytest.fixture(scope="session")
 def rt_kernel() -> Kernel:
-    return debian_kernel("linux-image-6.12-rt-amd64")
+    return debian_kernel("linux-image-6.12-rt-amd64", "6.12-rt-amd64", [])
+
+
+@pytest.fixture(scope="session")
+def arm64_kernel() -> Kernel:
+    return debian_kernel("linux-image-6.12-rt-arm64", "6.12-rt-arm64", [])
 
 
 @pytest.fixture(scope="session")
 def standard_kernel() -> Kernel:
-    return debian_kernel("linux-image-6.12-amd64")
+    """With modules that need one another."""
+    return debian_kernel("linux-image-6.12-amd64", "6.12-amd64-vxlan", ["vxlan"])
