@@ -42,10 +42,12 @@ class Guest(AgentProcess):
         self._lab = lab
         self._boot_limit_s = boot_limit_s
         self._hello = False
+        self._interrupted = False
 
     def interrupt(self) -> None:
         """Ask the agent to end early, by a Control-C on its terminal; a boot is just ended."""
         if not self._hello:
+            self._interrupted = True
             self.kill()
             return
         stdin = self._process.stdin
@@ -99,6 +101,8 @@ class Guest(AgentProcess):
 
     def why_it_ended(self) -> str:
         """A sentence for a guest that ended before the agent's last line."""
+        if self._interrupted:
+            return "interrupted while the guest was booting"
         console = self._console()
         if panic := _PANIC.search(console):
             return f"the guest's kernel panicked: {panic[1].strip()}{self._tail()}"

@@ -156,6 +156,13 @@ def test_an_interrupted_measurement_keeps_what_it_saw_and_modules_load(
     ]
 
 
+def test_an_interrupted_boot_ends_at_once(standard: VmTarget) -> None:
+    with standard.started_agent(["cyclic", "--json"]) as agent:
+        agent.interrupt()
+        with pytest.raises(RtscopeError, match="interrupted while the guest was booting"):
+            list(agent.lines(60))
+
+
 def test_what_the_agent_refuses_is_told_in_its_own_words(standard: VmTarget) -> None:
     with (
         standard.started_agent(["cyclic", "--json", "--interval=soon"]) as agent,
