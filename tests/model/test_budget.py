@@ -35,7 +35,7 @@ def test_a_limit_is_read(text: str, limit: Limit) -> None:
         ("longest_ns<12", "is not a time"),
         ("maximum<50us", "maximum is not one of max, mean, missed"),
         ("failed<many", "a plain number"),
-        ("p100<5us", "p100 is not one of"),
+        ("p100<5us", "a quantile is below p100"),
         ("failed", "FIGURE<NUMBER"),
         ("", "is not a budget"),
     ],
