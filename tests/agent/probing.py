@@ -3,9 +3,11 @@
 import fcntl
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +83,28 @@ def _measuring(lines: Lines, command: list[str | Path]) -> Iterator[Lines]:
             assert process.wait(timeout=20) == 0
         finally:
             process.kill()
+
+
+def measure_stopped(agent: Path, probe: str, *options: str) -> tuple[Lines, float]:
+    """The lines of a probe that was stopped whole once, and for how many seconds."""
+    with subprocess.Popen([agent, probe, "--json", *options], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if b'"progress"' in line:
+                    break
+            process.send_signal(signal.SIGSTOP)
+            start_s = time.monotonic()
+            time.sleep(0.5)
+            process.send_signal(signal.SIGCONT)
+            stopped_s = time.monotonic() - start_s
+            time.sleep(0.1)
+            process.terminate()
+            lines = [json.loads(line) for line in process.stdout]
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
+    return lines, stopped_s
 
 
 def of_type(lines: Lines, kind: str) -> Lines:

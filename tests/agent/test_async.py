@@ -1,0 +1,177 @@
+"""The agent's async verb on this machine: every way, and known disturbances in its figures."""
+
+import os
+import signal
+import statistics
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import (
+    LAST_CPU,
+    as_nobody,
+    hog,
+    measure,
+    measure_stopped,
+    measuring,
+    needs_root,
+    needs_two_cpus,
+    of_type,
+    refusal,
+    samples,
+    threads,
+)
+
+WAYS = ("cond", "futex", "eventfd", "pipe", "semaphore", "mqueue")
+FIRST_CPU = min(os.sched_getaffinity(0))
+ON_LAST_CPU = ("-a", str(LAST_CPU))
+
+
+def test_all_ways_are_measured_in_turn(agent_path: Path) -> None:
+    lines = measure(agent_path, "async", "-D", "600ms", "--via", "all", *ON_LAST_CPU)
+    assert list(threads(lines)) == [f"{way} from same CPU" for way in WAYS]
+    for thread in of_type(lines, "thread"):
+        assert thread["cpu"] == thread["facts"]["sender_cpu"] == LAST_CPU
+        assert thread["count"] + thread["missed"] == pytest.approx(100, abs=15)
+        assert thread["count"] > 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+def test_each_series_has_the_samples_asked_for(agent_path: Path, way: str, cache: str) -> None:
+    lines = measure(agent_path, "async", "-l", "200", "--via", way, "--cache", cache)
+    for thread in of_type(lines, "thread"):
+        assert thread["count"] == 200
+        assert thread["facts"]["not_waiting"] <= thread["missed"]
+    assert of_type(lines, "end")[0]["status"] == "complete"
+
+
+def test_every_period_is_a_sample_or_missed(agent_path: Path) -> None:
+    lines = measure(agent_path, "async", "-D", "1s")
+    for thread in of_type(lines, "thread"):
+        assert thread["count"] + thread["missed"] == pytest.approx(1000, rel=0.05)
+
+
+@needs_two_cpus
+def test_each_cpu_hears_from_itself_and_from_another(agent_path: Path) -> None:
+    lines = measure(agent_path, "async", "-D", "200ms", "-a", f"{FIRST_CPU},{LAST_CPU}")
+    found = [
+        (thread["name"], thread["cpu"], thread["facts"]["sender_cpu"])
+        for thread in of_type(lines, "thread")
+    ]
+    assert found == [
+        ("cond from other CPU", FIRST_CPU, LAST_CPU),
+        ("cond from other CPU", LAST_CPU, FIRST_CPU),
+        ("cond from same CPU", FIRST_CPU, FIRST_CPU),
+        ("cond from same CPU", LAST_CPU, LAST_CPU),
+    ]
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.parametrize("way", ["cond", "mqueue"])
+def test_a_busy_thread_on_the_receivers_cpu_delays_as_long_as_it_runs(
+    agent_path: Path, way: str
+) -> None:
+    options = ("-a", f"{FIRST_CPU},{LAST_CPU}", "--place", "other", "--via", way)
+    with measuring(agent_path, "async", *options) as lines:
+        hog(LAST_CPU, 20, 80, 20, 95)
+    thread = next(line for line in of_type(lines, "thread") if line["cpu"] == LAST_CPU)
+    # The first message of each burst waits for its end, and until then none is sent.
+    delays = samples(lines, 17_000_000, thread["thread"])
+    assert 18 <= len(delays) <= 22
+    assert statistics.median(delays) == pytest.approx(20_000_000, rel=0.1)
+    assert thread["facts"]["not_waiting"] >= 0.9 * 18 * 20
+
+
+@needs_root
+def test_a_busy_thread_on_the_only_cpu_stops_the_sender_too(agent_path: Path) -> None:
+    with measuring(agent_path, "async", *ON_LAST_CPU) as lines:
+        hog(LAST_CPU, 20, 80, 20, 95)
+    thread = of_type(lines, "thread")[0]
+    assert thread["missed"] >= 0.9 * 19 * 20
+    assert thread["facts"]["not_waiting"] <= 0.1 * thread["missed"]
+    assert len(samples(lines, 17_000_000, thread["thread"])) <= 5
+
+
+@needs_root
+def test_a_stop_of_the_whole_program_is_missed_periods(agent_path: Path) -> None:
+    lines, stopped_s = measure_stopped(agent_path, "async", *ON_LAST_CPU)
+    thread = of_type(lines, "thread")[0]
+    assert thread["missed"] == pytest.approx(stopped_s * 1000, rel=0.1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_long_pause_does_not_delay_ctrl_c(agent_path: Path, way: str) -> None:
+    with subprocess.Popen(
+        [agent_path, "async", "--json", "-i", "1h", "--via", way], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"start"' in line:
+                break
+        process.send_signal(signal.SIGINT)
+        assert b'"status":"interrupted"' in process.stdout.read()
+        assert process.wait(timeout=5) == 0
+
+
+@needs_root
+def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> None:
+    lines = measure(agent_path, "async", "--break", "1us", "--via", "all")
+    assert of_type(lines, "end")[0]["status"] == "threshold"
+    assert of_type(lines, "end")[0]["time_ns"] < 5e9
+
+
+def test_a_way_that_cannot_be_had_is_left_out_with_a_warning(agent_path: Path) -> None:
+    done = subprocess.run(
+        ["prlimit", "--msgqueue=0", agent_path, "async", "-D", "200ms", "--via", "all",
+         *ON_LAST_CPU],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "--via mqueue is not possible here" in done.stderr
+    assert done.stdout.count("from same CPU not_waiting") == 5
+
+
+def test_the_only_way_asked_for_that_cannot_be_had_is_refused(agent_path: Path) -> None:
+    sentence = refusal(agent_path, "async", "--via", "mqueue", prefix=("prlimit", "--msgqueue=0"))
+    assert "--via mqueue is not possible here" in sentence
+    assert "ulimit -q" in sentence
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--via", "smoke"], "cond, futex, eventfd, pipe, semaphore, mqueue or all"),
+        (["--place", "moon"], "same, other or both"),
+        (["--cache", "hot"], "cold or warm"),
+        (["--place", "other", *ON_LAST_CPU], "two CPUs"),
+        (["--policy", "deadline"], "SCHED_DEADLINE"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(agent_path: Path, options: list[str], words: str) -> None:
+    assert words in refusal(agent_path, "async", *options)
+
+
+@needs_root
+def test_an_ordinary_user_measures_on_one_cpu(public_agent: Path) -> None:
+    lines = as_nobody(public_agent, "async", "-D", "300ms", "--via", "all", *ON_LAST_CPU)
+    assert "no-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
+    for thread in of_type(lines, "thread"):
+        assert thread["policy"] == "other"
+        assert thread["count"] > 0
+
+
+def test_no_message_queue_is_left_behind(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "async", "--json", "--via", "mqueue"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                break
+        process.kill()
+    queues = Path("/dev/mqueue")
+    if not queues.is_mount():
+        pytest.skip("/dev/mqueue is not mounted")
+    assert not [queue for queue in queues.iterdir() if queue.name.startswith("rtscope")]

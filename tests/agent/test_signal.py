@@ -1,0 +1,191 @@
+"""The agent's signal verb on this machine: who takes an event, how late, and what is lost."""
+
+import os
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.probing import (
+    LAST_CPU,
+    Lines,
+    as_nobody,
+    hog,
+    measure,
+    measure_stopped,
+    measuring,
+    needs_root,
+    of_type,
+    refusal,
+    samples,
+    threads,
+)
+
+ON_LAST_CPU = ("-a", str(LAST_CPU))
+QUIET = ("--busy", "0")
+# The report's table of threads: its main thread is an ordinary one, the waiter has 94.
+OTHERS = sorted([10, 10, 69, 58, 63, 70, 50, 90, 79, 59, 69, 59, 60, 61, 62, 63, 64, 65, 16, 14,
+                 12, 10, 51, 53, 51, 18, 20, 18, 20])  # fmt: skip
+
+
+def series(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The threads asynchronous and synchronous."""
+    found = threads(lines)
+    return found["asynchronous"], found["synchronous"]
+
+
+def test_both_ways_get_an_event_each_interval_and_lose_none(agent_path: Path) -> None:
+    lines = measure(agent_path, "signal", "-D", "1s", "-i", "2ms")
+    assert list(threads(lines)) == ["asynchronous", "synchronous"]
+    for thread in of_type(lines, "thread"):
+        assert thread["count"] + thread["missed"] == pytest.approx(500, rel=0.1)
+        assert thread["count"] > 0
+        assert thread["facts"]["lost"] == 0
+
+
+@pytest.mark.parametrize("method", ["asynchronous", "synchronous", "both"])
+def test_each_series_has_the_samples_asked_for(agent_path: Path, method: str) -> None:
+    lines = measure(agent_path, "signal", "-l", "150", "-i", "1ms", "--method", method)
+    for thread in of_type(lines, "thread"):
+        assert thread["count"] == 150
+    assert len(of_type(lines, "thread")) == 1 + (method == "both")
+    assert of_type(lines, "end")[0]["status"] == "complete"
+
+
+def test_its_defaults_are_those_of_the_report(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "signal", "--json", "--dry-run"], capture_output=True, text=True, check=True
+    )
+    start = next(line for line in done.stdout.splitlines() if '"start"' in line)
+    assert '"interval_ns":2777777,' in start
+    assert '"priority":94,' in start
+    assert '"options":{"method":"both","busy_percent":40,"deadline_ns":1000000,' in start
+
+
+@needs_root
+def test_the_program_has_the_threads_of_the_report(agent_path: Path) -> None:
+    with subprocess.Popen([agent_path, "signal", "--json"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                break
+        stats = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/stat")]
+        process.kill()
+    # rt_priority is the 40th field, the 38th after the name in parentheses.
+    priorities = sorted(int(stat.rpartition(")")[2].split()[37]) for stat in stats)
+    source_and_waiter, main_and_collector = [94, 94], [0, 0]
+    assert priorities == sorted(OTHERS + source_and_waiter + main_and_collector)
+
+
+def test_each_event_was_taken_by_somebody(agent_path: Path) -> None:
+    for thread in of_type(measure(agent_path, "signal", "-l", "300", "-i", "1ms"), "thread"):
+        facts = thread["facts"]
+        by_priority = [n for key, n in facts.items() if key.startswith("taken_by_priority_")]
+        own = thread["count"] if thread["name"] == "synchronous" else 0
+        assert facts["taken_by_own_thread"] == own
+        assert facts["taken_by_others"] == thread["count"] - own
+        assert sum(by_priority) <= thread["count"]
+        assert sum(by_priority) == thread["count"] or len(by_priority) == 4
+        assert facts["jitter_ns"] == thread["max_ns"] - thread["min_ns"]
+
+
+@needs_root
+def test_the_kernel_asks_the_main_thread_first(agent_path: Path) -> None:
+    lines = measure(agent_path, "signal", "-l", "1", "--method", "asynchronous", *QUIET)
+    facts = of_type(lines, "thread")[0]["facts"]
+    assert facts["taken_by_priority_0"] == facts["threads_that_took"] == 1
+
+
+@needs_root
+def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread(
+    agent_path: Path,
+) -> None:
+    # At 96 it keeps every thread that may handle an event from the CPU, at most 90 as they are,
+    # but neither the source nor the waiter, which are at 97.
+    options = (*ON_LAST_CPU, *QUIET, "-p", "97", "-i", "2ms", "--deadline", "25ms")
+    with measuring(agent_path, "signal", *options) as lines:
+        hog(LAST_CPU, 50, 100, 20, 96)
+    asynchronous, synchronous = series(lines)
+    # Of the 25 events in each burst those of its first half wait for longer than half of it.
+    late = len(samples(lines, 25_000_000, asynchronous["thread"]))
+    assert late == pytest.approx(20 * 12.5, rel=0.1)
+    assert asynchronous["facts"]["deadline_violations"] == pytest.approx(late, abs=1)
+    assert asynchronous["facts"]["threads_that_took"] >= 2
+    assert len(samples(lines, 25_000_000, synchronous["thread"])) <= 2
+    assert synchronous["facts"]["deadline_violations"] <= 2
+
+
+@needs_root
+def test_a_busy_thread_above_all_stops_the_source_too(agent_path: Path) -> None:
+    options = (*ON_LAST_CPU, *QUIET, "-i", "1ms", "--method", "synchronous")
+    with measuring(agent_path, "signal", *options) as lines:
+        hog(LAST_CPU, 20, 80, 20, 97)
+    assert of_type(lines, "thread")[0]["missed"] >= 0.9 * 19 * 20
+
+
+@needs_root
+def test_a_stop_of_the_whole_program_is_missed_periods(agent_path: Path) -> None:
+    lines, stopped_s = measure_stopped(agent_path, "signal", "-i", "1ms", *QUIET)
+    for thread in of_type(lines, "thread"):
+        assert thread["missed"] == pytest.approx(stopped_s * 1000, rel=0.1)
+        assert thread["facts"]["lost"] == 0
+
+
+@needs_root
+@pytest.mark.parametrize(("busy", "least", "most"), [(0, 0, 8), (40, 15, 46), (80, 30, 90)])
+def test_the_program_computes_at_most_the_share_asked_for(
+    agent_path: Path, busy: int, least: int, most: int
+) -> None:
+    def used_s() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = used_s()
+    measure(agent_path, "signal", "-D", "3s", "--busy", str(busy))
+    share = 100 * (used_s() - before) / 3 / len(os.sched_getaffinity(0))
+    # Less where something else has the CPU: its bursts end by the clock.
+    assert least <= share <= most
+
+
+@pytest.mark.parametrize("method", ["asynchronous", "synchronous", "both"])
+def test_events_that_the_kernel_refuses_are_lost_and_the_run_ends(
+    agent_path: Path, method: str
+) -> None:
+    done = subprocess.run(
+        ["prlimit", "--sigpending=0", agent_path, "signal", "-D", "500ms", "--method", method,
+         "-i", "1ms", *QUIET],
+        capture_output=True, text=True, check=True, timeout=20,
+    )  # fmt: skip
+    lost = [float(word.partition(":")[2]) for word in done.stdout.split() if "lost:" in word]
+    assert len(lost) == 1 + (method == "both")
+    assert all(count > 200 for count in lost)
+
+
+def test_it_breaks_at_the_first_delay_over_the_threshold(agent_path: Path) -> None:
+    lines = measure(agent_path, "signal", "--break", "1us")
+    assert of_type(lines, "end")[0]["status"] == "threshold"
+    assert of_type(lines, "end")[0]["time_ns"] < 5e9
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--method", "smoke"], "asynchronous, synchronous or both"),
+        (["--busy", "81"], "0 to 80"),
+        (["--deadline", "0"], "1ms"),
+        (["--cache", "hot"], "cold or warm"),
+        (["--cache", "warm"], "--method synchronous"),
+        (["--policy", "deadline"], "SCHED_DEADLINE"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(agent_path: Path, options: list[str], words: str) -> None:
+    assert words in refusal(agent_path, "signal", *options)
+
+
+@needs_root
+def test_an_ordinary_user_measures_on_one_cpu(public_agent: Path) -> None:
+    lines = as_nobody(public_agent, "signal", "-D", "1s", *ON_LAST_CPU)
+    assert "no-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
+    assert all(thread["count"] > 0 for thread in of_type(lines, "thread"))
