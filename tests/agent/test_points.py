@@ -399,6 +399,11 @@ def test_who_cannot_be_read_is_told_in_a_sentence(agent_path: Path) -> None:
         done = agent(agent_path, process.pid)
         assert done.returncode == 2
         assert f"process {process.pid} (sleep) has no measurement points".encode() in done.stderr
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        done = agent(agent_path, process.pid)
+        assert done.returncode == 2
+        assert f"process {process.pid} (sleep) has ended".encode() in done.stderr
     process.wait()
     done = agent(agent_path, process.pid)
     assert done.returncode == 2
