@@ -210,18 +210,16 @@ void json_i64(struct json *json, const char *key, int64_t value)
 	put_value(json, key, text);
 }
 
+/* Seventeen digits always read back as the same double; looking for fewer would need strtod(). */
 void json_double(struct json *json, const char *key, double value)
 {
 	char text[32];
-	int digits = 15;
 
 	if (!isfinite(value)) {
 		json_null(json, key);
 		return;
 	}
-	do
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-	while (strtod(text, NULL) != value && ++digits <= 17);
+	snprintf(text, sizeof(text), "%.17g", value);
 	put_value(json, key, text);
 }
 

@@ -168,10 +168,11 @@ void realtime_check_throttling(warn_fn *warn)
 static bool any_cpu_not_high_resolution(FILE *list)
 {
 	char line[256];
-	int active;
 
 	while (fgets(line, sizeof(line), list)) {
-		if (sscanf(line, " .hres_active : %d", &active) == 1 && !active)
+		const char *colon = strstr(line, ".hres_active") ? strchr(line, ':') : NULL;
+
+		if (colon && !strtol(colon + 1, NULL, 10))
 			return true;
 	}
 	return false;

@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
@@ -40,14 +41,17 @@ static bool read_word(const char *path, char *word, size_t size)
 static unsigned int runnable(void)
 {
 	FILE *file = fopen("/proc/loadavg", "re");
-	unsigned int count = 0;
+	char line[64] = "", *slash;
 
 	if (!file)
 		return 0;
-	if (fscanf(file, "%*s %*s %*s %u/", &count) != 1)
-		count = 0;
+	slash = fgets(line, sizeof(line), file) ? strchr(line, '/') : NULL;
 	fclose(file);
-	return count;
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	slash = strrchr(line, ' ');
+	return slash ? (unsigned int)strtoul(slash, NULL, 10) : 0;
 }
 
 /* Whether a task of this name prefix is alive. */

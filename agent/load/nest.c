@@ -30,6 +30,8 @@
 #include "core/clock.h"
 #include "load/set.h"
 
+#define PARENT_AFTER_NAME 4 /* of a stat file: ") S 123" */
+
 #define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to tidy up */
 #define KILL_NS	 (1000 * NSEC_PER_MSEC)
 #define LOOK_NS	 (2 * NSEC_PER_MSEC)
@@ -205,7 +207,7 @@ static void kill_children(void)
 	while (directory && (entry = readdir(directory)) != NULL) {
 		const char *name_end;
 		ssize_t got;
-		int fd, parent;
+		int fd;
 
 		snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name);
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
@@ -215,7 +217,8 @@ static void kill_children(void)
 		close(fd);
 		text[got > 0 ? got : 0] = '\0';
 		name_end = strrchr(text, ')');
-		if (name_end && sscanf(name_end, ") %*c %d", &parent) == 1 && parent == getpid())
+		if (name_end && strlen(name_end) > PARENT_AFTER_NAME &&
+		    atoi(name_end + PARENT_AFTER_NAME) == getpid())
 			kill((pid_t)atoi(entry->d_name), SIGKILL);
 	}
 	if (directory)

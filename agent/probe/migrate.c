@@ -63,10 +63,7 @@ static struct {
 	uint64_t ran_on[THREADS_MAX][CPUS_SHOWN + 1]; /* the last: any other CPU */
 	char name[THREADS_MAX][16];
 	char cpu_key[CPUS_SHOWN][16];
-} migrate = {
-	.work_ns = 5 * NSEC_PER_MSEC,
-	.tolerance_ns = NSEC_PER_MSEC,
-};
+} migrate;
 
 static const struct option options[] = {
 	{ "work", required_argument, NULL, OPTION_WORK },
@@ -77,6 +74,8 @@ static const struct option options[] = {
 static void defaults(struct session_options *session)
 {
 	session->interval_ns = 100 * NSEC_PER_MSEC;
+	migrate.work_ns = 5 * NSEC_PER_MSEC;
+	migrate.tolerance_ns = NSEC_PER_MSEC;
 }
 
 static int take_option(int val, const char *text, char *error, size_t error_size)

@@ -94,7 +94,7 @@ static const char *const configs[] = {
 	"/lib/modules/%s/build/.config",
 };
 
-static struct json json = { .fd = STDOUT_FILENO };
+static struct json json;
 static bool lines; /* JSON lines; else text for a person */
 static unsigned int sent;
 static char *buffer; /* BINARY_MAX bytes */
@@ -311,6 +311,7 @@ int machine_main(int argc, char **argv)
 	uint64_t start_ns = clock_now_ns();
 	const char *root = NULL;
 
+	json.fd = STDOUT_FILENO;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			help();

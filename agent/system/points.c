@@ -62,7 +62,7 @@ static struct {
 } asked;
 
 static struct points_target target;
-static struct json json = { .fd = STDOUT_FILENO };
+static struct json json;
 static uint64_t start_ns;
 
 static void help(void)
@@ -253,6 +253,7 @@ int points_main(int argc, char **argv)
 	sigset_t waited;
 	int parsed = parse(argc, argv, error, sizeof(error));
 
+	json.fd = STDOUT_FILENO;
 	start_ns = clock_now_ns();
 	if (parsed)
 		return parsed > 0 ? 0 : fail(2, error);

@@ -90,7 +90,7 @@ static void test_integers_keep_their_extremes(void **state)
 	assert_line("{\"type\":\"x\",\"u\":18446744073709551615,\"i\":-9223372036854775808}\n");
 }
 
-static void test_doubles_are_short_and_never_nan(void **state)
+static void test_doubles_have_all_their_digits_and_are_never_nan(void **state)
 {
 	(void)state;
 	json_begin(&json, "x");
@@ -103,7 +103,7 @@ static void test_doubles_are_short_and_never_nan(void **state)
 	json_double(&json, NULL, -INFINITY);
 	json_array_end(&json);
 	json_end(&json);
-	assert_line("{\"type\":\"x\",\"d\":[0.1,7,0.30000000000000004,null,null,null]}\n");
+	assert_line("{\"type\":\"x\",\"d\":[0.10000000000000001,7,0.30000000000000004,null,null,null]}\n");
 }
 
 static void test_what_would_break_a_line_is_escaped(void **state)
@@ -178,7 +178,7 @@ int main(void)
 		on_pipe(test_a_line_without_values_is_its_type),
 		on_pipe(test_values_nest_with_commas_only_between),
 		on_pipe(test_integers_keep_their_extremes),
-		on_pipe(test_doubles_are_short_and_never_nan),
+		on_pipe(test_doubles_have_all_their_digits_and_are_never_nan),
 		on_pipe(test_what_would_break_a_line_is_escaped),
 		on_pipe(test_base64_pads_as_the_rfc_says),
 		on_pipe(test_a_line_is_one_write_and_the_next_starts_anew),
