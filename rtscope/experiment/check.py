@@ -9,10 +9,12 @@ from rtscope.experiment.cells import Cell
 from rtscope.experiment.measure import Request, agent_arguments
 from rtscope.experiment.planfile import Place, PlanFile
 from rtscope.experiment.targets import target_of
+from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.target import local, protocol
 
 _SILENCE_S: Final = 20.0
+_WITHOUT_FACTS: Final = frozenset({"cyclic"})
 _START_NS: Final = 100_000_000
 """to start the agent, and to write and keep its result"""
 _LOAD_NS: Final = 500_000_000
@@ -37,6 +39,8 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
                 ("measure", cell.table, "probes"),
                 f"probes: the agent has no '{cell.request.probe}'; it has {', '.join(known)}",
             )
+        for text in cell.request.budget:
+            _check_limit(file, cell, text)
     asked: dict[bytes, protocol.Start] = {}
     planned = {}
     for cell in cells:
@@ -51,8 +55,23 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
     return planned
 
 
-def rehearse(request: Request) -> protocol.Start:
-    """What the agent would begin with for this request. Raises RtscopeError where it refuses."""
+def check_limits(probe: str, limits: Sequence[Limit]) -> None:
+    """Refuse limits on facts of a probe that has none. Raises RtscopeError."""
+    for limit in limits:
+        if limit.is_fact and probe in _WITHOUT_FACTS:
+            raise RtscopeError(
+                f"'{limit.text}' can never be kept: {probe} has no figure '{limit.figure}', only "
+                f"{', '.join(FIGURES)} and pNN.N, such as p99.9"
+            )
+
+
+def rehearse(request: Request, target: str = "local") -> protocol.Start:
+    """What the agent would begin with for this request. Raises RtscopeError where it refuses.
+
+    Ours is asked for every target: to boot one would take longer than to fail.
+    """
+    if target != "local":
+        request = msgspec.structs.replace(request, cpus=None)
     with local.started_agent([*agent_arguments(request), "--dry-run"]) as agent:
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, protocol.Start):
@@ -74,6 +93,15 @@ def cell_ns(start: protocol.Start) -> int | None:
 def _known_probes() -> list[str]:
     with local.started_agent(["cyclic", "--json", "--dry-run"]) as agent:
         return protocol.check_hello(next(agent.lines(_SILENCE_S))).probes
+
+
+def _check_limit(file: PlanFile, cell: Cell, text: str) -> None:
+    try:
+        check_limits(cell.request.probe, [parse_limit(text)])
+    except RtscopeError as error:
+        rules = enumerate(file.plan.budget)
+        number = next(number for number, rule in rules if text in rule.limits)
+        raise file.refusal(("budget", number, "limits"), f"limits: {error}") from None
 
 
 def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:

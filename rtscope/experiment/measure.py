@@ -1,8 +1,8 @@
 """One measurement: a request becomes the agent's arguments, and its lines become a Run."""
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
-from typing import cast, get_args
+from datetime import UTC, datetime, timedelta
+from typing import Final, cast, get_args
 
 import msgspec
 
@@ -13,6 +13,7 @@ from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
 from rtscope.model.run import Asked, Lab, LoadWork, Run, RunWarning, Sample, Status, Thread
 from rtscope.store.database import new_run_id
+from rtscope.store.runfile import check_run
 from rtscope.target import protocol
 from rtscope.target.agent import Agent, Target
 from rtscope.target.fingerprint import machine_of
@@ -21,6 +22,16 @@ from rtscope.target.local import LOCAL
 PROGRESS_NS = 250_000_000
 _SILENCE_S = 90.0
 """more than a load's 60 s to come up"""
+
+
+_SESSION_OPTIONS: Final = (
+    *("affinity", "break", "cpus", "default-duration", "dry-run", "duration", "help", "interval"),
+    *("json", "load", "loops", "mlockall", "nanosleep", "nsecs", "policy", "prio", "priority"),
+    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "watchdog", "worst"),
+)
+"""what the agent takes for every probe, also by its beginning"""
+_MOST_WARNINGS: Final = 100
+_MOST_LOADS: Final = 256
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -48,7 +59,16 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def agent_arguments(request: Request) -> list[str]:
-    """The agent's command line for a request."""
+    """The agent's command line for a request.
+
+    Raises RtscopeError where an option is not the probe's own: the record would not tell of it.
+    """
+    for name in request.options:
+        if any(known.startswith(name) for known in _SESSION_OPTIONS):
+            raise RtscopeError(
+                f"'{name}' is not an option of the probe's own but one of every measurement: "
+                "rtscope measure --help and docs/plans.md tell how it is given"
+            )
     options: dict[str, str | int | None] = {
         "--cpus": request.cpus,
         "--policy": request.policy,
@@ -103,7 +123,7 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
         case protocol.Hello():
             heard.hello = line
         case protocol.AgentWarning():
-            heard.warnings[line.code, line.text] = None
+            _take_warning(heard, line)
         case protocol.Start():
             heard.start = line
         case Progress():
@@ -118,11 +138,20 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
                 raise RtscopeError(f"the agent sent an impossible histogram: {error}") from error
             heard.histograms[line.thread] = histogram
         case protocol.LoadResult():
+            if len(heard.loads) == _MOST_LOADS:
+                raise RtscopeError(f"the agent told of more than {_MOST_LOADS} loads")
             heard.loads.append(
                 LoadWork(line.name, line.strength, line.seed, line.seconds, line.work)
             )
         case protocol.End():
             heard.end = line
+
+
+def _take_warning(heard: _Heard, line: protocol.AgentWarning) -> None:
+    if len(heard.warnings) < _MOST_WARNINGS:
+        heard.warnings[line.code, line.text] = None
+    else:
+        heard.warnings["more-warnings", "the agent warned of more than is kept here"] = None
 
 
 def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
@@ -209,6 +238,12 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         else _threads_so_far(heard, start)
     )
     warnings = [RunWarning(code, text) for code, text in heard.warnings]
+    silent = {thread.thread for thread in start.threads} - {thread.thread for thread in threads}
+    if silent:
+        numbers = ", ".join(map(str, sorted(silent)))
+        warnings.append(
+            RunWarning("threads-missing", f"the agent told nothing of what threads {numbers} saw")
+        )
     if failure:
         warnings.append(
             RunWarning(
@@ -225,7 +260,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
     )
     return Run(
         id=new_run_id(),
-        created=datetime.fromtimestamp(start.utc_ns // 10**9, UTC).isoformat(),
+        created=_moment(start.utc_ns),
         probe=request.probe,
         status=status,
         load=request.load,
@@ -245,6 +280,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
             budget=request.budget,
         ),
         elapsed_ns=elapsed_ns,
+        start_monotonic_ns=start.monotonic_ns,
         loads=heard.loads,
         warnings=warnings + _machine_warnings(machine, elapsed_ns, threads),
         agent_version=heard.hello.agent if heard.hello else None,
@@ -275,7 +311,22 @@ def hear_run(
         heard.end = None
     if heard.start is None:
         raise RtscopeError("the agent ended before it measured anything")
-    return _record(request, machine, heard, failure)
+    try:
+        run = _record(request, machine, heard, failure)
+        check_run(run)
+    except RtscopeError as error:
+        if heard.progress is None or failure:
+            raise RtscopeError(f"what the agent sent contradicts itself: {error}") from None
+        heard.end = None
+        run = _record(request, machine, heard, f"its result contradicts itself ({error})")
+        check_run(run)
+    return run
+
+
+def _moment(utc_ns: int) -> str:
+    """ISO 8601 with microseconds, of nanoseconds since 1970."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=utc_ns // 1000)
+    return moment.isoformat(timespec="microseconds")
 
 
 def measure(

@@ -51,6 +51,11 @@ def parse_limit(text: str) -> Limit:
             "FIGURE<NUMBER with missed or a fact of the probe, such as 'max<50us', "
             "'p99.99<=30us', 'missed<1', 'failed<1' or 'longest_ns<12ms'"
         )
+    if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?", match[1]) and not _QUANTILE.fullmatch(match[1]):
+        raise RtscopeError(
+            f"'{text}' is not a budget: a quantile is below p100, such as p99.99; the largest "
+            "sample is max"
+        )
     figure = "mean" if match[1] == "avg" else match[1]
     limit = Limit(figure, 0, match[2] == "<=", text.replace(" ", ""))
     if limit.in_ns:

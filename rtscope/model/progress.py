@@ -1,26 +1,36 @@
 """The agent's `progress` line: what each thread and load has done so far (docs/protocol.md)."""
 
+from typing import Annotated
+
 import msgspec
+
+from rtscope.model.units import LONGEST_NS
+
+Ns = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
+Figure = Annotated[float, msgspec.Meta(ge=0, le=2.0**63)]
+"""of several latencies, in ns"""
+ThreadIndex = Annotated[int, msgspec.Meta(ge=0, lt=8192)]
 
 
 class WindowProgress(msgspec.Struct, frozen=True):
     """What one thread saw since the last progress line; None where it took no sample."""
 
-    count: int = 0
-    mean_ns: float | None = None
-    max_ns: int | None = None
+    count: Count = 0
+    mean_ns: Figure | None = None
+    max_ns: Ns | None = None
 
 
 class ThreadProgress(msgspec.Struct, frozen=True):
     """What one thread has seen since the start; None where it has no sample yet."""
 
-    thread: int
-    count: int
-    missed: int = 0
-    min_ns: int | None = None
-    mean_ns: float | None = None
-    p999_ns: int | None = None
-    max_ns: int | None = None
+    thread: ThreadIndex
+    count: Count
+    missed: Count = 0
+    min_ns: Ns | None = None
+    mean_ns: Figure | None = None
+    p999_ns: Ns | None = None
+    max_ns: Ns | None = None
     window: WindowProgress = WindowProgress()
 
 
@@ -28,13 +38,13 @@ class LoadProgress(msgspec.Struct, frozen=True):
     """Work that one load has done since it was started, as totals by unit."""
 
     name: str
-    work: dict[str, int] = {}
+    work: dict[str, Count] = {}
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="type", tag="progress"):
     """One `progress` line; `msgspec.json.decode(line, type=Progress)` reads it."""
 
-    time_ns: int
+    time_ns: Ns
     """since the start"""
     threads: list[ThreadProgress]
     loads: list[LoadProgress] = []

@@ -139,6 +139,8 @@ class Run(msgspec.Struct, frozen=True):
     threads: list[Thread]
     asked: Asked = Asked()
     elapsed_ns: int | None = None
+    start_monotonic_ns: int | None = None
+    """start on the machine's CLOCK_MONOTONIC, which its kernel log and traces are near to"""
     loads: list[LoadWork] = []
     warnings: list[RunWarning] = []
     source: str = "rtscope"

@@ -140,13 +140,18 @@ def missing_lines(totals: Sequence[tuple[str, Figures]]) -> list[str]:
 
 
 def moment_text(run: Run, since_start_ns: int) -> str:
-    """UTC time of day of something in the run; empty where its start is not known."""
+    """UTC time of something in the run, to the second where its start is not known better.
+
+    Empty where its start is not known at all.
+    """
     try:
         start = datetime.fromisoformat(run.created)
         moment = start.astimezone(UTC) + timedelta(microseconds=since_start_ns / 1000)
     except (ValueError, OverflowError):
         return ""
-    return f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC"
+    if "." in run.created:
+        return f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC"
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def preemption_text(run: Run) -> str:

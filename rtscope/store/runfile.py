@@ -134,7 +134,7 @@ def _contradiction_in(thread: Thread) -> str | None:
     if starts and high is not None and high < starts[-1]:
         return f"a maximum of {high} ns, but its histogram has samples from {starts[-1]} ns on"
     end = starts[0] + histogram.width_ns[0] if histogram.width_ns else LONGEST_NS + 1
-    if starts and low is not None and not starts[0] <= low < end:
+    if starts and low is not None and not starts[0] <= low <= end:  # some round up
         return f"a minimum of {low} ns, but its histogram begins at {starts[0]} ns"
     if (thread.stddev_ns or 0) < 0:
         return "a negative standard deviation"

@@ -1,21 +1,22 @@
 """The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points
-from rtscope.model.progress import Progress
+from rtscope.model.progress import Count, Figure, Ns, Progress, ThreadIndex
 
 PROTOCOL_VERSION = 1
 _LONGEST_SHOWN = 120
+_MOST_FILES: Final = 40_000
+_MOST_FILES_SIZE: Final = 128 * 1024 * 1024
 
-Ns = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-ThreadIndex = Annotated[int, msgspec.Meta(ge=0, lt=8192)]
 CpuIndex = Annotated[int, msgspec.Meta(ge=0, lt=65536)]
+Priority = Annotated[int, msgspec.Meta(ge=0, le=99)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=2**63 / 1e9)]
 
 
 class Line(msgspec.Struct, frozen=True, tag_field="type"):
@@ -52,7 +53,7 @@ class StartThread(msgspec.Struct, frozen=True):
 
     thread: ThreadIndex
     policy: str
-    priority: int
+    priority: Priority
     name: str = ""
     cpu: CpuIndex | None = None
 
@@ -62,7 +63,7 @@ class StartLoad(msgspec.Struct, frozen=True):
 
     name: str
     strength: Count = 0
-    seed: int = 0
+    seed: Count = 0
 
 
 class Start(Line, frozen=True, tag="start"):
@@ -72,8 +73,10 @@ class Start(Line, frozen=True, tag="start"):
     utc_ns: Ns
     interval_ns: Ns
     policy: str
-    priority: int
+    priority: Priority
     threads: list[StartThread]
+    monotonic_ns: Ns | None = None
+    """the same moment on CLOCK_MONOTONIC"""
     duration_ns: Ns = 0
     samples: Count = 0
     loads: list[StartLoad] = []
@@ -94,7 +97,7 @@ class ThreadResult(Line, frozen=True, tag="thread"):
 
     thread: ThreadIndex
     policy: str
-    priority: int
+    priority: Priority
     count: Count
     missed: Count
     early: Count
@@ -102,8 +105,8 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     cpu: CpuIndex | None = None
     min_ns: Ns | None = None
     max_ns: Ns | None = None
-    mean_ns: float | None = None
-    stddev_ns: float | None = None
+    mean_ns: Figure | None = None
+    stddev_ns: Figure | None = None
     worst: list[WorstSample] = []
     facts: dict[str, float | None] = {}
 
@@ -122,8 +125,8 @@ class LoadResult(Line, frozen=True, tag="load"):
 
     name: str
     strength: Count
-    seed: int
-    seconds: float
+    seed: Count
+    seconds: Seconds
     work: dict[str, Count] = {}
 
 
@@ -175,11 +178,21 @@ def check_hello(line: AnyLine) -> Hello:
 
 
 def files_of(lines: Iterable[AnyLine]) -> dict[str, str | bytes]:
-    """The content of each file that the verb `machine` sent, by path."""
+    """The content of each file that the verb `machine` sent, by path.
+
+    Raises RtscopeError where they are too many or too big.
+    """
     files: dict[str, str | bytes] = {}
+    size = 0
     for line in lines:
         if isinstance(line, File):
             content = line.base64 if line.base64 is not None else line.text
             if content is not None:
                 files[line.path] = content
+                size += len(line.path) + len(content)
+            if len(files) > _MOST_FILES or size > _MOST_FILES_SIZE:
+                raise RtscopeError(
+                    f"the agent sent more than {_MOST_FILES} files or "
+                    f"{_MOST_FILES_SIZE // 1024**2} MiB of them: is it an rtscope-agent?"
+                )
     return files

@@ -1,0 +1,114 @@
+"""An agent's lines become a run that can be kept, or a sentence."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rtscope.experiment.measure import Request, agent_arguments, hear_run
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run
+from rtscope.report.words import moment_text
+from rtscope.store.runfile import decode_run, encode_run
+from rtscope.target.protocol import decode_line, files_of
+
+HELLO = {"type": "hello", "protocol": 1, "agent": "1"}
+START = {
+    "type": "start", "probe": "cyclic", "utc_ns": 1_795_298_490_571_357_059, "interval_ns": 10**6,
+    "monotonic_ns": 6_978_635_333_883, "policy": "fifo", "priority": 80,
+    "threads": [{"thread": n, "cpu": n, "policy": "fifo", "priority": 80} for n in range(2)],
+}  # fmt: skip
+END = {"type": "end", "status": "complete", "time_ns": 10**9}
+
+
+def thread(number: int = 0, **more: object) -> dict[str, Any]:
+    figures = {"count": 2, "missed": 0, "early": 0, "min_ns": 3000, "max_ns": 5000, "mean_ns": 4e3}
+    worst = [{"time_ns": 10**8, "latency_ns": 5000, "cpu": 0}]
+    line = {"type": "thread", "thread": number, "cpu": number, "policy": "fifo", "priority": 80}
+    return line | figures | {"worst": worst} | more
+
+
+def histogram(number: int = 0) -> dict[str, Any]:
+    buckets = {"lower_ns": [3000, 5000], "width_ns": [1, 1], "count": [1, 1]}
+    return {"type": "histogram", "thread": number} | buckets
+
+
+def progress(**more: object) -> dict[str, Any]:
+    seen = {"thread": 0, "count": 2, "min_ns": 3000, "mean_ns": 4000.0, "max_ns": 5000}
+    return {"type": "progress", "time_ns": 10**8, "threads": [seen | more]}
+
+
+def heard(*lines: dict[str, Any]) -> Run:
+    decoded = [decode_line(json.dumps(line).encode()) for line in lines]
+    return hear_run(Request(), Machine(), decoded, lambda line: None)
+
+
+def both(**more: Any) -> list[dict[str, Any]]:
+    return [thread(**more), histogram(), thread(1), histogram(1)]
+
+
+def test_a_worst_sample_is_dated_to_the_microsecond_and_on_the_monotonic_clock() -> None:
+    run = heard(HELLO, START, *both(), END)
+    assert run.created == "2026-11-21T22:01:30.571357+00:00"
+    assert run.start_monotonic_ns == 6_978_635_333_883
+    assert moment_text(run, run.threads[0].worst[0].time_ns) == "2026-11-21 22:01:30.671357 UTC"
+    assert decode_run(encode_run(run)) == run
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        progress() | {"time_ns": 10**30},
+        progress(max_ns=10**30),
+        progress(count=-1),
+        progress(thread=10**6),
+        thread(priority=10**30),
+        thread(mean_ns=1e308),
+        START | {"utc_ns": 10**30},
+    ],
+)
+def test_a_figure_out_of_all_bounds_is_refused_where_it_is_read(line: dict[str, Any]) -> None:
+    with pytest.raises(RtscopeError, match="not of protocol 1"):
+        decode_line(json.dumps(line).encode())
+
+
+@pytest.mark.parametrize(
+    "lie", [{"min_ns": 6000}, {"mean_ns": 9e9}, {"max_ns": 4000}, {"count": 3}]
+)
+def test_a_result_that_contradicts_itself_leaves_what_was_seen_before(lie: dict[str, Any]) -> None:
+    run = heard(HELLO, START, progress(), *both(**lie), END)
+    assert run.status == "failed"
+    assert run.threads[0].max_ns == 5000
+    assert "contradicts itself" in run.warnings[0].text
+    assert decode_run(encode_run(run)) == run
+    with pytest.raises(RtscopeError, match="contradicts itself"):
+        heard(HELLO, START, *both(**lie), END)
+
+
+def test_a_thread_that_the_agent_forgets_is_told() -> None:
+    run = heard(HELLO, START, thread(), histogram(), END)
+    assert [warning.code for warning in run.warnings] == ["threads-missing"]
+    assert "threads 1 " in run.warnings[0].text
+
+
+def test_an_agent_that_warns_for_ever_does_not_fill_the_memory() -> None:
+    many = [{"type": "warning", "code": "x", "text": str(number)} for number in range(1000)]
+    run = heard(HELLO, *many, START, *both(), END)
+    assert len(run.warnings) == 101
+    assert run.warnings[-1].code == "more-warnings"
+
+
+def test_an_agent_that_sends_files_for_ever_is_not_heard_out() -> None:
+    lines = (
+        decode_line(json.dumps({"type": "file", "path": f"/{n}", "text": ""}).encode())
+        for n in range(100_000)
+    )
+    with pytest.raises(RtscopeError, match="more than 40000 files"):
+        files_of(lines)
+
+
+@pytest.mark.parametrize("name", ["load", "loa", "cpus", "samples-file", "json", "dry-run"])
+def test_an_option_of_every_measurement_is_none_of_the_probes(name: str) -> None:
+    with pytest.raises(RtscopeError, match=f"'{name}' is not an option of the probe's own"):
+        agent_arguments(Request(options={name: "cpu"}))
