@@ -44,7 +44,7 @@ def heard(*lines: dict[str, Any]) -> Run:
     return hear_run(Request(), Machine(), decoded, lambda line: None)
 
 
-def both(**more: Any) -> list[dict[str, Any]]:
+def both(**more: int) -> list[dict[str, Any]]:
     return [thread(**more), histogram(), thread(1), histogram(1)]
 
 
@@ -74,9 +74,9 @@ def test_a_figure_out_of_all_bounds_is_refused_where_it_is_read(line: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "lie", [{"min_ns": 6000}, {"mean_ns": 9e9}, {"max_ns": 4000}, {"count": 3}]
+    "lie", [{"min_ns": 6000}, {"mean_ns": 9_000_000}, {"max_ns": 4000}, {"count": 3}]
 )
-def test_a_result_that_contradicts_itself_leaves_what_was_seen_before(lie: dict[str, Any]) -> None:
+def test_a_result_that_contradicts_itself_leaves_what_was_seen_before(lie: dict[str, int]) -> None:
     run = heard(HELLO, START, progress(), *both(**lie), END)
     assert run.status == "failed"
     assert run.threads[0].max_ns == 5000

@@ -22,6 +22,8 @@ from tests.strategies import runs
 
 def a_run(histogram: Histogram | None = None, threads: int = 1) -> Run:
     histogram = histogram or Histogram.of([3000, 4000, 4000])
+    least, most = histogram.lower_ns[0], histogram.lower_ns[-1]
+    figures = (least, most, (least + most) / 2)
     return Run(
         id="00112233445566aa",
         created="2026-11-21T19:02:42Z",
@@ -30,8 +32,7 @@ def a_run(histogram: Histogram | None = None, threads: int = 1) -> Run:
         load="idle",
         machine=Machine(hostname="<b>\x00board\x1b[31m"),
         threads=[
-            Thread(i, i, "fifo", 80, histogram.total, histogram, 3000, 4000, 3666.7)
-            for i in range(threads)
+            Thread(i, i, "fifo", 80, histogram.total, histogram, *figures) for i in range(threads)
         ],
     )
 
