@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.measure import by_sudo
+from rtscope.cli.streams import complain
 from rtscope.model.errors import RtscopeError
 
 
@@ -47,7 +49,12 @@ def list_runs(
     elif runs:
         output_console().print(run_table(runs))
     else:
-        typer.echo("no runs yet: rtscope measure makes one", err=True)
+        where = "without sudo is in your own store" if by_sudo() else "with sudo is in root's store"
+        typer.echo(
+            f"no runs yet in {database.default_path()}: rtscope measure makes one; what was "
+            f"measured {where}",
+            err=True,
+        )
 
 
 def show(
@@ -74,12 +81,13 @@ def show(
     """
     from rtscope.model.budget import parse_limit
     from rtscope.report.terminal import output_console, summary
-    from rtscope.statistics.verdict import exit_code, judge
+    from rtscope.statistics.verdict import exit_code, judge, judge_by_own
     from rtscope.store.naming import run_named
     from rtscope.store.runfile import encode_run
 
     shown = run_named(run)
-    judgements = judge(shown, [parse_limit(text) for text in budget or shown.asked.budget])
+    limits = [parse_limit(text) for text in budget or []]
+    judgements = judge(shown, limits) if limits else judge_by_own(shown)
     if json:
         typer.echo(encode_run(shown).strip())
     else:
@@ -90,15 +98,34 @@ def show(
 def remove(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or their beginnings.")],
 ) -> None:
-    """Remove runs from the store.
+    """Remove runs from the store, and the reports that were written when they were measured.
 
     \b
     rtscope rm 3fa9 81c0
     """
     from rtscope.store import database
 
-    for name in database.remove(runs):
+    experiments = {run.id: run.experiment for run in database.list_runs()}
+    removed = database.remove(runs)
+    for name in removed:
         typer.echo(f"removed {name}")
+    whole = {experiments.get(name, "") for name in removed} - {"", *_experiments()}
+    for name in [*removed, *sorted(whole)]:
+        report = database.report_path(name)
+        try:
+            report.unlink()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            complain(f"{report} is still there: {error.strerror}")
+            continue
+        typer.echo(f"removed {report}")
+
+
+def _experiments() -> set[str]:
+    from rtscope.store import database
+
+    return {run.experiment for run in database.list_runs()}
 
 
 def export(
@@ -163,6 +190,7 @@ def import_files(
     """
     from datetime import UTC, datetime
 
+    from rtscope.report.words import plain
     from rtscope.store import database
     from rtscope.store.importer import import_bytes, import_file
 
@@ -177,4 +205,4 @@ def import_files(
         raise RtscopeError("nothing to import")
     for run in runs:
         database.save(run)
-        typer.echo(f"{run.id}  {run.source} {run.probe}")
+        typer.echo(f"{run.id}  {plain(run.source)} {plain(run.probe)}")

@@ -1,12 +1,14 @@
 """The command table, and what every command has in common: errors become sentences."""
 
-import os
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from rtscope import __version__
 from rtscope.cli import compare, keep, lab, measure, points, references, report, run
+from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
 
 EXAMPLES = """
@@ -19,10 +21,26 @@ See what was measured, compare two runs, draw them:
   rtscope list
   rtscope compare last~1 last
   rtscope report last~1 last -o report.html
+
+Runs are kept in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); what sudo measured is in root's.
 """
+
+
+class _Commands(TyperGroup):
+    """All commands; one whose reader goes away, such as head(1), ends as SIGPIPE would end it."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own class is private
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            abandon_output()
+            sys.exit(141)
+
 
 app = typer.Typer(
     name="rtscope",
+    cls=_Commands,
     help="Measure, explain and prove how late a Linux machine answers.\n\n\b" + EXAMPLES,
     no_args_is_help=True,
     add_completion=True,
@@ -63,14 +81,15 @@ app.command("import")(keep.import_files)
 def main() -> None:
     """Run the command line; an error that is meant for a person exits with 2."""
     try:
+        ready_streams()
         app(standalone_mode=True)
     except RtscopeError as error:
-        print(f"rtscope: {error}", file=sys.stderr)
+        complain(str(error))
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader, such as head(1), has enough; Python would complain again on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except OSError as error:
+        abandon_output()
+        complain(why_not_written(error))
+        sys.exit(2)
 
 
 if __name__ == "__main__":

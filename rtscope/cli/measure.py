@@ -1,16 +1,18 @@
 """rtscope measure: run a probe under each load, show it live, judge it, keep it."""
 
+import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.streams import complain, told
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
@@ -217,11 +219,13 @@ def measure(
     rtscope measure --load idle --load mixed --duration 30s
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
+    from rtscope.experiment.check import check_limits, rehearse
     from rtscope.experiment.measure import Request, read_machine
     from rtscope.experiment.targets import target_of
     from rtscope.statistics.verdict import exit_code, judge
 
     limits = [parse_limit(text) for text in budget or []]
+    check_limits(probe, limits)
     place = target_of(target)
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:
@@ -248,11 +252,10 @@ def measure(
         )
         for one in loads
     ]
-    for path in [*_outputs(output, loads).values(), report]:
-        if path and path.exists() and not force:
-            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
-        if path and not path.parent.is_dir():
-            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
+    files = _outputs(output, loads)
+    _check_files([*files.values(), report, samples_file], force=force)
+    for request in requests:
+        rehearse(request, target)
     interrupt = Interrupt()
     runs: list[Run] = []
     machine: Machine | None = None
@@ -262,13 +265,17 @@ def measure(
         for request in requests:
             try:
                 machine = machine or read_machine(place, interrupt.watch)
+                if interrupt.signal is not None:
+                    break
                 run = _measure_one(request, machine, place, interrupt, quiet=quiet)
             except RtscopeError as error:
                 failure = error
                 break
             runs.append(run)
-            lost |= not keep_run(run, _outputs(output, loads).get(request.load), force=force)
-            _show(run, judge(run, limits), json=json)
+            stored = keep_run(run)
+            lost |= not stored
+            lost |= not _write(run, files.get(request.load), stored=stored, force=force)
+            lost |= not _show(run, judge(run, limits), stored=stored, json=json)
             if interrupt.signal is not None:
                 break
     if runs and not no_report:
@@ -283,6 +290,14 @@ def measure(
     unfinished = any(run.status != "complete" for run in runs)
     broken = any(exit_code(judge(run, limits)) for run in runs)
     raise typer.Exit(int(lost or unfinished or broken))
+
+
+def _check_files(files: Sequence[Path | None], *, force: bool) -> None:
+    for path in files:
+        if path and path.exists() and not force:
+            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
+        if path and not path.parent.is_dir():
+            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
 
 
 def _probe_options(given: list[str], **named: str | None) -> dict[str, str]:
@@ -311,15 +326,15 @@ def _measure_one(
     request: "Request", machine: "Machine", target: "Target", interrupt: Interrupt, *, quiet: bool
 ) -> "Run":
     """Run one request, with a live view on a terminal and a line now and then elsewhere."""
-    from rich.console import Console
     from rich.live import Live
 
     from rtscope.experiment.measure import measure as measure_run
     from rtscope.model.progress import Progress
     from rtscope.report.live import LiveState, follow, live_view
+    from rtscope.report.terminal import output_console
     from rtscope.target.protocol import AnyLine
 
-    console = Console(stderr=True)
+    console = output_console(sys.stderr)
     state = LiveState(
         title=f"{request.probe} under load {request.load}",
     )
@@ -328,11 +343,12 @@ def _measure_one(
     def heard(line: AnyLine) -> None:
         nonlocal next_line_ns
         follow(state, line)
-        if isinstance(line, Progress) and not (live or quiet) and line.time_ns >= next_line_ns:
-            next_line_ns = line.time_ns + PIPED_PROGRESS_NS
-            _print_progress(console, state)
-        if live:
-            live.update(live_view(state), refresh=True)
+        with suppress(OSError):  # nobody looks any more, but the run is wanted
+            if isinstance(line, Progress) and not (live or quiet) and line.time_ns >= next_line_ns:
+                next_line_ns = line.time_ns + PIPED_PROGRESS_NS
+                _print_progress(console, state)
+            if live:
+                live.update(live_view(state), refresh=True)
 
     shown = console.is_terminal and not quiet
     live = (
@@ -340,11 +356,17 @@ def _measure_one(
         if shown
         else None
     )
-    with live or nullcontext():
-        try:
-            return measure_run(request, machine, interrupt.watch, heard, target)
-        finally:
-            interrupt.agent = None
+    run: Run | None = None
+    try:
+        with live or nullcontext():
+            run = measure_run(request, machine, interrupt.watch, heard, target)
+    except OSError:
+        if run is None:
+            raise
+        # The terminal went away before the live view was taken from it: the run is there.
+    finally:
+        interrupt.agent = None
+    return run
 
 
 def _print_progress(console: "Console", state: "LiveState") -> None:
@@ -360,38 +382,55 @@ def _print_progress(console: "Console", state: "LiveState") -> None:
     )
 
 
-def keep_run(run: "Run", output: Path | None, *, force: bool) -> bool:
-    """Put a run into the store and its file; False, and a file elsewhere, where that fails."""
+def keep_run(run: "Run") -> bool:
+    """Put a run into the store; False, and a file elsewhere, where that fails."""
     from rtscope.store import database
-    from rtscope.store.runfile import write_run
 
-    kept = True
     try:
         database.save(run)
     except RtscopeError as error:
-        kept = False
         complain(f"{error}; the run is kept as {database.rescue(run)}")
-    if output:
-        try:
-            write_run(run, output, overwrite=force)
-        except RtscopeError as error:
-            kept = False
-            complain(f"{error}; the run is in the store as {run.id}" if kept else str(error))
-    return kept
+        return False
+    return True
 
 
-def _show(run: "Run", judgements: list["Judgement"], *, json: bool) -> None:
+def _write(run: "Run", file: Path | None, *, stored: bool, force: bool) -> bool:
+    from rtscope.store.runfile import write_run
+
+    if file is None:
+        return True
+    try:
+        write_run(run, file, overwrite=force)
+    except RtscopeError as error:
+        complain(f"{error}; the run is in the store as {run.id}" if stored else str(error))
+        return False
+    return True
+
+
+def _show(run: "Run", judgements: list["Judgement"], *, stored: bool, json: bool) -> bool:
     from rtscope.report.terminal import output_console, summary
+    from rtscope.store.database import default_path
     from rtscope.store.runfile import encode_run
 
-    if json:
-        sys.stdout.buffer.write(encode_run(run).strip() + b"\n")
-        sys.stdout.buffer.flush()
-    else:
+    def show() -> None:
+        if json:
+            sys.stdout.buffer.write(encode_run(run).strip() + b"\n")
+            sys.stdout.buffer.flush()
+            return
         console = output_console()
         console.print(summary(run, judgements))
-        console.print(f"run {run.id} is in the store: rtscope show {run.id[:8]}", markup=False)
+        if stored:
+            command = f"{'sudo ' if by_sudo() else ''}rtscope show {run.id[:8]}"
+            said = f"run {run.id} is in the store {default_path()}: {command}"
+            console.print(said, markup=False, soft_wrap=True)
         console.print()
+
+    return told(show)
+
+
+def by_sudo() -> bool:
+    """True where root acts for somebody else, who has another store."""
+    return os.geteuid() == 0 and os.environ.get("SUDO_USER") not in (None, "", "root")
 
 
 def write_report(
@@ -404,10 +443,10 @@ def write_report(
 ) -> bool:
     """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
     from rtscope.report.html import html_report
-    from rtscope.store.database import default_path
+    from rtscope.store.database import report_path
     from rtscope.store.files import write_file
 
-    path = chosen or default_path().parent / "reports" / f"{name}.html"
+    path = chosen or report_path(name)
     page = html_report(runs, judgements)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -415,10 +454,4 @@ def write_report(
     except (OSError, RtscopeError) as error:
         complain(f"{error}; rtscope report makes it anew")
         return False
-    print(f"report: {path}", file=sys.stderr if json else sys.stdout)
-    return True
-
-
-def complain(text: str) -> None:
-    """Tell of something that does not end the command."""
-    print(f"rtscope: {text}", file=sys.stderr)
+    return told(lambda: print(f"report: {path}", file=sys.stderr if json else sys.stdout))

@@ -42,15 +42,16 @@ def report(
     """
     from rtscope.references.library import reference_named
     from rtscope.report.html import html_report
-    from rtscope.statistics.verdict import judge
+    from rtscope.statistics.verdict import judge, judge_by_own
     from rtscope.store.files import write_file
     from rtscope.store.naming import runs_named
 
     published = reference_named(reference) if reference else None
     drawn = [run for name in runs for run in runs_named(name)]
+    limits = [parse_limit(text) for text in budget or []]
     page = html_report(
         drawn,
-        [judge(run, [parse_limit(text) for text in budget or run.asked.budget]) for run in drawn],
+        [judge(run, limits) if limits else judge_by_own(run) for run in drawn],
         published,
     )
     if str(output) == "-":

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rtscope.cli.measure import Interrupt, complain, keep_run, write_report
+from rtscope.cli.measure import Interrupt, keep_run, write_report
+from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ class Output:
         from rtscope.store.runfile import encode_run
 
         if self.json:
-            sys.stdout.buffer.write(encode_run(run).strip() + b"\n")
-            sys.stdout.buffer.flush()
+            told(lambda: _write_line(encode_run(run)))
+
+
+def _write_line(record: bytes) -> None:
+    sys.stdout.buffer.write(record.strip() + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def run(
@@ -170,11 +175,10 @@ def _stored(run_id: str) -> "CellResult":
 
 
 def _result(run: "Run") -> "CellResult":
-    from rtscope.model.budget import parse_limit
     from rtscope.report.experiment import CellResult
-    from rtscope.statistics.verdict import judge
+    from rtscope.statistics.verdict import judge_by_own
 
-    return CellResult(run.cell, run, judge(run, [parse_limit(text) for text in run.asked.budget]))
+    return CellResult(run.cell, run, judge_by_own(run))
 
 
 def _not_begun(cell: "Cell") -> "CellResult":
@@ -230,7 +234,7 @@ def _measure_cells(
 
     def keep(run: "Run") -> None:
         nonlocal kept
-        kept &= keep_run(run, None, force=False)
+        kept &= keep_run(run)
         output.json_line(run)
 
     with _display(console, state, output) as draw:
@@ -244,7 +248,7 @@ def _measure_cells(
             results[cell] = result
             state.done += 1
             if outcome.failure:
-                console.print(f"rtscope: {cell}: {outcome.failure}", markup=False, soft_wrap=True)
+                complain(f"{cell}: {outcome.failure}")
             elif not (console.is_terminal or output.quiet):
                 console.print(f"{_told(result)}; {state.progress()}", markup=False, soft_wrap=True)
     written = sorted(experiment.cells, key=lambda cell: cell.place)
@@ -269,11 +273,10 @@ def _display(
 
 
 def _judged(run: "Run") -> "CellResult":
-    from rtscope.model.budget import parse_limit
     from rtscope.report.experiment import CellResult
-    from rtscope.statistics.verdict import judge
+    from rtscope.statistics.verdict import judge_by_own
 
-    return CellResult(run.cell, run, judge(run, [parse_limit(text) for text in run.asked.budget]))
+    return CellResult(run.cell, run, judge_by_own(run))
 
 
 def _told(result: "CellResult") -> str:

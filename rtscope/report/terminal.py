@@ -4,6 +4,7 @@ Everything that a machine or a file said goes through `plain` and into rich's Te
 terminal escapes nor rich's markup in it take effect.
 """
 
+import errno
 import os
 import re
 import sys
@@ -48,11 +49,19 @@ _VERDICT: dict[Outcome, tuple[str, str]] = {
 }
 
 
+class _Console(Console):
+    """Rich's, but a reader that went away is an error as any other, not the end of the program."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich's protocol."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def output_console(file: TextIO | None = None) -> Console:
     """A console for results: as wide as the terminal, or 120 columns and no colours in a pipe."""
     stream = file or sys.stdout
     piped = not stream.isatty() and "COLUMNS" not in os.environ
-    return Console(file=stream, width=PIPED_WIDTH if piped else None, highlight=False)
+    return _Console(file=stream, width=PIPED_WIDTH if piped else None, highlight=False)
 
 
 def summary(run: Run, judgements: Sequence[Judgement] = ()) -> "Summary":
@@ -204,6 +213,11 @@ class ComparisonTable:
             yield _line("! ", plain(difference), "bold yellow")
         style = {"better": "bold green", "worse": "bold red"}.get(comparison.outcome, "bold")
         yield Text(plain(comparison.sentence), style=style)
+        if comparison.outcome in ("better", "worse"):
+            yield Text(
+                "This is of these two runs: repeat both to tell the machine from the moment.",
+                style="dim",
+            )
 
 
 def _estimate(estimate: "Estimate", signed: bool = False) -> str:

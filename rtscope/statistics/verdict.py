@@ -16,7 +16,8 @@ from typing import Literal
 
 import msgspec
 
-from rtscope.model.budget import Limit
+from rtscope.model.budget import Limit, parse_limit
+from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_ns
 from rtscope.statistics.figures import (
@@ -57,6 +58,19 @@ class _Finding(msgspec.Struct, frozen=True):
 def judge(run: Run, limits: Sequence[Limit]) -> list[Judgement]:
     """One judgement for each limit, in order."""
     return [_judge(run, limit) for limit in limits]
+
+
+def judge_by_own(run: Run) -> list[Judgement]:
+    """One judgement for each limit of the run's own budget; one that cannot be read says so."""
+    return [_judge_text(run, text) for text in run.asked.budget]
+
+
+def _judge_text(run: Run, text: str) -> Judgement:
+    try:
+        return _judge(run, parse_limit(text))
+    except RtscopeError:
+        unread = Limit(figure="", value=0, inclusive=False, text=text)
+        return Judgement(unread, "undecidable", f"{text}: not proven, this limit cannot be read")
 
 
 def exit_code(judgements: Sequence[Judgement]) -> int:

@@ -89,6 +89,11 @@ def default_path() -> Path:
     return Path(platformdirs.user_data_dir("rtscope", appauthor=False)) / "runs.sqlite"
 
 
+def report_path(name: str) -> Path:
+    """Where the report of a run or an experiment of this id is put, beside the store."""
+    return default_path().parent / "reports" / f"{name}.html"
+
+
 def save(run: Run, store: Path | None = None) -> bool:
     """Keep a run. One with the same id is replaced; False when it was there already, the same.
 

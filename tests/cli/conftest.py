@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 Rtscope = Callable[..., subprocess.CompletedProcess[str]]
-COMMAND = [sys.executable, "-m", "rtscope.cli.main"]
+COMMAND = [sys.executable, "-m", "rtscope"]
 
 
 @pytest.fixture

@@ -104,6 +104,60 @@ def test_removed_runs_are_gone(measured: Rtscope) -> None:
     assert measured("rm", "last").returncode == 2
 
 
+def test_the_report_goes_with_its_run(rtscope: Rtscope, tmp_path: Path) -> None:
+    reports = tmp_path / "data" / "rtscope" / "reports"
+    for _ in range(2):
+        assert rtscope("measure", "-D", "200ms").returncode == 0
+    assert len(list(reports.iterdir())) == 2
+    (page,) = rtscope("rm", "last").stdout.splitlines()[1:]
+    assert page.startswith(f"removed {reports}/")
+    (left,) = reports.iterdir()
+    assert left.stem == json.loads(rtscope("list", "--json").stdout)["id"]
+
+
+ESCAPE = "\x1b]0;pwned\x07"
+
+
+def changed(measured: Rtscope, file: Path, **fields: object) -> str:
+    """The last run as a file with another id and these fields."""
+    value = json.loads(measured("show", "--json").stdout) | {"id": "00112233445566aa"} | fields
+    file.write_text(json.dumps(value))
+    return str(file)
+
+
+def test_no_file_steers_the_terminal(measured: Rtscope, tmp_path: Path) -> None:
+    run = changed(measured, tmp_path / "run.json", source=ESCAPE, probe=ESCAPE, load=ESCAPE)
+    other = changed(measured, tmp_path / "b.json", id="00112233445566ab", load=ESCAPE)
+    bad = tmp_path / "bad.json"
+    bad.write_text(
+        json.dumps({
+            "file_version": 1, "cmdline:": "cyclictest", "num_threads": 1,
+            "thread": {"0": {"histogram": {ESCAPE: 1}, "cycles": 1, "min": 1, "max": 1, "avg": 1,
+                             "cpu": 0}},
+        })
+    )  # fmt: skip
+    imports = [("import", file) for file in (run, other, str(bad))]
+    for command in [*imports, ("show", "0011"), ("list",)]:
+        done = measured(*command)
+        assert done.stdout or done.stderr
+        assert "\x1b" not in done.stdout + done.stderr, command
+        assert "\x07" not in done.stdout + done.stderr, command
+    assert "pwned" in measured("import", str(bad)).stderr
+    assert "pwned" in measured("show", "0011").stderr
+
+
+def test_a_run_with_a_budget_that_cannot_be_read_can_be_seen(
+    measured: Rtscope, tmp_path: Path
+) -> None:
+    asked = json.loads(measured("show", "--json").stdout)["asked"]
+    run = changed(measured, tmp_path / "run.json", asked=asked | {"budget": ["fast!", "max<1h"]})
+    done = measured("show", run)
+    assert done.returncode == 1
+    assert "fast!: not proven, this limit cannot be read" in done.stdout
+    assert "max<1h: kept" in done.stdout
+    assert measured("report", run, "-o", str(tmp_path / "page.html")).returncode == 0
+
+
 def test_a_hostile_run_file_is_a_sentence(rtscope: Rtscope, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_text('{"format":"rtscope-run","version":7}')

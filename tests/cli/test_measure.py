@@ -72,6 +72,12 @@ def test_the_exit_status_is_the_verdict(
         ("--policy", "rr"),
         ("--output", "/nonexistent/run.json"),
         ("nosuchprobe",),
+        ("--load", "idle", "--load", "nonsense"),
+        ("-O", "load=cpu"),
+        ("-O", "cpus=0"),
+        ("-O", "samples-file=samples"),
+        ("--budget", "foo<1"),
+        ("--budget", "p100<1us"),
     ],
 )
 def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
@@ -91,6 +97,31 @@ def test_an_existing_file_is_refused_before_measuring(rtscope: Rtscope, tmp_path
     assert done.returncode == 2
     assert "--force" in done.stderr
     assert file.read_text() == "mine"
+
+
+def test_a_samples_file_that_exists_is_overwritten_only_by_force(
+    rtscope: Rtscope, tmp_path: Path
+) -> None:
+    file = tmp_path / "samples.tsv"
+    file.write_text("mine")
+    done = rtscope(*SHORT, "--no-report", "--samples-file", str(file))
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    assert file.read_text() == "mine"
+    assert rtscope(*SHORT, "--no-report", "--samples-file", str(file), "-f").returncode == 0
+    assert file.read_text() != "mine"
+
+
+@pytest.mark.parametrize(("user", "command"), [("", "rtscope"), ("somebody", "sudo rtscope")])
+def test_where_the_store_is_and_who_sees_it_is_told(
+    rtscope: Rtscope, tmp_path: Path, user: str, command: str
+) -> None:
+    if os.geteuid() and user:
+        pytest.skip("only root can have been called by sudo")
+    done = rtscope(*SHORT, "--no-report", SUDO_USER=user)
+    run = json.loads(rtscope("list", "--json").stdout)["id"]
+    store = tmp_path / "data" / "rtscope" / "runs.sqlite"
+    assert f"run {run} is in the store {store}: {command} show {run[:8]}\n" in done.stdout
 
 
 def test_json_goes_to_standard_output_and_nothing_else_does(rtscope: Rtscope) -> None:
@@ -175,6 +206,7 @@ def test_a_locked_store_costs_no_run(
         done = rtscope(*SHORT, "--no-report")
     assert done.returncode == 1
     assert "locked" in done.stderr
+    assert "is in the store" not in done.stdout
     (rescued,) = tmp_path.glob("rtscope-*.json")
     assert read_run(rescued).status == "complete"
 
