@@ -155,6 +155,31 @@ static void a_rehearsal_is_neither(void **state)
 	assert_true(not_waiting == 0);
 }
 
+static uint64_t asked_ns, stamp_at_send_ns;
+
+static bool ready_now(struct pair *pair)
+{
+	(void)pair;
+	asked_ns = clock_now_ns();
+	return true;
+}
+
+static void note_stamp(struct pair *pair)
+{
+	stamp_at_send_ns = pair->stamp_ns;
+}
+
+static void the_clock_is_read_after_all_preparation_and_before_the_send(void **state)
+{
+	struct way way = { .ready = ready_now, .send = note_stamp };
+	struct pair pair = { .way = &way };
+
+	(void)state;
+	assert_true(send_one(&pair, 0));
+	assert_true(stamp_at_send_ns >= asked_ns);
+	assert_int_equal(pair.stamp_ns, stamp_at_send_ns);
+}
+
 /* Plan for CPUs 0 to @count - 1. */
 static int planned(const char *via, unsigned int count, struct role *roles)
 {
@@ -236,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_message_to_a_thread_that_did_not_sleep_is_no_sample),
 		cmocka_unit_test(a_message_to_a_sleeping_thread_is_a_sample),
 		cmocka_unit_test(a_rehearsal_is_neither),
+		cmocka_unit_test(the_clock_is_read_after_all_preparation_and_before_the_send),
 		cmocka_unit_test(no_two_pairs_that_share_a_cpu_send_at_one_time),
 		cmocka_unit_test(a_pair_sends_once_an_interval_with_random_pauses),
 		cmocka_unit_test(pairs_of_one_seed_keep_their_order_for_ever),
