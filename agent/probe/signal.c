@@ -34,7 +34,7 @@
 #include "probe/probe.h"
 #include "probe/signal_events.h"
 
-#define FIDUCIAL_NS    (NSEC_PER_SEC / 360)
+#define FIDUCIAL_NS    (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
 #define WORK_PERIOD_NS (NSEC_PER_SEC / 120)
 #define BUSY_MAX       80
 #define COLLECT_NS     (20 * NSEC_PER_MSEC)

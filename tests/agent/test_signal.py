@@ -59,7 +59,7 @@ def test_its_defaults_are_those_of_the_report(agent_path: Path) -> None:
         [agent_path, "signal", "--json", "--dry-run"], capture_output=True, text=True, check=True
     )
     start = next(line for line in done.stdout.splitlines() if '"start"' in line)
-    assert '"interval_ns":2777777,' in start
+    assert '"interval_ns":2778000,' in start
     assert '"priority":94,' in start
     assert '"options":{"method":"both","busy_percent":40,"deadline_ns":1000000,' in start
 
