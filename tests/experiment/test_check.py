@@ -38,6 +38,8 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
         ('cpus = "1023"', 7, "cpus: CPU 1023 cannot be measured"),
         ('\n[measure.options]\nmethod = "magic"', 9, "options: method: --method 'magic' is not"),
         ('options = { phase = "fixed", magic = 3 }', 7, "options: magic: no option '--magic=3'"),
+        ('options = { load = "cpu" }', 7, "options: load: 'load' is not an option of the probe's"),
+        ('[[budget]]\nlimits = ["max<1s", "foo<1"]', 8, "limits: 'foo<1' can never be kept"),
         ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time from 100ms"),
         ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: the agent has no 'magic'"),
         ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),
