@@ -76,6 +76,10 @@ def latencies(
         for start in rng.integers(0, count, rng.poisson(12)):
             disturbed[start : start + int(rng.exponential(150))] = True
         values[disturbed] *= rng.lognormal(1.5, 0.5, int(disturbed.sum()))
+    elif kind == "outliers":
+        drift = 0.03 * np.fromiter(_drift(rng, count // 500 + 1), np.float64)
+        values = np.exp(8 + 0.1 * rng.normal(size=count) + np.repeat(drift, 500)[:count])
+        values[rng.random(count) < 0.001] = 300_000
     else:
         assert kind == "levels"
         level = np.repeat(rng.normal(0, 0.2, count // 200 + 1), 200)[:count]
@@ -83,6 +87,13 @@ def latencies(
     if spikes != 1.0:
         values = np.where(values > np.quantile(values, 0.98), values * spikes, values)
     return values.astype(np.int64)
+
+
+def _drift(rng: np.random.Generator, count: int) -> Iterator[float]:
+    value = float(rng.normal())
+    for noise in rng.normal(size=count) * np.sqrt(1 - 0.5**2):
+        value = 0.5 * value + float(noise)
+        yield value
 
 
 def _autoregressive(rng: np.random.Generator, count: int) -> Iterator[float]:

@@ -37,6 +37,8 @@ Outcome = Literal["better", "worse", "no evidence", "too few", "not comparable"]
 Effect = Literal["better", "worse", "same", "untested"]
 
 SMALLEST_EFFECT: Final = 0.02
+BODY_PERCENT: Final = 99
+"""quantiles up to this are of the body of the samples, not of their tail"""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -81,10 +83,12 @@ class _Side(msgspec.Struct, frozen=True):
     ranks: Ranks
     windows: Windows
     batches: confidence.Batches
+    body: confidence.Batches
 
     def effective(self, percent: float) -> float:
         cluster = confidence.cluster_size(self.ranks, self.windows, percent)
-        return self.ranks.total / max(self.batches.inflation, cluster)
+        body = self.body.inflation if percent <= BODY_PERCENT else 1.0
+        return self.ranks.total / max(self.batches.inflation, cluster, body)
 
 
 def compare(a: Run, b: Run) -> Comparison:
@@ -117,7 +121,13 @@ def _side(run: Run) -> _Side:
     figures = figures_of_run(run)
     windows = confidence.pooled_windows(threads)
     ranks = Ranks(merge([thread.histogram for thread in threads]))
-    return _Side(figures, ranks, windows, confidence.batch_means(windows, figures.stddev_ns))
+    return _Side(
+        figures,
+        ranks,
+        windows,
+        confidence.batch_means(windows, figures.stddev_ns),
+        confidence.body_batches(windows, ranks),
+    )
 
 
 def _mean_row(a: _Side, b: _Side) -> Row:

@@ -18,6 +18,7 @@ statistics are therefore taken of an effective number of samples, n_eff = n / in
 inflation is the larger of
 - the variance of the mean by batch means over that of independent samples, s^2 / n, widened by
   (t / z)^2 for having been estimated from few batches;
+- the same of the samples without the largest of each window, for the body's quantiles (up to p99);
 - for a tail, the mean size of clusters of late samples: 1 / theta with the blocks estimator
   theta = log(1 - K / W) / (m log(1 - N / n)) of the extremal index, for N of n samples beyond the
   quantile in K of W windows of m samples (Smith and Weissman, "Estimating the Extremal Index",
@@ -69,6 +70,16 @@ class Ranks:
         self.total = histogram.total
         self.beyond_ns = histogram.beyond_ns
 
+    def stddev_below_ns(self, rank: int) -> float:
+        """Standard deviation of the samples up to this rank, each at the middle of its bucket."""
+        before = np.concatenate(([0], self.reached[:-1]))
+        count = np.clip(rank - before, 0, self.reached - before).astype(np.float64)
+        if count.sum() < 2:
+            return 0.0
+        middle = (self.lower + self.last) / 2
+        mean = float((count * middle).sum() / count.sum())
+        return math.sqrt(float((count * (middle - mean) ** 2).sum() / count.sum()))
+
     def bounds_ns(self, rank: int) -> tuple[int, int | None]:
         """Lowest and highest value that the sample of this rank (1 is the smallest) can have."""
         bucket = int(np.searchsorted(self.reached, rank))
@@ -119,6 +130,27 @@ def batch_means(windows: Windows, stddev_ns: float | None) -> Batches:
         normal = float(special.ndtri(0.5 + LEVEL / 2))
         inflation = max(1.0, variance / stddev_ns**2 * (student / normal) ** 2)
     return Batches(number, math.sqrt(variance / float(sizes.sum())), inflation)
+
+
+def body_batches(windows: Windows, ranks: Ranks) -> Batches:
+    """As batch_means, of each window without its largest sample, against samples without theirs.
+
+    A few large outliers make s^2 so large that a drift of all the other samples, which is what
+    moves a median, would not show beside it.
+    """
+    kept = [place for place, count in enumerate(windows.count) if count > 1]
+    if len(kept) < _BATCHES[-1]:
+        return Batches()
+    count = np.array([windows.count[place] for place in kept], dtype=np.float64)
+    mean = np.array([windows.mean_ns[place] for place in kept], dtype=np.float64)
+    largest = np.array([windows.max_ns[place] for place in kept], dtype=np.float64)
+    body = Windows(
+        [windows.end_ns[place] for place in kept],
+        [int(n) - 1 for n in count],
+        ((count * mean - largest) / (count - 1)).tolist(),
+        [windows.max_ns[place] for place in kept],
+    )
+    return batch_means(body, ranks.stddev_below_ns(ranks.total - len(kept)))
 
 
 def _correlated(means: NDArray[np.float64]) -> bool:

@@ -10,7 +10,7 @@ from rtscope.model.run import Asked, LoadWork, Run, RunWarning
 from rtscope.statistics.comparison import compare
 from tests.measured import latencies, run_of, thread_of
 
-KINDS = ["independent", "wandering", "bursts", "levels"]
+KINDS = ["independent", "wandering", "bursts", "levels", "outliers"]
 PAIRS = 120
 
 
