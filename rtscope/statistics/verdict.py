@@ -101,6 +101,8 @@ def _judge(run: Run, limit: Limit) -> Judgement:
     )
     if worst.outcome == "kept" and run.status != "complete":
         worst = _Finding("undecidable", worst.value, f"the run was cut short (status {run.status})")
+    if worst.outcome == "kept" and any(warning.code == "load-ended" for warning in run.warnings):
+        worst = _Finding("undecidable", worst.value, "its load ended before the run did")
     return Judgement(
         limit,
         worst.outcome,

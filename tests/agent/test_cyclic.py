@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -179,6 +180,66 @@ def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path
     assert sum(thread["count"] for thread in of_type(lines, "thread")) > 0
 
 
+def test_a_load_that_ends_late_in_the_run_is_told(agent_path: Path) -> None:
+    lines = measure(agent_path, "-D", "900ms", "--load", "cmd:sleep 0.3")
+    (told,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
+    assert told["text"].startswith("load cmd: it ended by itself")
+
+
+def test_ctrl_c_while_loads_start_is_heard(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--json", "--load", "memory:1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode in {0, 1}
+
+
+def test_a_reader_that_pauses_does_not_end_the_run(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--json", "-D", "2s", "--progress", "10ms", "--watchdog", "300ms"],
+        stdout=subprocess.PIPE,
+        pipesize=4096,
+    ) as process:
+        assert process.stdout is not None
+        time.sleep(1.5)
+        lines = [json.loads(line) for line in process.stdout]
+    assert end(lines)["status"] == "complete"
+    assert [line for line in of_type(lines, "warning") if line["code"] == "watchdog"] == []
+
+
+def test_a_stopped_and_continued_agent_counts_what_it_missed_and_goes_on(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--json", "-D", "3s", "--watchdog", "500ms"],
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b'"progress"' in line:
+                break
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.2)
+        process.send_signal(signal.SIGCONT)
+        lines = [json.loads(line) for line in process.stdout]
+    assert end(lines)["status"] == "complete"
+    for thread in of_type(lines, "thread"):
+        assert thread["missed"] >= 1000
+        assert abs(thread["count"] + thread["missed"] - 3000) <= 2
+        assert 1_000_000_000 < thread["max_ns"] < 2_500_000_000
+
+
+def test_the_windows_reach_to_the_end(agent_path: Path) -> None:
+    lines = measure(agent_path, "-D", "700ms", "--progress", "200ms")
+    for index, thread in enumerate(of_type(lines, "thread")):
+        windows = [line["threads"][index]["window"] for line in of_type(lines, "progress")]
+        assert sum(window["count"] for window in windows) == thread["count"]
+        assert max(window["max_ns"] or 0 for window in windows) == thread["max_ns"]
+
+
 def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
     with subprocess.Popen(
         [agent_path, "cyclic", "--json", "-i", "1ms"], stdout=subprocess.PIPE
@@ -294,7 +355,8 @@ def test_a_person_gets_cyclictests_lines(agent_path: Path) -> None:
     cpus = len(os.sched_getaffinity(0))
     lines = done.stdout.splitlines()
     assert len([line for line in lines if line.startswith("T: ")]) == cpus
-    assert all(word in lines[0] for word in ("P:80", "I:1000", "Min:", "Act:", "Avg:", "Max:"))
+    priority = "P:80" if os.geteuid() == 0 else "P: 0"
+    assert all(word in lines[0] for word in (priority, "I:1000", "Min:", "Act:", "Avg:", "Max:"))
 
 
 def test_memory_does_not_grow_with_samples(agent_path: Path) -> None:
@@ -313,5 +375,6 @@ def test_memory_does_not_grow_with_samples(agent_path: Path) -> None:
             if len(sizes) == 12:
                 break
         process.kill()
-    assert sizes[-1] == sizes[1]
+    # Some kernels count a process's pages CPU by CPU and add them up a little late.
+    assert abs(sizes[-1] - sizes[1]) <= 256
     assert sizes[-1] < 8192

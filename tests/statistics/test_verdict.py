@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rtscope.model.budget import parse_limit
 from rtscope.model.histogram import Histogram
-from rtscope.model.run import Run, Status
+from rtscope.model.run import Run, RunWarning, Status
 from rtscope.statistics.verdict import Judgement, exit_code, judge
 from tests.measured import run_of, thread_of
 
@@ -162,3 +162,10 @@ def test_only_proven_limits_exit_with_0() -> None:
     assert exit_code(judge(run, [parse_limit("max<2us"), parse_limit("max<1us")])) == 1
     assert exit_code(judge(run, [parse_limit("max<2us"), parse_limit("p99.9<1s")])) == 1
     assert exit_code([]) == 0
+
+
+def test_a_run_whose_load_ended_early_proves_no_limit() -> None:
+    run = run_of(thread_of([1000] * 50), warnings=[RunWarning("load-ended", "load cmd: it ended")])
+    judgement = judged(run, "max<1ms")
+    assert judgement.outcome == "undecidable"
+    assert "its load ended" in judgement.sentence
