@@ -63,9 +63,7 @@ def test_the_table_has_every_cell_with_its_worst_and_its_verdict() -> None:
 
 def test_the_display_tells_what_is_done_and_what_is_left() -> None:
     state = ExperimentState("Board", 10, done=3, left_ns=[60 * 10**9, None])
-    assert state.progress() == (
-        "3 of 10 cells done, about 1 min 0 s left, and 1 of unknown length"
-    )
+    assert state.progress() == ("3 of 10 cells done, about 1 min 0 s left, and 1 of unknown length")
     state.cell, state.cell_ns = LiveState("cyclic, load idle"), 30 * 10**9
     assert "about 1 min 30 s left" in state.progress()
     state.cell.progress = Progress(20 * 10**9, [ThreadProgress(0, 5, max_ns=7000)])
