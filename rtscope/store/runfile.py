@@ -131,8 +131,9 @@ def _contradiction_in(thread: Thread) -> str | None:
     """Figures against each other and the histogram, as exact as the tool that wrote them is."""
     histogram, low, high = thread.histogram, thread.min_ns, thread.max_ns
     starts = [*histogram.lower_ns, *([histogram.beyond_ns] if histogram.beyond_count else [])]
-    if starts and high is not None and high < starts[-1]:
-        return f"a maximum of {high} ns, but its histogram has samples from {starts[-1]} ns on"
+    last = max(histogram.lower_ns, default=0)  # tools that cut the maximum cut it below beyond_ns
+    if high is not None and high < last:
+        return f"a maximum of {high} ns, but its histogram has samples from {last} ns on"
     end = starts[0] + histogram.width_ns[0] if histogram.width_ns else LONGEST_NS + 1
     if starts and low is not None and not starts[0] <= low <= end:  # some round up
         return f"a minimum of {low} ns, but its histogram begins at {starts[0]} ns"
