@@ -130,13 +130,12 @@ def _problem_of(thread: Thread) -> str | None:
 def _contradiction_in(thread: Thread) -> str | None:
     """Figures against each other and the histogram, as exact as the tool that wrote them is."""
     histogram, low, high = thread.histogram, thread.min_ns, thread.max_ns
-    starts = [*histogram.lower_ns, *([histogram.beyond_ns] if histogram.beyond_count else [])]
-    last = max(histogram.lower_ns, default=0)  # tools that cut the maximum cut it below beyond_ns
-    if high is not None and high < last:
-        return f"a maximum of {high} ns, but its histogram has samples from {last} ns on"
-    end = starts[0] + histogram.width_ns[0] if histogram.width_ns else LONGEST_NS + 1
-    if starts and low is not None and not starts[0] <= low <= end:  # some round up
-        return f"a minimum of {low} ns, but its histogram begins at {starts[0]} ns"
+    if histogram.lower_ns:
+        first, last = histogram.lower_ns[0], histogram.lower_ns[-1]
+        if high is not None and high < last:
+            return f"a maximum of {high} ns, but its histogram has samples from {last} ns on"
+        if low is not None and not first <= low <= first + histogram.width_ns[0]:  # or rounded up
+            return f"a minimum of {low} ns, but its histogram begins at {first} ns"
     if (thread.stddev_ns or 0) < 0:
         return "a negative standard deviation"
     worst = max((sample.latency_ns for sample in thread.worst), default=0)
