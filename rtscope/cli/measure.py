@@ -253,7 +253,7 @@ def measure(
         for one in loads
     ]
     files = _outputs(output, loads)
-    _check_files([*files.values(), report, samples_file], force=force)
+    _check_files([*files, report, samples_file], force=force)
     for request in requests:
         rehearse(request, target)
     interrupt = Interrupt()
@@ -262,7 +262,7 @@ def measure(
     failure: RtscopeError | None = None
     lost = False
     with interrupt.installed():
-        for request in requests:
+        for request, file in zip(requests, files, strict=True):
             try:
                 machine = machine or read_machine(place, interrupt.watch)
                 if interrupt.signal is not None:
@@ -274,7 +274,7 @@ def measure(
             runs.append(run)
             stored = keep_run(run)
             lost |= not stored
-            lost |= not _write(run, files.get(request.load), stored=stored, force=force)
+            lost |= not _write(run, file, stored=stored, force=force)
             lost |= not _show(run, judge(run, limits), stored=stored, json=json)
             if interrupt.signal is not None:
                 break
@@ -310,16 +310,14 @@ def _probe_options(given: list[str], **named: str | None) -> dict[str, str]:
     return options
 
 
-def _outputs(output: Path | None, loads: list[str]) -> dict[str, Path]:
+def _outputs(output: Path | None, loads: list[str]) -> Sequence[Path | None]:
     """The file of each load's run: FILE itself for one, FILE-<number>-<name> for several."""
-    if output is None:
-        return {}
-    if len(loads) == 1:
-        return {loads[0]: output}
-    return {
-        load: output.with_stem(f"{output.stem}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', load)[:40]}")
+    if output is None or len(loads) == 1:
+        return [output] * len(loads)
+    return [
+        output.with_stem(f"{output.stem}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', load)[:40]}")
         for number, load in enumerate(loads, 1)
-    }
+    ]
 
 
 def _measure_one(

@@ -124,6 +124,15 @@ def test_where_the_store_is_and_who_sees_it_is_told(
     assert f"run {run} is in the store {store}: {command} show {run[:8]}\n" in done.stdout
 
 
+def test_the_same_load_twice_gives_two_files(rtscope: Rtscope, tmp_path: Path) -> None:
+    done = rtscope(*SHORT, "-L", "idle", "-L", "idle", "-o", str(tmp_path / "run.json"))
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.glob("run-*.json")} == {
+        "run-1-idle.json",
+        "run-2-idle.json",
+    }
+
+
 def test_json_goes_to_standard_output_and_nothing_else_does(rtscope: Rtscope) -> None:
     done = rtscope(*SHORT, "--load", "idle", "--load", "timers:1", "--json")
     runs = [json.loads(line) for line in done.stdout.splitlines()]
