@@ -2,7 +2,6 @@
 
 import os
 import signal
-import statistics
 import subprocess
 from pathlib import Path
 
@@ -79,9 +78,9 @@ def test_a_busy_thread_on_the_receivers_cpu_delays_as_long_as_it_runs(
         hog(LAST_CPU, 20, 80, 20, 95)
     thread = next(line for line in of_type(lines, "thread") if line["cpu"] == LAST_CPU)
     # The first message of each burst waits for its end, and until then none is sent.
-    delays = samples(lines, 17_000_000, thread["thread"])
-    assert 18 <= len(delays) <= 22
-    assert statistics.median(delays) == pytest.approx(20_000_000, rel=0.1)
+    delays = samples(lines, 18_000_000, thread["thread"])
+    as_long = [delay for delay in delays if delay <= 22_000_000]
+    assert 16 <= len(as_long) <= 20
     assert thread["facts"]["not_waiting"] >= 0.9 * 18 * 20
 
 
