@@ -159,18 +159,3 @@ def test_an_ordinary_user_measures_on_one_cpu(public_agent: Path) -> None:
     for thread in of_type(lines, "thread"):
         assert thread["policy"] == "other"
         assert thread["count"] > 0
-
-
-def test_no_message_queue_is_left_behind(agent_path: Path) -> None:
-    with subprocess.Popen(
-        [agent_path, "async", "--json", "--via", "mqueue"], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"progress"' in line:
-                break
-        process.kill()
-    queues = Path("/dev/mqueue")
-    if not queues.is_mount():
-        pytest.skip("/dev/mqueue is not mounted")
-    assert not [queue for queue in queues.iterdir() if queue.name.startswith("rtscope")]
