@@ -37,14 +37,15 @@ void cpus_unpin(void)
  */
 void cpus_usable(struct cpus *cpus)
 {
-	pid_t asked = fork();
+	pid_t parent = getpid(), asked = fork();
 	cpu_set_t set;
 
 	cpus->count = 0;
 	if (asked == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		while (getppid() == parent) /* which may have died before that was asked for */
 			pause();
+		_exit(0);
 	}
 	if (asked < 0)
 		return;
