@@ -113,11 +113,10 @@ struct probe {
 	void (*describe)(struct json *json);
 	/*
 	 * The threads it wants for @cpus, at most ROLES_MAX. Returns their number, or -1 with
-	 * a sentence in @error. NULL: one thread a CPU, with @body.
+	 * a sentence in @error.
 	 */
 	int (*plan)(const struct session_options *options, const struct cpus *cpus,
 		    struct role *roles, char *error, size_t error_size);
-	void (*body)(struct measuring *measuring);
 	/* More for a person to read below the table of threads and its facts; may be NULL. */
 	void (*print)(const struct measuring *measuring, unsigned int count);
 };

@@ -95,24 +95,6 @@ static void wake(int number)
 	(void)number;
 }
 
-static int plan_threads(const struct session *session, struct role *roles, char *error,
-			size_t error_size)
-{
-	const struct session_options *options = &session->options;
-
-	if (session->probe->plan)
-		return session->probe->plan(options, &session->cpus, roles, error, error_size);
-	for (unsigned int i = 0; i < session->cpus.count; i++)
-		roles[i] = (struct role){
-			.name = "",
-			.body = session->probe->body,
-			.cpu = session->cpus.number[i],
-			.priority = options->priority,
-			.interval_ns = options->interval_ns,
-		};
-	return (int)session->cpus.count;
-}
-
 static struct schedule schedule_of(const struct session *session, const struct role *role,
 				   const struct schedule *allowed)
 {
@@ -174,7 +156,7 @@ int threads_plan(struct session *session, warn_fn *warn, char *error, size_t err
 	int count = -1;
 
 	if (roles)
-		count = plan_threads(session, roles, error, error_size);
+		count = session->probe->plan(options, &session->cpus, roles, error, error_size);
 	if (count >= 0)
 		session->measuring = calloc((size_t)count, sizeof(*session->measuring));
 	if (!roles || (count >= 0 && !session->measuring)) {
