@@ -57,6 +57,14 @@ def measure(agent: Path, probe: str, *options: str) -> Lines:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep other tests' disturbances of this machine out of the block."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def measuring(
     agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()
 ) -> Iterator[Lines]:
@@ -65,8 +73,7 @@ def measuring(
     One at a time, whatever else tests on this machine: two disturbances would disturb each other.
     """
     lines: Lines = []
-    with Path(__file__).open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with undisturbed():
         yield from _measuring(lines, [*prefix, agent, probe, "--json", *options])
 
 

@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-Lines = list[dict[str, Any]]
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need root")
+from tests.agent.probing import Lines, needs_root, of_type, undisturbed
 
 # Keeps a CPU busy, above the measuring thread, for BURST ms of every PERIOD ms.
 DISTURBER = """
@@ -37,9 +35,12 @@ while time.monotonic() < end:
 @contextmanager
 def disturber(cpu: int, burst_ms: float, period_ms: float, priority: int) -> Iterator[None]:
     arguments = [str(n) for n in (cpu, burst_ms, period_ms, priority)]
-    with subprocess.Popen(
-        [sys.executable, "-c", DISTURBER, *arguments], stdout=subprocess.PIPE
-    ) as process:
+    with (
+        undisturbed(),
+        subprocess.Popen(
+            [sys.executable, "-c", DISTURBER, *arguments], stdout=subprocess.PIPE
+        ) as process,
+    ):
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         try:
@@ -58,10 +59,6 @@ def measure(agent: Path, *options: str, preexec_fn: Callable[[], None] | None = 
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def of_type(lines: Lines, kind: str) -> Lines:
-    return [line for line in lines if line["type"] == kind]
 
 
 def end(lines: Lines) -> dict[str, Any]:
