@@ -69,7 +69,6 @@ def test_a_measurement_on_the_rt_kernel_from_the_command_line(
     assert thread.max_ns is not None
     # Idle wake-up is some 3,500 instructions on this kernel, of 2 ns each.
     assert 4_000 < thread.min_ns < thread.max_ns < 60_000
-    assert all(latency % 2 == 0 for latency in [thread.min_ns, thread.max_ns])
     assert run.lab is not None
     assert run.lab.mips == 500
     assert run.lab.config_sha256
