@@ -14,7 +14,7 @@ INSTALLED_FILES = $(shell find agent rtscope -type f -not -path '*/__pycache__/*
 export NINJA = $(BIN)/ninja
 
 .PHONY: help measure check agent agents bench check-kernels check-long format clean \
-	packages-measure packages-agents packages-check lint units pytest FORCE
+	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 .NOTPARALLEL:
 
 help: ## Tell the targets
@@ -33,11 +33,11 @@ agents: packages-agents $(AGENT_ARCHES:%=build/agents/%/rtscope-agent) ## Build 
 bench: packages-check .venv/.installed .venv/.check ## Compare with cyclictest and time what has to be quick
 	for bench in bench/*.py; do $(BIN)/python $$bench || exit; done
 
-check-kernels: ## Boot the lab's kernels and run their tests
-	@echo "There are no kernels to check yet."
+check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Build the lab's kernels and run the tests on them, 50 minutes the first time
+	$(BIN)/python -m pytest -m kernels $(ARGS)
 
-check-long: ## Run the tests that take hours
-	@echo "There are no long tests yet."
+check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run the tests that take hours
+	$(BIN)/python -m pytest -m long $(ARGS)
 
 format: .venv/.check ## Put C and Python into the project's style
 	$(BIN)/clang-format -i $(C_FILES)
@@ -55,6 +55,9 @@ packages-agents:
 
 packages-check:
 	@extra=$$(setup/python $(PYTHON)) && setup/packages measure agents check -- $$extra
+
+packages-kernels:
+	@extra=$$(setup/python $(PYTHON)) && setup/packages measure agents check kernels -- $$extra
 
 lint: .venv/.installed .venv/.check
 	$(BIN)/ruff check rtscope tests bench

@@ -19,11 +19,12 @@ _MEASURING = ("tests/agent", "tests/cli", "tests/lab")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Try again what measures this machine: a stall of somebody else's is not ours to fail on.
 
-    What is broken fails every time.
+    What is broken fails every time. Tests on built kernels take too long to be run again.
     """
     root = Path(__file__).parents[1]
     for item in items:
-        if item.path.relative_to(root).as_posix().startswith(_MEASURING):
+        slow = item.get_closest_marker("kernels") or item.get_closest_marker("long")
+        if not slow and item.path.relative_to(root).as_posix().startswith(_MEASURING):
             item.add_marker(pytest.mark.flaky(reruns=3, reruns_delay=1))
 
 
