@@ -4,12 +4,13 @@
     .venv/bin/python bench/cyclictest.py --pairs 5 --seconds 5
 
 Both run at SCHED_FIFO 80 on the same CPUs with memory locked, one after the other, and who goes
-first alternates. What is said is the median of the paired ratios (ours / theirs): this machine's
-noise moves both, so absolute figures mean little.
+first alternates. What is said is the median of the paired ratios (ours / theirs) and its 95 %
+interval: this machine's noise moves both, so absolute figures mean little.
 """
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -137,16 +138,33 @@ def pairs(count: int, interval_us: int, seconds: int) -> list[tuple[Result, Resu
     return results
 
 
+def median_interval(ordered: list[float]) -> tuple[float, float]:
+    """The median's interval by the sign test: the closest ranks that hold it 95 times of 100.
+
+    The whole range where there are fewer than six values.
+    """
+    count = len(ordered)
+    outside = 0
+    tail = 0.0
+    while (tail := tail + math.comb(count, outside) / 2**count) <= 0.025:
+        outside += 1
+    rank = max(outside - 1, 0)
+    return ordered[rank], ordered[count - 1 - rank]
+
+
 def report(title: str, results: list[tuple[Result, Result]]) -> None:
     """Print the median paired ratio of each figure, and the medians themselves."""
     print(f"{title}, {len(results)} pairs of {results[0][0].samples} samples")
     for name in ("min_ns", "mean_ns", "cpu_ns_per_sample"):
         mine = [getattr(a, name) for a, _ in results]
         other = [getattr(b, name) for _, b in results]
-        ratio = statistics.median(a / b for a, b in zip(mine, other, strict=True))
+        ratios = sorted(a / b for a, b in zip(mine, other, strict=True))
+        low, high = median_interval(ratios)
         print(
-            f"  {name:18} median ratio {ratio:.3f}   rtscope {statistics.median(mine):9.1f}"
-            f"   cyclictest {statistics.median(other):9.1f}"
+            f"  {name:18} median ratio {statistics.median(ratios):.3f} ({low:.3f} to {high:.3f})"
+            f"   rtscope {statistics.median(mine):9.1f}"
+            f"   cyclictest {statistics.median(other):9.1f}",
+            flush=True,
         )
 
 
