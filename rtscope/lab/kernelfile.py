@@ -17,13 +17,15 @@ _PVH_NOTE: Final = struct.pack("<II4s", 8, 18, b"Xen\0")
 """size and type XEN_ELFNOTE_PHYS32_ENTRY of an ELF note of the owner "Xen" """
 
 _BZIMAGE_HEADER: Final = 0x268
+_IMAGE_MAGIC: Final = {"aarch64": b"ARM\x64", "riscv64": b"RSC\x05"}
+"""the kernel's Documentation/arch/arm64/booting.rst and riscv/boot-image-header.rst"""
 
 
 class KernelFile(msgspec.Struct, frozen=True):
     """A kernel that QEMU can boot."""
 
     arch: str
-    """as uname -m says it: x86_64, aarch64"""
+    """as uname -m says it: x86_64, aarch64, riscv64"""
     release: str
     data: bytes
 
@@ -43,11 +45,12 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
         return _elf(data, name)
     if data[0x202:0x206] == b"HdrS":
         return _bzimage(data, name)
-    if data[0x38:0x3C] == b"ARM\x64":
-        return KernelFile("aarch64", _release(data, name), data)
+    for arch, magic in _IMAGE_MAGIC.items():
+        if data[0x38:0x3C] == magic:
+            return KernelFile(arch, _release(data, name), data)
     raise RtscopeError(
-        f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, or an arm64 "
-        "Image"
+        f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, or the Image "
+        "of arm64 or riscv64"
     )
 
 
@@ -63,7 +66,8 @@ def _release(data: bytes, name: str) -> str:
 def _elf(data: bytes, name: str) -> KernelFile:
     if data[18:20] != struct.pack("<H", 62):
         raise RtscopeError(
-            f"{name} is an ELF file but not of x86_64: for arm64 give arch/arm64/boot/Image"
+            f"{name} is an ELF file but not of x86_64: for arm64 and riscv64 give the Image "
+            "in arch/*/boot"
         )
     if _PVH_NOTE not in data:
         raise RtscopeError(

@@ -34,6 +34,14 @@ class Kernel(msgspec.Struct, frozen=True):
     config_sha256: str | None = None
     modules: list[str] = []
     """loaded at boot, in this order"""
+    key: str | None = None
+    """of one that the lab built: the hash of all that it was built from"""
+    patches: list[str] = []
+    """the series that were applied before it was built, each with its hash"""
+    options: list[str] = []
+    """of its command line, in every mode"""
+    exact_options: list[str] = []
+    """of its command line where time counts instructions"""
 
 
 def cache_directory() -> Path:
@@ -52,10 +60,14 @@ def kernel_config(kernel: Kernel) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
-def kernel_modules(kernel: Kernel) -> dict[str, bytes]:
-    """The modules that it loads at boot, by name, in order."""
+def kernel_modules(kernel: Kernel, load: str | None = None) -> dict[str, bytes]:
+    """The modules that it loads at boot, by name, in order; `load` and what it needs come last.
+
+    Raises RtscopeError where the kernel has no module of that name.
+    """
     folder = _kernels() / kernel.name / "modules"
-    return {name: (folder / f"{name}.ko").read_bytes() for name in kernel.modules}
+    modules = {name: (folder / f"{name}.ko").read_bytes() for name in kernel.modules}
+    return modules | (wanted_modules(folder, [load]) if load else {})
 
 
 def list_kernels() -> list[Kernel]:

@@ -51,11 +51,22 @@ BOARDS: Final = {
         ports=["-device", "pci-serial,chardev={}"],
         channels=("/dev/ttyS0", "/dev/ttyS1"),
     ),
+    "riscv64": Board(
+        emulator="qemu-system-riscv64",
+        package="qemu-system-misc",
+        options=["-machine", "virt", "-cpu", "rv64"],
+        console="ttyS0",
+        ports=["-device", "pci-serial,chardev={}"],
+        channels=("/dev/ttyS1", "/dev/ttyS2"),
+    ),
 }
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1."""
+    """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
+
+    Also preempt=full and load=MODULE PARAMETER=VALUE ....
+    """
 
     kernel: str
     cpus: int = 1
@@ -64,6 +75,10 @@ class Spec(msgspec.Struct, frozen=True):
     memory: int = 512
     """MiB"""
     seed: int = 1
+    preempt: Literal["none", "voluntary", "full"] | None = None
+    """chosen at boot, of a kernel that leaves it open; None for the kernel's own choice"""
+    load: str | None = None
+    """a module of the kernel's and its parameters, as insmod takes them"""
 
 
 def parse_spec(text: str) -> Spec:
@@ -79,7 +94,8 @@ def parse_spec(text: str) -> Spec:
         ):
             raise RtscopeError(
                 f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
-                "mode=exact or mode=fast, mips=N, memory=MIB and seed=N, once each"
+                "mode=exact or mode=fast, mips=N, memory=MIB, seed=N, preempt=none, voluntary or "
+                "full, and load=MODULE, once each"
             )
         given[key] = value
     if not kernel:
@@ -103,6 +119,8 @@ def parse_spec(text: str) -> Spec:
         mips=_mips(text, given, mode),
         memory=_number(text, given, "memory", 512, 64, 1 << 20),
         seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
+        preempt=_preempt(text, given),
+        load=given.get("load"),
     )
 
 
@@ -111,6 +129,14 @@ def _number(text: str, given: dict[str, str], key: str, usual: int, least: int, 
     if not re.fullmatch(r"[0-9]{1,10}", value) or not least <= int(value) <= most:
         raise RtscopeError(f"vm:{text}: {key} is a number from {least} to {most}, not '{value}'")
     return int(value)
+
+
+def _preempt(text: str, given: dict[str, str]) -> Literal["none", "voluntary", "full"] | None:
+    match given.get("preempt"):
+        case None | "none" | "voluntary" | "full" as preempt:
+            return preempt
+        case other:
+            raise RtscopeError(f"vm:{text}: preempt is none, voluntary or full, not '{other}'")
 
 
 def _mips(text: str, given: dict[str, str], mode: str) -> float:
@@ -143,8 +169,10 @@ def qemu_version(board: Board) -> str:
     return found[1].strip()
 
 
-def qemu_command(board: Board, spec: Spec) -> list[str]:
+def qemu_command(board: Board, spec: Spec, kernel_options: list[str]) -> list[str]:
     """QEMU's command line. It runs in a folder of the run's own, so that no path changes it.
+
+    `kernel_options` are the kernel's own, behind those that every kernel gets.
 
     Every flag of exact mode is needed for two runs to be the same: fixed dates and seeds, a virtual
     clock that counts instructions and never waits for the host's, and no random numbers of the
@@ -156,11 +184,15 @@ def qemu_command(board: Board, spec: Spec) -> list[str]:
     else:
         time = ["-accel", "tcg,thread=multi"]
     lines, samples = board.channels
-    kernel_options = (
-        f"console={board.console} quiet panic=-1 nokaslr norandmaps random.trust_cpu=off "
-        "random.trust_bootloader=off cryptomgr.notests "
-        f"rtscope_channel={lines} rtscope_samples={samples}"
-    )
+    options = [
+        f"console={board.console}",
+        "quiet panic=-1 nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
+        "cryptomgr.notests",
+        *([f"preempt={spec.preempt}"] if spec.preempt else []),
+        *kernel_options,
+        f"rtscope_channel={lines}",
+        f"rtscope_samples={samples}",
+    ]
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
         "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", str(spec.seed), *time,
@@ -168,5 +200,5 @@ def qemu_command(board: Board, spec: Spec) -> list[str]:
         "-chardev", "stdio,id=lines,signal=off", *(word.format("lines") for word in board.ports),
         "-chardev", f"file,id=samples,path={SAMPLES}",
         *(word.format("samples") for word in board.ports),
-        "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", kernel_options,
+        "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", " ".join(options),
     ]  # fmt: skip

@@ -69,7 +69,7 @@ class VmTarget(msgspec.Struct, frozen=True):
             (directory / KERNEL).symlink_to(kernel_file(self.kernel))
             image = self._image(inside)
             (directory / INITRAMFS).write_bytes(image)
-            command = qemu_command(self.board, self.spec)
+            command = self._command()
             guest = Guest(command, directory, self._lab(command, image), self.boot_limit_s)
             try:
                 yield guest
@@ -84,8 +84,12 @@ class VmTarget(msgspec.Struct, frozen=True):
 
         Raises RtscopeError.
         """
-        command = qemu_command(self.board, self.spec)
-        asked = [self.kernel.sha256, self.qemu, *command, _hash(self._image(["machine", "--json"]))]
+        asked = [
+            self.kernel.sha256,
+            self.qemu,
+            *self._command(),
+            _hash(self._image(["machine", "--json"])),
+        ]
         path = cache_directory() / "machines" / f"{_hash(repr(asked).encode())[:32]}.json"
         try:
             return dict(_FILES.decode(path.read_bytes()))
@@ -105,13 +109,21 @@ class VmTarget(msgspec.Struct, frozen=True):
             "init": agent_path(self.kernel.arch).read_bytes(),
             "rtscope.args": "".join(f"{word}\n" for word in [*arguments, *silent]).encode(),
         }
-        modules = kernel_modules(self.kernel)
+        load, _, parameters = (self.spec.load or "").partition(" ")
+        modules = kernel_modules(self.kernel, load or None)
         files |= {f"modules/{name}.ko": data for name, data in modules.items()}
         if modules:
-            files["rtscope.modules"] = "".join(f"/modules/{name}.ko\n" for name in modules).encode()
+            own = {load.replace("-", "_"): f" {parameters}".rstrip()}
+            lines = [f"/modules/{name}.ko{own.get(name, '')}\n" for name in modules]
+            files["rtscope.modules"] = "".join(lines).encode()
         if config := kernel_config(self.kernel):
             files[f"boot/config-{self.kernel.release}"] = config
         return initramfs(files)
+
+    def _command(self) -> list[str]:
+        exact = self.spec.mode == "exact"
+        own = [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
+        return qemu_command(self.board, self.spec, own)
 
     def _lab(self, command: list[str], image: bytes) -> Lab:
         exact = self.spec.mode == "exact"
@@ -126,6 +138,7 @@ class VmTarget(msgspec.Struct, frozen=True):
             kernel_source=self.kernel.source,
             kernel_sha256=self.kernel.sha256,
             config_sha256=self.kernel.config_sha256,
+            patches=self.kernel.patches,
             initramfs_sha256=_hash(image),
         )
 
@@ -137,6 +150,12 @@ def vm_target(name: str) -> VmTarget:
     if kernel.arch not in BOARDS:
         raise RtscopeError(f"{name}: the lab has no machine of the architecture {kernel.arch}")
     board = BOARDS[kernel.arch]
+    if spec.preempt and b"CONFIG_PREEMPT_DYNAMIC=y\n" not in (kernel_config(kernel) or b""):
+        raise RtscopeError(
+            f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "
+            "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
+        )
+    kernel_modules(kernel, spec.load.split(" ")[0] if spec.load else None)
     return VmTarget(name, spec, kernel, board, qemu_version(board))
 
 

@@ -120,6 +120,8 @@ class Lab(msgspec.Struct, frozen=True):
     config_sha256: str | None
     """None where the kernel's configuration is not known"""
     initramfs_sha256: str
+    patches: list[str] = []
+    """the patch series in the kernel, each with its hash; empty too where the lab did not build it"""
     console: str = ""
     """the last of what the kernel and the agent wrote to the console"""
 

@@ -31,6 +31,10 @@ def arm64_image() -> bytes:
     return bytes(0x38) + b"ARM\x64" + VERSION
 
 
+def riscv64_image() -> bytes:
+    return bytes(0x30) + b"RISCV\0\0\0RSC\x05" + VERSION
+
+
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -42,6 +46,7 @@ def test_kernels_are_told_by_their_content() -> None:
 
     assert (x86.arch, x86.release) == ("x86_64", "6.12.0-test")
     assert (arm.arch, arm.release, arm.data) == ("aarch64", "6.12.0-test", arm64_image())
+    assert read_kernel(riscv64_image(), "c").arch == "riscv64"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,7 @@ def test_kernels_are_told_by_their_content() -> None:
         (b"", "no kernel that the lab can boot"),
         (b"MZ and more", "no kernel that the lab can boot"),
         (vmlinux(note=b""), "without CONFIG_PVH"),
-        (vmlinux(machine=183), "for arm64 give arch/arm64/boot/Image"),
+        (vmlinux(machine=183), "for arm64 and riscv64 give the Image"),
         (vmlinux(version=b""), "does not tell its version"),
         (gzip.compress(arm64_image())[:-9], "damaged gzip"),
         (bytes(0x202) + b"HdrS", "damaged"),

@@ -25,13 +25,24 @@ def test_several_cpus_in_exact_mode_are_refused_unless_insisted() -> None:
     [("1000", 0), ("500", 1), ("250", 2), ("125", 3), ("62.5", 4), ("31.25", 5)],
 )
 def test_the_pace_of_instructions_becomes_the_emulators_shift(mips: str, shift: int) -> None:
-    command = qemu_command(BOARDS["x86_64"], parse_spec(f"x,mips={mips}"))
+    command = qemu_command(BOARDS["x86_64"], parse_spec(f"x,mips={mips}"), [])
 
     assert f"shift={shift},sleep=off,align=off" in command
 
 
 def test_fast_mode_counts_no_instructions() -> None:
-    assert "-icount" not in qemu_command(BOARDS["x86_64"], parse_spec("x,mode=fast"))
+    assert "-icount" not in qemu_command(BOARDS["x86_64"], parse_spec("x,mode=fast"), [])
+
+
+def test_a_kernels_own_options_and_the_choice_of_preemption_reach_its_command_line() -> None:
+    command = qemu_command(BOARDS["x86_64"], parse_spec("x,preempt=full"), ["tsc=reliable"])
+
+    options = command[command.index("-append") + 1].split()
+    assert options.index("preempt=full") < options.index("tsc=reliable")
+
+
+def test_a_module_is_asked_for_with_its_parameters() -> None:
+    assert parse_spec("x,load=rtdelay delay_us=200,mips=500").load == "rtdelay delay_us=200"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +52,7 @@ def test_fast_mode_counts_no_instructions() -> None:
         ("x,mips=300", "one of 1000, 500, 250, 125, 62.5, 31.25"),
         ("x,mode=fast,mips=500", "mips is for mode=exact"),
         ("x,mode=kvm", "mode=kvm is not there yet"),
+        ("x,preempt=lazy", "preempt is none, voluntary or full, not 'lazy'"),
         ("x,mode=slow", "mode is exact or fast, not 'slow'"),
         ("x,cpus=0", "cpus is a number from 1 to 32"),
         ("x,cpus=²", "cpus is a number from 1 to 32"),
