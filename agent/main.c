@@ -9,6 +9,7 @@
 #include "probe/probe.h"
 #include "system/machine.h"
 #include "system/points.h"
+#include "system/symbols.h"
 
 const struct verb verbs[] = {
 	{ "async", "from signalling a thread until it runs", async_main, true },
@@ -23,6 +24,7 @@ const struct verb verbs[] = {
 	{ "signal", "how long an event takes to reach a program as a signal", signal_main, true },
 	{ "points", "a running program's measurement points", points_main, false },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
+	{ "symbols", "where the kernel's functions are", symbols_main, false },
 	{ 0 },
 };
 

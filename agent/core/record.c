@@ -35,6 +35,8 @@ int record_init(struct record *record, unsigned int worst_wanted, uint64_t thres
 
 void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
 {
+	static unsigned long notices;
+	unsigned long notice = __atomic_add_fetch(&notices, 1, __ATOMIC_RELAXED);
 	struct worst_sample *worst = record->worst;
 	unsigned int i;
 
@@ -49,12 +51,21 @@ void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
 		return;
 	for (i = record->worst_count - 1; i && worst[i - 1].latency_ns < latency_ns; i--)
 		worst[i] = worst[i - 1];
-	worst[i] = (struct worst_sample){ time_ns, latency_ns };
+	worst[i] = (struct worst_sample){ time_ns, latency_ns, notice };
 
 	if (record->worst_count == record->worst_wanted)
 		record->notice_ns = worst[record->worst_count - 1].latency_ns + 1;
 	if (record->notice_ns > record->threshold_ns)
 		record->notice_ns = record->threshold_ns;
+}
+
+uintptr_t record_notice_address(void)
+{
+#if defined(__powerpc64__) && (!defined(_CALL_ELF) || _CALL_ELF != 2)
+	return *(const uintptr_t *)record_notice; /* there a function pointer is a descriptor */
+#else
+	return (uintptr_t)record_notice;
+#endif
 }
 
 uint64_t record_window_max_ns(const struct record *record, uint64_t window)

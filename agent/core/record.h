@@ -31,6 +31,7 @@ struct control {
 struct worst_sample {
 	uint64_t time_ns; /* the deadline, absolute */
 	uint64_t latency_ns;
+	unsigned long notice; /* which call of record_notice() told of it, from 1 */
 };
 
 struct window_slot {
@@ -63,8 +64,14 @@ struct record {
 int record_init(struct record *record, unsigned int worst_wanted, uint64_t threshold_ns,
 		bool every_sample);
 
-/* Keep one of the worst samples; notes a threshold that was reached. */
+/*
+ * Keep one of the worst samples; notes a threshold that was reached. Who emulates this machine
+ * finds a sample again by its call: each is counted, of whatever thread.
+ */
 void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns);
+
+/* Where record_notice() begins. */
+uintptr_t record_notice_address(void);
 
 /* Largest latency of @window, which is the current one or the one before it. */
 uint64_t record_window_max_ns(const struct record *record, uint64_t window);

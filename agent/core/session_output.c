@@ -103,12 +103,14 @@ void output_start(struct session *session)
 	probe->describe(json);
 	json_object_end(json);
 	put_tristate(json, "high_resolution", session->high_resolution);
+	json_u64(json, "notice_address", record_notice_address());
 	json_array_begin(json, "threads");
 	for (unsigned int i = 0; i < session->threads; i++) {
 		if (session->measuring[i].role.silent)
 			continue;
 		json_object_begin(json, NULL);
 		put_thread_head(json, &session->measuring[i]);
+		json_i64(json, "tid", session->measuring[i].tid);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -296,6 +298,7 @@ static void json_thread(struct session *session, const struct measuring *measuri
 		json_object_begin(json, NULL);
 		json_u64(json, "time_ns", record->worst[i].time_ns - session->start_ns);
 		json_u64(json, "latency_ns", record->worst[i].latency_ns);
+		json_u64(json, "notice", record->worst[i].notice);
 		put_cpu(json, measuring->role.cpu);
 		json_object_end(json);
 	}

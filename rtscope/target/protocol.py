@@ -29,6 +29,7 @@ class Hello(Line, frozen=True, tag="hello"):
     protocol: int
     agent: str
     arch: str = ""
+    pid: Count = 0
     probes: list[str] = []
     loads: list[str] = []
 
@@ -48,6 +49,12 @@ class File(Line, frozen=True, tag="file"):
     base64: bytes | None = None
 
 
+class Symbols(Line, frozen=True, tag="symbols"):
+    """Some of the kernel's functions: lines of hexadecimal address, name, perhaps [module]."""
+
+    text: str
+
+
 class StartThread(msgspec.Struct, frozen=True):
     """A measuring thread as it was set up."""
 
@@ -56,6 +63,7 @@ class StartThread(msgspec.Struct, frozen=True):
     priority: Priority
     name: str = ""
     cpu: CpuIndex | None = None
+    tid: Count = 0
 
 
 class StartLoad(msgspec.Struct, frozen=True):
@@ -82,6 +90,8 @@ class Start(Line, frozen=True, tag="start"):
     loads: list[StartLoad] = []
     options: dict[str, str | int | float | bool] = {}
     high_resolution: bool | None = None
+    notice_address: Count = 0
+    """the agent's function that is called for each sample among the worst so far; 0: untold"""
 
 
 class WorstSample(msgspec.Struct, frozen=True):
@@ -89,6 +99,8 @@ class WorstSample(msgspec.Struct, frozen=True):
 
     time_ns: Ns
     latency_ns: Ns
+    notice: Count = 0
+    """the number of the call at notice_address that told of it, from 1"""
     cpu: CpuIndex | None = None
 
 
@@ -142,6 +154,7 @@ AnyLine = (
     Hello
     | AgentWarning
     | File
+    | Symbols
     | Start
     | Points
     | Progress

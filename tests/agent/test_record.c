@@ -66,6 +66,25 @@ static void the_worst_samples_are_kept_largest_first(void **state)
 	assert_int_equal(record->worst[2].latency_ns, 900);
 }
 
+/* 1 and 6 are not among the three worst when they come. */
+static void the_call_that_told_of_a_worst_sample_is_counted_from_the_first(void **state)
+{
+	static const uint64_t latencies_ns[] = { 5, 7, 900, 1, 900, 2000, 6, 1500 };
+	static const unsigned int of_2000 = 5, of_1500 = 6;
+	struct record *other = fresh(3, UINT64_MAX, false), *record;
+	unsigned long before;
+
+	(void)state;
+	add(other, 1);
+	before = other->worst[0].notice;
+	record = fresh(3, UINT64_MAX, false);
+	for (unsigned int i = 0; i < sizeof(latencies_ns) / sizeof(latencies_ns[0]); i++)
+		add(record, latencies_ns[i]);
+	assert_int_equal(record->worst[0].notice - before, of_2000);
+	assert_int_equal(record->worst[1].notice - before, of_1500);
+	assert_true(record_notice_address());
+}
+
 static void a_threshold_is_reached_at_itself_with_and_without_worst_samples(void **state)
 {
 	(void)state;
@@ -162,6 +181,7 @@ int main(void)
 		cmocka_unit_test(figures_are_exact),
 		cmocka_unit_test(deviation_survives_sums_beyond_64_bits),
 		cmocka_unit_test(the_worst_samples_are_kept_largest_first),
+		cmocka_unit_test(the_call_that_told_of_a_worst_sample_is_counted_from_the_first),
 		cmocka_unit_test(a_threshold_is_reached_at_itself_with_and_without_worst_samples),
 		cmocka_unit_test(an_early_wake_up_is_counted_and_not_a_huge_latency),
 		cmocka_unit_test(each_window_has_its_own_largest_latency),

@@ -1,0 +1,47 @@
+"""The agent tells where the kernel's functions are, and nothing where it may not know."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rtscope.target.protocol import End, Symbols, check_hello, decode_line
+
+
+def symbols(agent: Path, *before: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*before, agent, "symbols", "--json"], capture_output=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/proc/kallsyms").exists(), reason="needs root and kallsyms"
+)
+def test_functions_are_named_with_their_addresses(agent_path: Path) -> None:
+    done = symbols(agent_path)
+    lines = [decode_line(line) for line in done.stdout.splitlines()]
+    check_hello(lines[0])
+    told = [line.text for line in lines if isinstance(line, Symbols)]
+    kernel = Path("/proc/kallsyms").read_text().splitlines()
+    shown = {" ".join(line.split()[::2]) for line in kernel}
+
+    assert done.returncode == 0
+    assert isinstance(lines[-1], End)
+    assert all(len(text) < 65536 and text.endswith("\n") for text in told)
+    rows = "".join(told).splitlines()
+    assert all(re.fullmatch(r"[0-9a-f]+ [^ ]+( \[[^ ]+\])?", row) for row in rows)
+    assert sum(row.endswith(" schedule") for row in rows) == 1
+    for row in rows[::997]:
+        address, name = row.split()[:2]
+        assert f"{int(address, 16):016x} {name}" in shown
+
+
+def test_who_may_not_know_is_told_so(public_agent: Path) -> None:
+    drop = ["setpriv", "--reuid=65534", "--clear-groups", "--"] if os.geteuid() == 0 else []
+    done = symbols(public_agent, *drop)
+
+    assert done.returncode == 1
+    assert b"it takes root" in done.stderr
+    assert b'"status":"failed"' in done.stdout
