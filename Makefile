@@ -71,8 +71,10 @@ lint: .venv/.installed .venv/.check
 units: build/units/build.ninja
 	$(BIN)/meson test -C build/units --print-errorlogs
 
+# What measures this machine runs alone, one test after the other.
 pytest: .venv/.installed .venv/.check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/agent --ignore tests/cli
+	$(BIN)/python -m pytest tests/agent tests/cli
 
 .venv/.tools: pyproject.toml
 	@setup/python $(PYTHON)

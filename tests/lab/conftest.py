@@ -1,5 +1,8 @@
 """Debian's kernels, downloaded once into the user's cache."""
 
+import fcntl
+from pathlib import Path
+
 import pytest
 
 from rtscope.lab.kernels import Kernel, add_package, find_kernel
@@ -7,10 +10,12 @@ from rtscope.model.errors import RtscopeError
 
 
 def debian_kernel(package: str, name: str, load: list[str]) -> Kernel:
-    try:
-        return find_kernel(name)
-    except RtscopeError:
-        return add_package(package, name=name, load=load)
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes run these tests: one downloads
+        try:
+            return find_kernel(name)
+        except RtscopeError:
+            return add_package(package, name=name, load=load)
 
 
 @pytest.fixture(scope="session")
