@@ -30,7 +30,7 @@ agent: build/native/build.ninja ## Build the agent for this machine, build/nativ
 
 agents: packages-agents $(AGENT_ARCHES:%=build/agents/%/rtscope-agent) ## Build the agent for each architecture, build/agents/ARCH/rtscope-agent
 
-bench: packages-check .venv/.installed .venv/.check ## Compare with cyclictest and time what has to be quick
+bench: packages-kernels agent .venv/.installed .venv/.check ## Compare with cyclictest and time what has to be quick
 	for bench in bench/*.py; do $(BIN)/python $$bench || exit; done
 
 check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Build the lab's kernels and run the tests on them, 50 minutes the first time
