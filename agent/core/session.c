@@ -345,7 +345,10 @@ static int write_result(const char *status, uint64_t end_ns)
 	if (realtime_high_resolution() == STATE_NO)
 		session_warn("no-high-resolution-timers",
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
-	output_result(&session, status, end_ns);
+	output_result(&session, end_ns);
+	load_set_stop(session.loads);
+	session.load_gone_ns = clock_now_ns();
+	output_end(&session, status, end_ns);
 	return session.json.failed || ferror(stdout) || fflush(stdout) ? 1 : 0;
 }
 
@@ -356,8 +359,11 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 
 	if (threads_plan(&session, session_warn, error, error_size))
 		return fail(2, error);
-	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size) ||
-	    threads_start(&session, samples_file, error, error_size))
+	session.load_begun_ns = clock_now_ns();
+	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
+		return fail(1, error);
+	session.load_up_ns = clock_now_ns();
+	if (threads_start(&session, samples_file, error, error_size))
 		return fail(1, error);
 	realtime_lock_memory(session_warn);
 	realtime_hold_cpu_awake(session_warn);
@@ -386,7 +392,7 @@ static int rehearse(char *error, size_t error_size)
 	session.start_ns = clock_now_ns();
 	session.high_resolution = realtime_high_resolution();
 	output_start(&session);
-	output_end(&session, "planned", 0);
+	output_planned(&session);
 	return session.json.failed ? 1 : 0;
 }
 

@@ -365,8 +365,46 @@ static void write_loads(struct session *session, uint64_t end_ns)
 	}
 }
 
-void output_end(struct session *session, const char *status, uint64_t time_ns)
+static void put_phase(struct session *session, const char *name, uint64_t from_ns, uint64_t to_ns)
 {
+	struct json *json = &session->json;
+
+	json_object_begin(json, NULL);
+	json_string(json, "name", name);
+	json_i64(json, "from_ns", (int64_t)(from_ns - session->start_ns));
+	json_i64(json, "to_ns", (int64_t)(to_ns - session->start_ns));
+	json_object_end(json);
+}
+
+/* @end_ns is before the start where a run was interrupted before its first sample. */
+static void put_phases(struct session *session, uint64_t end_ns)
+{
+	uint64_t first_ns = end_ns < session->start_ns ? end_ns : session->start_ns;
+	bool loaded = load_set_size(session->loads);
+
+	json_array_begin(&session->json, "phases");
+	if (loaded) {
+		put_phase(session, "load coming up", session->load_begun_ns, session->load_up_ns);
+		put_phase(session, "load alone", session->load_up_ns, first_ns);
+	}
+	put_phase(session, "measuring", first_ns, end_ns);
+	if (loaded)
+		put_phase(session, "load ending", end_ns, session->load_gone_ns);
+	json_array_end(&session->json);
+}
+
+void output_planned(struct session *session)
+{
+	json_begin(&session->json, "end");
+	json_string(&session->json, "status", "planned");
+	json_u64(&session->json, "time_ns", 0);
+	put_tristate(&session->json, "high_resolution", realtime_high_resolution());
+	json_end(&session->json);
+}
+
+void output_end(struct session *session, const char *status, uint64_t end_ns)
+{
+	uint64_t time_ns = since_start_ns(session, end_ns);
 	struct json *json = &session->json;
 
 	if (!session->options.json) {
@@ -377,10 +415,11 @@ void output_end(struct session *session, const char *status, uint64_t time_ns)
 	json_string(json, "status", status);
 	json_u64(json, "time_ns", time_ns);
 	put_tristate(json, "high_resolution", realtime_high_resolution());
+	put_phases(session, end_ns);
 	json_end(json);
 }
 
-void output_result(struct session *session, const char *status, uint64_t end_ns)
+void output_result(struct session *session, uint64_t end_ns)
 {
 	if (!session->options.json) {
 		if (session->drawn)
@@ -390,7 +429,6 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 		if (session->probe->print)
 			session->probe->print(session->measuring, session->threads);
 		write_loads(session, end_ns);
-		output_end(session, status, since_start_ns(session, end_ns));
 		return;
 	}
 	for (unsigned int i = 0; i < session->threads; i++) {
@@ -400,5 +438,4 @@ void output_result(struct session *session, const char *status, uint64_t end_ns)
 		json_histogram(session, &session->measuring[i]);
 	}
 	write_loads(session, end_ns);
-	output_end(session, status, since_start_ns(session, end_ns));
 }

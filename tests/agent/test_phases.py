@@ -1,0 +1,41 @@
+"""The end line tells what ran when: the load coming up, alone, beside the samples, and ending."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import Lines, measure, measuring, of_type
+
+PHASES = ["load coming up", "load alone", "measuring", "load ending"]
+
+
+def phases(lines: Lines) -> dict[str, tuple[int, int]]:
+    """From when to when each phase lasted, in the order in which they are told."""
+    end = of_type(lines, "end")[0]
+    return {phase["name"]: (phase["from_ns"], phase["to_ns"]) for phase in end["phases"]}
+
+
+def test_a_load_comes_up_before_the_first_sample_and_ends_after_the_last(agent_path: Path) -> None:
+    lines = measure(agent_path, "cyclic", "--policy", "other", "-D", "300ms", "--load", "cpu:1")
+    found = phases(lines)
+    assert list(found) == PHASES
+    assert all(before[1] == after[0] for before, after in pairwise(found.values()))
+    assert all(begin < end for begin, end in found.values())
+    assert found["measuring"] == (0, of_type(lines, "end")[0]["time_ns"])
+    seconds = of_type(lines, "load")[0]["seconds"]
+    alone_s = (found["measuring"][1] - found["load alone"][0]) / 1e9
+    assert found["measuring"][1] / 1e9 <= seconds <= alone_s
+
+
+def test_an_idle_run_only_measures(agent_path: Path) -> None:
+    lines = measure(agent_path, "cyclic", "--policy", "other", "-l", "20")
+    assert phases(lines) == {"measuring": (0, of_type(lines, "end")[0]["time_ns"])}
+
+
+@pytest.mark.parametrize("load", ["idle", "cpu:1"])
+def test_an_interrupted_run_tells_its_phases_too(agent_path: Path, load: str) -> None:
+    with measuring(agent_path, "cyclic", "--policy", "other", "--load", load) as lines:
+        pass
+    assert list(phases(lines)) == (PHASES if load != "idle" else ["measuring"])
+    assert phases(lines)["measuring"][1] > 0
