@@ -153,6 +153,17 @@ static int parse(int argc, char **argv, char *error, size_t error_size)
 	return 0;
 }
 
+/* As rtscope_page_pause() does, but never past the file's end, whatever the page says. */
+static void pause_page(const struct points_page *page, bool paused)
+{
+	unsigned int count;
+
+	__atomic_store_n(&page->memory->paused, paused, __ATOMIC_SEQ_CST);
+	count = points_count(page);
+	for (unsigned int i = 0; i < count; i++)
+		rtscope_switch(&page->memory->point[i], RTSCOPE_PAUSED, paused);
+}
+
 /* Do change @what to @page, to the points named @name where it is about one; returns how many. */
 static unsigned int change_page(const struct points_page *page, int what, const char *name,
 				bool really)
@@ -162,7 +173,7 @@ static unsigned int change_page(const struct points_page *page, int what, const 
 
 	if (what == OPTION_PAUSE || what == OPTION_RESUME) {
 		if (really)
-			rtscope_page_pause(page->memory, what == OPTION_PAUSE);
+			pause_page(page, what == OPTION_PAUSE);
 		return 1;
 	}
 	for (unsigned int i = 0; i < count; i++) {

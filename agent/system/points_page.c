@@ -77,7 +77,7 @@ bool points_held(const struct points_target *target, const struct points_page *p
 
 unsigned int points_count(const struct points_page *page)
 {
-	uint32_t count = __atomic_load_n(&page->memory->count, __ATOMIC_ACQUIRE);
+	uint32_t count = __atomic_load_n(&page->memory->count, __ATOMIC_SEQ_CST);
 	struct stat status;
 
 	if (count > RTSCOPE_POINTS_MAX)

@@ -394,6 +394,21 @@ page->count = 4000000000U
     assert table.stdout.count(b"\n") == 4
 
 
+@pytest.mark.parametrize("count", [3, 128, 4_000_000_000])
+def test_a_count_beyond_the_pages_end_does_not_kill_who_switches_points(
+    count: int, compiled: Compile, agent_path: Path
+) -> None:
+    body = f"page->count = {count}U"
+    with running(compiled(ONCE % ("", body))) as process:
+        assert look(agent_path, process.pid, "--pause")[0].paused
+        assert not look(agent_path, process.pid, "--resume")[0].paused
+        seen, codes = look(agent_path, process.pid, "--reset", "--disable", "POINT")
+        assert [(point.name, point.enabled) for point in seen.points] == [("POINT", False)]
+        assert codes == []
+        again = look(agent_path, process.pid, "--enable", "POINT", "--pause", "--resume")[0]
+        assert [point.enabled for point in again.points] == [True]
+
+
 def test_who_cannot_be_read_is_told_in_a_sentence(agent_path: Path) -> None:
     with running("sleep", "20", ready=False) as process:
         done = agent(agent_path, process.pid)
