@@ -76,10 +76,15 @@ def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
 
 def plan_hash(cells: list[Cell]) -> str:
     """Ten hexadecimal digits of what is measured and how it is judged, whatever the order."""
-    content = sorted(
-        msgspec.json.encode(msgspec.structs.replace(cell, table=0, place=0)) for cell in cells
-    )
+    content = sorted(msgspec.json.encode(_content(cell), order="deterministic") for cell in cells)
     return hashlib.sha256(b"\n".join(content)).hexdigest()[:10]
+
+
+def _content(cell: Cell) -> Cell:
+    """The cell without what follows from where it stands in its file."""
+    limits = sorted(cell.request.budget)
+    request = msgspec.structs.replace(cell.request, command=[], budget=limits)
+    return msgspec.structs.replace(cell, table=0, place=0, request=request)
 
 
 def measure_command(request: Request, target: str = "local") -> list[str]:
@@ -175,7 +180,7 @@ def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> s
         parts.append(str(point.policy))
     parts += [
         f"{name} {point.options[name]}"
-        for name, value in measure.options.items()
+        for name, value in sorted(measure.options.items())
         if isinstance(value, list)
     ]
     if len(file.plan.targets) > 1:

@@ -121,6 +121,12 @@ def test_the_hash_is_of_what_is_measured_and_judged_and_of_nothing_else() -> Non
     assert (
         plan_hash(cells("# comment\ndescription = 'other'\norder = 'as written'" + MATRIX)) == same
     )
+    options = MATRIX + 'options = { method = ["nanosleep", "timerfd"], phase = ["sweep", "fixed"] }'
+    swapped = MATRIX + 'options = { phase = ["sweep", "fixed"], method = ["nanosleep", "timerfd"] }'
+    assert plan_hash(cells(options)) == plan_hash(cells(swapped)) != same
+    limits = ['[[budget]]\nlimits = ["max<1s"]\n', '[[budget]]\nlimits = ["missed<9"]\n']
+    judged = plan_hash(cells(MATRIX + "".join(limits)))
+    assert judged == plan_hash(cells(MATRIX + "".join(reversed(limits)))) != same
     table = '\n[[measure]]\nprobes = ["pi"]\nsamples = 2'
     assert plan_hash(cells(MATRIX + table)) == plan_hash(cells(table + MATRIX)) != same
     for other in (
