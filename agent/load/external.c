@@ -6,10 +6,15 @@
  * leaves behind, so the load has ended when its last process has, also when it
  * made itself a daemon. What it writes is dropped, as the keeper has no output,
  * but for the last line of its standard error, which says why it ended early.
+ *
+ * A command does not tell when it works, and one that has only been started does
+ * nothing yet. It counts as up once its processes have had more CPU time than
+ * starting a shell and a program takes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +24,14 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "load/tree.h"
 #include "load/words.h"
 #include "load/worker.h"
 
 #define WORDS_MAX  255
 #define TAIL_BYTES 160
+#define UP_CPU_NS  (50 * NSEC_PER_MSEC)
+#define LOOK_MS	   20
 
 struct external_state {
 	pid_t child;
@@ -134,7 +142,8 @@ static int setup_stress_ng(struct worker *worker)
 	return 0;
 }
 
-static void reap(struct external_state *state, int flags)
+/* False when nothing of the command is left. */
+static bool reap(struct external_state *state, int flags)
 {
 	int status;
 	pid_t pid;
@@ -143,6 +152,7 @@ static void reap(struct external_state *state, int flags)
 		if (pid == state->child)
 			state->status = status;
 	}
+	return pid == 0;
 }
 
 static void keep_tail(struct external_state *state, const char *text, size_t size)
@@ -170,19 +180,40 @@ static const char *last_line(struct external_state *state)
 	return state->tail;
 }
 
+/* Take what the command has written, waiting for it. False when it will write no more. */
+static bool read_errors(struct external_state *state)
+{
+	char text[512];
+	ssize_t got = read(state->errors, text, sizeof(text));
+
+	if (got > 0)
+		keep_tail(state, text, (size_t)got);
+	return got > 0 || (got < 0 && errno == EINTR);
+}
+
+/* Until the command works, has ended, or the agent waits for it no longer. */
+static void await_work(struct worker *worker, struct external_state *state)
+{
+	struct pollfd errors = { .fd = state->errors, .events = POLLIN };
+
+	while (!worker->line->ready && reap(state, WNOHANG)) {
+		if (poll(&errors, 1, LOOK_MS) > 0 && !read_errors(state))
+			errors.fd = -1;
+		if (tree_cpu_ns() >= UP_CPU_NS)
+			worker->line->ready = true;
+	}
+}
+
 /* Comes back only when nothing of the command is left. */
 static int step(struct worker *worker)
 {
 	struct external_state *state = worker->state;
-	char text[512], how[64];
 	const char *line;
-	ssize_t got;
+	char how[64];
 
-	while ((got = read(state->errors, text, sizeof(text))) > 0 || (got < 0 && errno == EINTR)) {
+	await_work(worker, state);
+	while (read_errors(state))
 		reap(state, WNOHANG);
-		if (got > 0)
-			keep_tail(state, text, (size_t)got);
-	}
 	reap(state, 0);
 	if (WIFSIGNALED(state->status))
 		snprintf(how, sizeof(how), "by signal %d (%s)", WTERMSIG(state->status),

@@ -264,6 +264,29 @@ static bool interrupted(void)
 		sigismember(&pending, SIGHUP) == 1);
 }
 
+/* Workers that look whether their command works must not do so beside the measurement. */
+static void give_up_waiting(struct load_set *set, uint64_t timeout_ns,
+			    void (*warn)(const char *code, const char *text))
+{
+	for (unsigned int i = 0; i < set->size; i++) {
+		const struct part *part = &set->part[i];
+		struct worker_line *line = &set->shared->line[part->first_line];
+		unsigned int late = 0;
+		char text[512];
+
+		for (unsigned int worker = 0; worker < part->strength || !worker; worker++)
+			late += !atomic_exchange(&line[worker].ready, true);
+		if (!late || part->left_out)
+			continue;
+		snprintf(text, sizeof(text),
+			 part->load->external ?
+				 "load %.200s: its processes had hardly used a CPU after %.1f s, when the measurement began" :
+				 "load %.200s: not every worker had begun to work after %.1f s, when the measurement began",
+			 part->name, (double)timeout_ns / NSEC_PER_SEC);
+		warn("load-slow", text);
+	}
+}
+
 int load_set_start(struct load_set *set, uint64_t timeout_ns,
 		   void (*warn)(const char *code, const char *text), char *error, size_t error_size)
 {
@@ -299,8 +322,7 @@ int load_set_start(struct load_set *set, uint64_t timeout_ns,
 		return -1;
 	}
 	if (!all)
-		warn("load-slow",
-		     "not every worker of the loads had begun to work when the measurement began");
+		give_up_waiting(set, timeout_ns, warn);
 	pass_on(&set->shared->containment, warn);
 	pass_on(&set->shared->priority, warn);
 	for (unsigned int i = 0; i < set->size; i++)

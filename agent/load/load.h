@@ -42,8 +42,8 @@ struct load_set *load_set_new(uint64_t seed);
 int load_set_parse(struct load_set *set, const char *spec, char *error, size_t error_size);
 
 /*
- * Start every load and wait until each worker has done work (or @timeout_ns
- * passed, which is a warning). Returns 0, or -1 with a sentence in @error and
+ * Start every load and wait until each worker has done work, a command's
+ * processes 50 ms of CPU time (or @timeout_ns passed, which is a warning). Returns 0, or -1 with a sentence in @error and
  * nothing left running. A part of mixed that cannot run here is left out with a
  * warning; any other load that cannot is an error.
  *

@@ -9,7 +9,6 @@
  * a signal at its parent's death: it would die before it has cleaned up.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,8 +28,7 @@
 
 #include "core/clock.h"
 #include "load/set.h"
-
-#define PARENT_AFTER_NAME 4 /* of a stat file: ") S 123" */
+#include "load/tree.h"
 
 #define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to tidy up */
 #define KILL_NS	 (1000 * NSEC_PER_MSEC)
@@ -81,7 +79,6 @@ static _Noreturn void work(struct worker *worker)
 	worker_seed(worker);
 	if (worker->load->setup && worker->load->setup(worker) < 0)
 		_exit(1);
-	worker->line->ready = worker->load->external;
 	while (worker->load->step(worker) == 0)
 		worker->line->ready = true;
 	_exit(1);
@@ -197,32 +194,9 @@ static void note_death(struct load_set *set, const pid_t *pids, pid_t pid, int s
 			      WEXITSTATUS(status));
 }
 
-/* Kill those whose parent this process is; their children come to it next. */
-static void kill_children(void)
+static void end_child(pid_t pid)
 {
-	DIR *directory = opendir("/proc");
-	struct dirent *entry;
-	char path[64], text[512];
-
-	while (directory && (entry = readdir(directory)) != NULL) {
-		const char *name_end;
-		ssize_t got;
-		int fd;
-
-		snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name);
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-		    (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-			continue;
-		got = read(fd, text, sizeof(text) - 1);
-		close(fd);
-		text[got > 0 ? got : 0] = '\0';
-		name_end = strrchr(text, ')');
-		if (name_end && strlen(name_end) > PARENT_AFTER_NAME &&
-		    atoi(name_end + PARENT_AFTER_NAME) == getpid())
-			kill((pid_t)atoi(entry->d_name), SIGKILL);
-	}
-	if (directory)
-		closedir(directory);
+	kill(pid, SIGKILL);
 }
 
 /* False when there is no child any more. */
@@ -245,7 +219,7 @@ void nest_empty(bool contained, uint64_t timeout_ns)
 		if (contained && getpid() == 1 && getppid() == 0)
 			kill(-1, SIGKILL);
 		else
-			kill_children();
+			tree_each_child(end_child); /* theirs come to this process next */
 		wait_for_end(NULL, 0, LOOK_NS);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * Drives the agent's loads for the tests.
  *
- *	run SPEC SECONDS	start, run, read, stop; a line for each step
+ *	run SPEC SECONDS START	start within START seconds, run, read, stop; a line for each step
  *	steps LOAD SEED WORKER DIRECTORY COUNT
  *				that many steps of one worker in this process, and what came of them
  *	parse			specs on standard input, each ended by a zero byte
@@ -19,8 +19,6 @@
 #include "core/clock.h"
 #include "load/words.h"
 #include "load/worker.h"
-
-#define START_NS (20 * NSEC_PER_SEC)
 
 static const struct load *const all[] = {
 	&load_cpu,     &load_memory,  &load_cache, &load_files, &load_disk,
@@ -60,7 +58,7 @@ static void print_memory(void)
 		fclose(status);
 }
 
-static int run(const char *spec, double seconds)
+static int run(const char *spec, double seconds, double start_seconds)
 {
 	struct load_set *set = load_set_new(42);
 	struct timespec pause = ns_to_timespec((uint64_t)(seconds * 1e9));
@@ -71,12 +69,13 @@ static int run(const char *spec, double seconds)
 		printf("refused %s\n", text);
 		return 2;
 	}
-	if (load_set_start(set, START_NS, print_warning, text, sizeof(text)) < 0) {
+	if (load_set_start(set, (uint64_t)(start_seconds * 1e9), print_warning, text,
+			   sizeof(text)) < 0) {
 		printf("failed %s\n", text);
 		return 1;
 	}
 	mlockall(MCL_CURRENT | MCL_FUTURE);
-	puts("ready");
+	printf("ready %.3f\n", (double)clock_read_ns(CLOCK_REALTIME) / 1e9);
 	nanosleep(&pause, NULL);
 	print_work(set);
 	if (load_set_alive(set, text, sizeof(text)))
@@ -179,8 +178,8 @@ static int each_input(void (*use)(const char *))
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "run"))
-		return run(argv[2], strtod(argv[3], NULL));
+	if (argc == 5 && !strcmp(argv[1], "run"))
+		return run(argv[2], strtod(argv[3], NULL), strtod(argv[4], NULL));
 	if (argc == 7 && !strcmp(argv[1], "steps"))
 		return steps(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "parse"))

@@ -178,7 +178,7 @@ def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path
 
 
 def test_a_load_that_ends_late_in_the_run_is_told(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "900ms", "--load", "cmd:sleep 0.3")
+    lines = measure(agent_path, "-D", "900ms", "--load", "cmd:timeout 0.5 yes > /dev/null")
     (told,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
     assert told["text"].startswith("load cmd: it ended by itself")
 

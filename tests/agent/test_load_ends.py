@@ -78,14 +78,14 @@ def running(
     mark = f"RTSCOPE_TEST_MARK={uuid.uuid4()}"
     name, value = mark.split("=")
     with subprocess.Popen(
-        [*through, driver, "run", spec, "60"],
+        [*through, driver, "run", spec, "60", "1"],
         env={**os.environ, "TMPDIR": str(scratch), name: value},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout is not None
         said = []
-        while (line := process.stdout.readline()) not in ("ready\n", ""):
+        while (line := process.stdout.readline()) and not line.startswith("ready "):
             said.append(line)
         assert line, said
         run = Running(process, mark, scratch, said)
@@ -141,7 +141,7 @@ def test_what_kills_all_three_ends_the_loads_and_the_next_start_removes_their_fi
         assert run.left() == []
         assert len(list(tmp_path.iterdir())) == 1
     subprocess.run(
-        [load_driver, "run", "files:1", "0"],
+        [load_driver, "run", "files:1", "0", "20"],
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.DEVNULL,
         check=True,

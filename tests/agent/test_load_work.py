@@ -32,13 +32,14 @@ def run(
     scratch: Path,
     *,
     seconds: float = 0.2,
+    start_seconds: float = 20,
     through: tuple[str, ...] = (),
     preexec_fn: Callable[[], None] | None = None,
     **environment: str,
 ) -> list[str]:
-    """The driver's lines: warning, ready, load, work, alive or ended, rss_kib, stopped."""
+    """The driver's lines: warning, ready (and the time since 1970, s), load, work, alive or ended, rss_kib, stopped."""
     done = subprocess.run(
-        [*through, driver, "run", spec, str(seconds)],
+        [*through, driver, "run", spec, str(seconds), str(start_seconds)],
         env={**os.environ, "TMPDIR": str(scratch), **environment},
         capture_output=True,
         timeout=60,
@@ -172,13 +173,13 @@ def test_workers_take_neither_priority_nor_affinity_from_the_agent(
 
 def test_a_worker_that_is_killed_is_noticed(load_driver: Path, tmp_path: Path) -> None:
     with subprocess.Popen(
-        [load_driver, "run", "video:1+timers:1", "2"],
+        [load_driver, "run", "video:1+timers:1", "2", "20"],
         stdout=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(tmp_path)},
         text=True,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline().startswith("ready ")
         [keeper] = children(process.pid)
         [nest] = children(keeper)
         by_name = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in children(nest)}
@@ -205,16 +206,58 @@ def test_a_command_that_ends_early_is_noticed_with_its_last_words(
 def test_a_command_that_goes_to_the_background_has_not_ended(
     load_driver: Path, tmp_path: Path
 ) -> None:
-    lines = run(load_driver, "cmd:setsid sleep 60 < /dev/null > /dev/null 2>&1 &", tmp_path)
+    busy = "cmd:setsid sh -c 'while :; do :; done' < /dev/null > /dev/null 2>&1 &"
+    lines = run(load_driver, busy, tmp_path)
     assert "alive" in lines
+    assert not [line for line in lines if line.startswith("warning load-slow")]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "while :; do :; done",
+        "(while :; do :; done) & sleep 60",
+        "setsid sh -c 'while :; do :; done' &",
+        "while :; do /bin/true; done",
+    ],
+    ids=["the shell", "a child", "a daemon", "short programs"],
+)
+def test_a_command_is_up_when_what_it_has_started_works(
+    load_driver: Path, tmp_path: Path, work: str
+) -> None:
+    lines = run(load_driver, f"cmd:sleep 0.5; touch {tmp_path}/begun; {work}", tmp_path)
+    assert "alive" in lines
+    assert not [line for line in lines if line.startswith("warning load-slow")]
+    began = (tmp_path / "begun").stat().st_mtime
+    assert began < float(next(line for line in lines if line.startswith("ready ")).split()[1])
+
+
+@pytest.mark.parametrize("command", ["sleep 60", "exec 2>&-; sleep 60", "echo >&2; sleep 60 &"])
+def test_a_command_that_does_nothing_is_told(
+    load_driver: Path, tmp_path: Path, command: str
+) -> None:
+    lines = run(load_driver, f"cmd:{command}", tmp_path, start_seconds=0.5)
+    assert (
+        f"warning load-slow load cmd:{command}: its processes had hardly used a CPU after 0.5 s, "
+        "when the measurement began"
+    ) in lines
+    assert "alive" in lines
+
+
+def test_a_command_that_ended_before_it_worked_is_no_load(
+    load_driver: Path, tmp_path: Path
+) -> None:
+    lines = run(load_driver, "cmd:sleep 0.2; exit 3", tmp_path)
+    assert len(lines) == 1
+    assert re.match(r"failed load cmd: it ended by itself with exit status 3 after 0\.", lines[0])
 
 
 def test_what_a_command_writes_never_reaches_the_agents_output(
     load_driver: Path, tmp_path: Path
 ) -> None:
-    lines = run(load_driver, "cmd:echo poison; echo poison >&2; sleep 60", tmp_path)
+    lines = run(load_driver, "cmd:echo poison; echo poison >&2; exec yes", tmp_path)
     assert [line for line in lines if "poison" in line] == [
-        "load 0 42 cmd:echo poison; echo poison >&2; sleep 60"
+        "load 0 42 cmd:echo poison; echo poison >&2; exec yes"
     ]
 
 
@@ -223,7 +266,7 @@ def test_a_command_keeps_its_temporary_files_where_they_are_cleaned_up(
 ) -> None:
     scratch, seen = tmp_path / "scratch", tmp_path / "seen"
     scratch.mkdir()
-    run(load_driver, f"cmd:mktemp > {seen}; sleep 60", scratch)
+    run(load_driver, f"cmd:mktemp > {seen}; exec yes", scratch)
     made = Path(seen.read_text().strip())
     assert made.is_relative_to(scratch)
     assert not made.exists()

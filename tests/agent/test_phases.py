@@ -39,3 +39,11 @@ def test_an_interrupted_run_tells_its_phases_too(agent_path: Path, load: str) ->
         pass
     assert list(phases(lines)) == (PHASES if load != "idle" else ["measuring"])
     assert phases(lines)["measuring"][1] > 0
+
+
+def test_no_sample_is_taken_before_a_command_works(agent_path: Path) -> None:
+    options = ("--policy", "other", "-D", "200ms", "--load", "cmd:sleep 0.7; exec yes")
+    lines = measure(agent_path, "cyclic", *options)
+    begin_ns, end_ns = phases(lines)["load coming up"]
+    assert end_ns - begin_ns > 700_000_000
+    assert "load-slow" not in {line["code"] for line in of_type(lines, "warning")}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Processes as /proc shows them: whose child each is, and what CPU time a whole tree has had. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "load/tree.h"
+
+/* Numbers of a stat file after the name and the state, from 0. */
+#define PARENT	  0
+#define FIRST_CPU 10 /* its own in user mode and in the kernel, its reaped children's in both */
+#define CPU_TIMES 4
+#define DEPTH_MAX 64
+
+struct process {
+	pid_t parent;
+	uint64_t ticks;
+};
+
+static bool read_process(pid_t pid, struct process *process)
+{
+	char path[32], text[512], *at;
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[got > 0 ? got : 0] = '\0';
+	at = strrchr(text, ')');
+	if (!at || strlen(at) < sizeof(") S "))
+		return false;
+	at += sizeof(") S ") - 1;
+	*process = (struct process){ 0 };
+	for (int field = 0; field < FIRST_CPU + CPU_TIMES; field++) {
+		long number = strtol(at, &at, 10);
+
+		if (field == PARENT)
+			process->parent = (pid_t)number;
+		if (field >= FIRST_CPU)
+			process->ticks += (uint64_t)number;
+	}
+	return true;
+}
+
+static bool descends(struct process process, pid_t root)
+{
+	for (int depth = 0; depth < DEPTH_MAX && process.parent > 0; depth++) {
+		if (process.parent == root)
+			return true;
+		if (!read_process(process.parent, &process))
+			return false;
+	}
+	return false;
+}
+
+/* The next process of /proc; 0 after the last. */
+static pid_t next_process(DIR *directory)
+{
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory)) != NULL) {
+		if (*entry->d_name >= '1' && *entry->d_name <= '9')
+			return (pid_t)atoi(entry->d_name);
+	}
+	return 0;
+}
+
+void tree_each_child(void (*use)(pid_t pid))
+{
+	DIR *directory = opendir("/proc");
+	struct process process;
+	pid_t pid;
+
+	while ((pid = next_process(directory)) != 0) {
+		if (read_process(pid, &process) && process.parent == getpid())
+			use(pid);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* As /proc counts, which may be that of a namespace above where no other could be mounted. */
+static pid_t own_number(void)
+{
+	char number[16] = "";
+
+	return readlink("/proc/self", number, sizeof(number) - 1) > 0 ? (pid_t)atoi(number) : 0;
+}
+
+uint64_t tree_cpu_ns(void)
+{
+	DIR *directory = opendir("/proc");
+	pid_t root = own_number(), pid;
+	struct process process;
+	uint64_t ticks = 0;
+
+	while ((pid = next_process(directory)) != 0) {
+		if (read_process(pid, &process) && (pid == root || descends(process, root)))
+			ticks += process.ticks;
+	}
+	if (directory)
+		closedir(directory);
+	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Processes as /proc shows them. Where it is not mounted there are none. */
+#ifndef RTSCOPE_LOAD_TREE_H
+#define RTSCOPE_LOAD_TREE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Call @use with each child of this process. */
+void tree_each_child(void (*use)(pid_t pid));
+
+/*
+ * CPU time that this process and all that descend from it have had, those included that a parent
+ * has waited for; to a tick, which is 10 ms.
+ */
+uint64_t tree_cpu_ns(void);
+
+#endif
