@@ -37,7 +37,7 @@ def run(
     preexec_fn: Callable[[], None] | None = None,
     **environment: str,
 ) -> list[str]:
-    """The driver's lines: warning, ready (and the time since 1970, s), load, work, alive or ended, rss_kib, stopped."""
+    """The driver's lines: warning, ready (when, in s), load, work, alive or ended, rss, stopped."""
     done = subprocess.run(
         [*through, driver, "run", spec, str(seconds), str(start_seconds)],
         env={**os.environ, "TMPDIR": str(scratch), **environment},
