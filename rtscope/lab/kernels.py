@@ -15,10 +15,12 @@ import platformdirs
 from rtscope.lab.kernelfile import read_kernel
 from rtscope.lab.modules import wanted_modules
 from rtscope.lab.packages import fetch_package
+from rtscope.lab.recipes import recipes
 from rtscope.model.errors import RtscopeError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,60}")
 _RECORD: Final = "kernel.json"
+_FIRMWARE_MODULE: Final = "qemu_fw_cfg"
 
 
 class Kernel(msgspec.Struct, frozen=True):
@@ -60,6 +62,12 @@ def kernel_config(kernel: Kernel) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
+def takes_snapshots(kernel: Kernel) -> bool:
+    """Whether it reads what only a restored machine is told, by QEMU's firmware configuration."""
+    built_in = b"CONFIG_FW_CFG_SYSFS=y\n" in (kernel_config(kernel) or b"")
+    return built_in or _FIRMWARE_MODULE in kernel.modules
+
+
 def kernel_modules(kernel: Kernel, load: str | None = None) -> dict[str, bytes]:
     """The modules that it loads at boot, by name, in order; `load` and what it needs come last.
 
@@ -86,9 +94,15 @@ def find_kernel(name: str) -> Kernel:
     kernels = {kernel.name: kernel for kernel in list_kernels()}
     if name not in kernels:
         known = f"the lab has {', '.join(kernels)}" if kernels else "the lab has none yet"
+        if name in recipes().kernels:
+            raise RtscopeError(
+                f"the kernel '{name}' has not been built yet: `rtscope lab kernel build {name}` "
+                "does it, in some minutes"
+            )
         raise RtscopeError(
             f"there is no kernel '{name}': {known}; `rtscope lab kernel add "
-            "debian:linux-image-6.12-rt-amd64` adds one"
+            "debian:linux-image-6.12-rt-amd64` adds one, and `rtscope lab kernel build` builds "
+            f"{', '.join(recipes().kernels)}"
         )
     return kernels[name]
 
@@ -98,7 +112,7 @@ def add_package(package: str, *, name: str | None, load: list[str]) -> Kernel:
 
     Raises RtscopeError.
     """
-    name = _good_name(name or package.removeprefix("linux-image-"))
+    name = good_name(name or package.removeprefix("linux-image-"))
     with _fresh() as directory:
         source, files = fetch_package(package, directory)
         images = sorted((files / "boot").glob("vmlinu[xz]-*"))
@@ -112,17 +126,52 @@ def add_file(
     file: Path, *, name: str | None, config: Path | None, modules: Path | None, load: list[str]
 ) -> Kernel:
     """Add a kernel from its file, by default under the file's name. Raises RtscopeError."""
-    name = _good_name(name or file.name)
+    name = good_name(name or file.name)
     if load and modules is None:
         raise RtscopeError("--load needs --modules: the folder that holds the modules' files")
     return _keep(name, str(file.absolute()), file, config, modules, load)
+
+
+def keep_built(
+    name: str,
+    *,
+    source: str,
+    image: Path,
+    config: Path,
+    system_map: Path,
+    modules: list[Path],
+    key: str,
+    patches: list[str],
+    options: list[str],
+    exact_options: list[str],
+) -> Kernel:
+    """Keep a kernel that the lab has built, with all its modules. Raises RtscopeError."""
+    found = read_kernel(_read(image), str(image))
+    settings = _read(config)
+    kernel = Kernel(
+        name=name,
+        arch=found.arch,
+        release=found.release,
+        source=source,
+        sha256=hashlib.sha256(found.data).hexdigest(),
+        config_sha256=hashlib.sha256(settings).hexdigest(),
+        key=key,
+        patches=patches,
+        options=options,
+        exact_options=exact_options,
+    )
+    files = {f"modules/{path.name}": _read(path) for path in modules}
+    files |= {"kernel": found.data, "config": settings, "System.map": _read(system_map)}
+    _put(kernel, files)
+    return kernel
 
 
 def _kernels() -> Path:
     return cache_directory() / "kernels"
 
 
-def _good_name(name: str) -> str:
+def good_name(name: str) -> str:
+    """`name`, which can name a kernel. Raises RtscopeError where it cannot."""
     if not _NAME.fullmatch(name):
         raise RtscopeError(
             f"'{name}' cannot name a kernel: letters, digits and . _ + - can; --name gives another"
@@ -151,34 +200,40 @@ def _keep(
     modules: Path | None,
     load: list[str],
 ) -> Kernel:
+    found = read_kernel(_read(image), str(image))
+    if modules and any(modules.rglob(f"{_FIRMWARE_MODULE}.ko*")):
+        load = [*load, _FIRMWARE_MODULE]
+    needed = wanted_modules(modules, load) if modules and load else {}
+    settings = _read(config) if config else None
+    kernel = Kernel(
+        name=name,
+        arch=found.arch,
+        release=found.release,
+        source=source,
+        sha256=hashlib.sha256(found.data).hexdigest(),
+        config_sha256=hashlib.sha256(settings).hexdigest() if settings else None,
+        modules=list(needed),
+    )
+    files = {f"modules/{module}.ko": data for module, data in needed.items()}
+    if settings:
+        files["config"] = settings
+    _put(kernel, files | {"kernel": found.data})
+    return kernel
+
+
+def _put(kernel: Kernel, files: dict[str, bytes]) -> None:
     """Put a kernel into the cache whole or not at all, in place of one of the same name."""
     with _fresh() as directory:
-        found = read_kernel(_read(image), str(image))
-        files = wanted_modules(modules, load) if modules and load else {}
-        settings = _read(config) if config else None
-        kernel = Kernel(
-            name=name,
-            arch=found.arch,
-            release=found.release,
-            source=source,
-            sha256=hashlib.sha256(found.data).hexdigest(),
-            config_sha256=hashlib.sha256(settings).hexdigest() if settings else None,
-            modules=list(files),
-        )
-        new = directory / name
+        new = directory / kernel.name
         (new / "modules").mkdir(parents=True)
-        (new / "kernel").write_bytes(found.data)
-        if settings:
-            (new / "config").write_bytes(settings)
-        for module, data in files.items():
-            (new / "modules" / f"{module}.ko").write_bytes(data)
+        for name, data in files.items():
+            (new / name).write_bytes(data)
         (new / _RECORD).write_bytes(msgspec.json.format(msgspec.json.encode(kernel)))
-        place = _kernels() / name
+        place = _kernels() / kernel.name
         if place.exists():
             place.rename(directory / "before")
         new.rename(place)
         shutil.rmtree(directory / "before", ignore_errors=True)
-    return kernel
 
 
 def _read(path: Path) -> bytes:

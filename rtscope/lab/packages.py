@@ -42,6 +42,13 @@ def fetch_package(package: str, directory: Path) -> tuple[str, Path]:
     return f"{name} {version}", files
 
 
+def package_version(package: str) -> str:
+    """The version that apt would install. Raises RtscopeError where it knows none."""
+    if not shutil.which("apt-cache"):
+        raise RtscopeError(f"there is no apt here, which debian:{package} needs")
+    return _field(_show(package, []), "Version")
+
+
 def _architecture(package: str) -> str | None:
     """Debian's name of the architecture where it is not this machine's."""
     native = _run(["dpkg", "--print-architecture"], Path.cwd(), "dpkg failed").strip()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rtdelay: a delay of known length, to prove that a measurement finds it.
+ *
+ * Every period_us a thread turns off interrupts, or preemption only, for
+ * delay_us, by the clock. What is due meanwhile is late by up to that much. The
+ * thread has the lowest real-time priority: it runs at once, and yet what
+ * becomes runnable meanwhile runs before it as soon as it can.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+static unsigned int delay_us = 100;
+module_param(delay_us, uint, 0444);
+MODULE_PARM_DESC(delay_us, "length of each delay, at most 100000 us");
+
+static unsigned int period_us = 7000;
+module_param(period_us, uint, 0444);
+MODULE_PARM_DESC(period_us, "from the start of one delay to that of the next, in us");
+
+static unsigned int phase_us;
+module_param(phase_us, uint, 0444);
+MODULE_PARM_DESC(phase_us, "time of the first delay, modulo period_us, in us");
+
+static bool preemption;
+module_param(preemption, bool, 0444);
+MODULE_PARM_DESC(preemption, "turn off preemption only, not interrupts");
+
+static struct task_struct *thread;
+
+static void spin(void)
+{
+	u64 end_ns = ktime_get_ns() + delay_us * (u64)NSEC_PER_USEC;
+
+	while (ktime_get_ns() < end_ns)
+		cpu_relax();
+}
+
+static void delay(void)
+{
+	if (preemption) {
+		preempt_disable();
+		spin();
+		preempt_enable();
+	} else {
+		local_irq_disable();
+		spin();
+		local_irq_enable();
+	}
+}
+
+static u64 first_ns(u64 period_ns)
+{
+	u64 now_ns = ktime_get_ns();
+	u32 since_ns;
+
+	div_u64_rem(now_ns, period_ns, &since_ns);
+	return now_ns - since_ns + period_ns + phase_us * (u64)NSEC_PER_USEC;
+}
+
+static int run(void *unused)
+{
+	u64 period_ns = period_us * (u64)NSEC_PER_USEC;
+	ktime_t next = ns_to_ktime(first_ns(period_ns));
+
+	sched_set_fifo_low(current);
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (kthread_should_stop())
+			break;
+		schedule_hrtimeout(&next, HRTIMER_MODE_ABS);
+		delay();
+		next = ktime_add_ns(next, period_ns);
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static int __init rtdelay_init(void)
+{
+	if (delay_us > 100000 || period_us > 4000000 || period_us < 2 * delay_us) {
+		pr_err("rtdelay: a period of %u us must be at least twice the delay of %u us\n",
+		       period_us, delay_us);
+		return -EINVAL;
+	}
+	thread = kthread_run(run, NULL, "rtdelay");
+	return PTR_ERR_OR_ZERO(thread);
+}
+
+static void __exit rtdelay_exit(void)
+{
+	kthread_stop(thread);
+}
+
+module_init(rtdelay_init);
+module_exit(rtdelay_exit);
+MODULE_DESCRIPTION("A delay of known length");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,197 @@
+"""rtscope lab kernel: the kernels that the lab boots by name."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.lab.build import Said
+    from rtscope.lab.kernels import Kernel
+
+app = typer.Typer(help="The kernels that can be booted by name.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="A kernel's file, or debian: and a package's name."),
+    ],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What to call it. [default: the source's]")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The configuration it was built with.")
+    ] = None,
+    modules: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where its modules are, at any depth.")
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODULE", help="Load this one at boot, and what it needs."),
+    ] = None,
+) -> None:
+    """Keep a kernel under a name.
+
+    A package is downloaded by apt and unpacked, not installed; no root is needed.
+
+    \b
+    rtscope lab kernel add debian:linux-image-6.12-rt-amd64
+    rtscope lab kernel add arch/x86/boot/bzImage --name mine --config .config
+    """
+    from rtscope.lab.kernels import add_file, add_package
+
+    package = source.removeprefix("debian:")
+    if package == source:
+        kernel = add_file(Path(source), name=name, config=config, modules=modules, load=load or [])
+    elif config or modules:
+        raise RtscopeError("--config and --modules are for a kernel's file: a package has its own")
+    else:
+        print(f"downloading {package}", file=sys.stderr)
+        kernel = add_package(package, name=name, load=load or [])
+    print(f"{kernel.name}: {_told(kernel)}")
+    print(f"rtscope measure --target vm:{kernel.name} measures on it")
+
+
+@app.command("list")
+def show() -> None:
+    """Tell the kernels that have been added."""
+    from rtscope.lab.kernels import list_kernels
+    from rtscope.lab.recipes import recipes
+
+    found = list_kernels()
+    for kernel in found:
+        print(f"{kernel.name}: {_told(kernel)}")
+    if not found:
+        print(
+            "no kernel yet: rtscope lab kernel add debian:linux-image-6.12-rt-amd64",
+            file=sys.stderr,
+        )
+    others = recipes().kernels.keys() - {kernel.name for kernel in found}
+    if others:
+        print(f"rtscope lab kernel build NAME builds: {', '.join(sorted(others))}", file=sys.stderr)
+
+
+@app.command("build")
+def build(
+    recipe: Annotated[
+        str, typer.Argument(metavar="NAME", help="x86_64-rt or another that `list` tells.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What to call it. [default: NAME]")
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="A kernel's tree, which stays as it is, or a tarball. "
+            "[default: Debian's linux-source-6.12]",
+        ),
+    ] = None,
+    config: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FRAGMENT", help="More configuration, over the recipe's own."),
+    ] = None,
+    patches: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="A series to apply: the patches of the file `series`, or *.patch."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="[default: one a CPU]")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Build it anew, from nothing.")
+    ] = False,
+) -> None:
+    """Build a kernel and keep it under a name.
+
+    It takes some minutes, and is done once for each source, configuration, patches and compiler.
+
+    \b
+    rtscope lab kernel build x86_64-rt
+    rtscope lab kernel build x86_64-rt --name mine --source ~/linux --patches ~/my-series
+    """
+    from rtscope.lab.build import build_kernel, built_kernel, plan_build
+
+    plan = plan_build(recipe, name=name, source=source, configs=config or [], patches=patches or [])
+    kernel = None if force else built_kernel(plan)
+    if kernel:
+        print(f"{kernel.name} is built already: {_told(kernel)}; --force builds it anew")
+        return
+    jobs = jobs or len(os.sched_getaffinity(0))
+    start = time.monotonic()
+    with _ended_by_signals(), _shown_build(plan.name) as said:
+        kernel = build_kernel(plan, jobs, said, anew=force)
+    took_s = time.monotonic() - start
+    print(f"{kernel.name}: {_told(kernel)}, built in {took_s:.0f} s")
+    print(f"rtscope measure --target vm:{kernel.name} measures on it")
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Within the block, whoever asks this process to end lets it clean up first."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, end) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _shown_build(name: str) -> "Iterator[Said]":
+    """What to tell of the progress: a live line on a terminal, else a line for each step."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from rtscope.report.terminal import output_console
+
+    console = output_console(sys.stderr)
+    last = ""
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[objects]}"),
+        TimeElapsedColumn(),
+    ]
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(name, total=None, objects="")
+
+        def said(step: str, done: int, total: int) -> None:
+            nonlocal last
+            if step != last and not console.is_terminal:
+                console.print(f"{name}: {step}", markup=False, highlight=False)
+            last = step
+            objects = f"{done} of about {total} objects" if total else ""
+            progress.update(
+                task,
+                description=f"{name}: {step}",
+                completed=done,
+                total=total or None,
+                objects=objects,
+            )
+
+        yield said
+
+
+def _told(kernel: "Kernel") -> str:
+    loaded = f", loads {', '.join(kernel.modules)}" if kernel.modules else ""
+    return f"{kernel.release} for {kernel.arch}, from {kernel.source}{loaded}"

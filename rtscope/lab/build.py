@@ -1,0 +1,309 @@
+"""Build a kernel from its recipe, once for each content."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.lab.kconfig import Asked, check_taken, fragment_text, read_fragments
+from rtscope.lab.kernels import Kernel, cache_directory, good_name, keep_built, list_kernels
+from rtscope.lab.patches import Series, apply_series, read_series
+from rtscope.lab.recipes import Architecture, find_recipe, kernel_folder, recipes
+from rtscope.lab.source import Source, find_source, source_tree, tree_version
+from rtscope.model.errors import RtscopeError
+
+Said = Callable[[str, int, int], None]
+"""Told what is being done, how many objects have been compiled, and about how many there are."""
+
+_TOOLS: Final = {tool: tool for tool in ("make", "gcc", "flex", "bison", "bc")}
+_PACKAGE_OF_FILE: Final = {"elf.h": "libelf-dev", "openssl/": "libssl-dev"}
+_SAME_EVERYWHERE: Final = {
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
+    "KBUILD_BUILD_USER": "rtscope",
+    "KBUILD_BUILD_HOST": "lab",
+    "KBUILD_BUILD_VERSION": "1",
+    "LOCALVERSION": "",
+    "LC_ALL": "C",
+}
+"""so that the same content makes the same bits, and nothing of the user's environment gets in"""
+_KEPT_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR")
+_COMPILED: Final = re.compile(r"  (?:CC|AS)(?: \[M\])? ")
+_ERROR: Final = re.compile(
+    r"(?:.*No space left on device|.*\berror: |.*undefined reference|.*\*\*\* )"
+)
+_USUAL_OBJECTS: Final = 1000
+_END_S: Final = 10.0
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All that decides what the kernel will be."""
+
+    name: str
+    architecture: Architecture
+    source: Source
+    series: list[Series]
+    asked: dict[str, Asked]
+    """the configuration, by symbol"""
+    tools: str
+    """what the names of compiler and binutils begin with"""
+    key: str
+    """the hash of all this, and of the compiler"""
+
+
+def plan_build(
+    recipe: str,
+    *,
+    name: str | None = None,
+    source: Path | None = None,
+    configs: list[Path],
+    patches: list[Path],
+) -> Plan:
+    """What has to be built for a recipe with more configuration and patches; builds nothing.
+
+    Raises RtscopeError where something of it is missing.
+    """
+    chosen = find_recipe(recipe)
+    folder = kernel_folder()
+    architecture = recipes().architectures[chosen.arch]
+    own = [folder / "configs" / f"{one}.config" for one in chosen.configs]
+    asked = read_fragments([*own, *configs])
+    directories = [folder / "patches" / "linux-6.12" / one for one in chosen.patches]
+    series = [read_series(one.absolute()) for one in [*directories, *patches]]
+    native = os.uname().machine == chosen.arch
+    tools = "" if native else architecture.cross
+    compiler = _compiler(tools, "gcc" if native else architecture.package, patches=bool(series))
+    found = find_source(source)
+    content = [
+        found.identity,
+        [one.sha256 for one in series],
+        fragment_text(asked),
+        _content_of(folder / "modules"),
+        msgspec.to_builtins(architecture),
+        compiler,
+        _SAME_EVERYWHERE,
+    ]
+    key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+    return Plan(good_name(name or recipe), architecture, found, series, asked, tools, key)
+
+
+def built_kernel(plan: Plan) -> Kernel | None:
+    """The kept kernel that is what the plan would make."""
+    kept = {kernel.name: kernel for kernel in list_kernels()}
+    kernel = kept.get(plan.name)
+    return kernel if kernel and kernel.key == plan.key else None
+
+
+def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Kernel:
+    """Build and keep it; whole or not at all.
+
+    Its objects stay in the cache, so that the next build of this name compiles only what changed;
+    `anew` does without them. However this ends, no process is left. Raises RtscopeError.
+    """
+    folder = cache_directory() / "build" / plan.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder, plan.name):
+            tree = _prepared_tree(plan, folder, said, anew=anew)
+            config = _configure(plan, folder, tree, said)
+            _compile(plan, folder, tree, jobs, said, modules="CONFIG_MODULES=y\n" in config)
+            return _keep(plan, folder)
+    except OSError as error:
+        raise RtscopeError(
+            f"{plan.name} was not built: {error.filename or folder}: {error.strerror}"
+        ) from None
+
+
+def _compiler(tools: str, package: str, *, patches: bool) -> str:
+    """The versions of the compiler and the linker; RtscopeError where a tool is missing."""
+    needed = _TOOLS | {f"{tools}gcc": package, f"{tools}ld": package.replace("gcc", "binutils", 1)}
+    needed |= {"patch": "patch"} if patches else {}
+    missing = {tool: one for tool, one in needed.items() if not shutil.which(tool)}
+    if missing:
+        packages = " ".join(dict.fromkeys(missing.values()))
+        raise RtscopeError(
+            f"to build a kernel, {', '.join(missing)} is missing here: install {packages}"
+        )
+    versions = [
+        subprocess.run([f"{tools}{tool}", "--version"], capture_output=True, text=True, check=False)
+        for tool in ("gcc", "ld")
+    ]
+    return " and ".join(done.stdout.split("\n")[0] for done in versions)
+
+
+def _content_of(folder: Path) -> str:
+    content = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            content.update(f"{path.relative_to(folder)} {len(data)}\n".encode() + data)
+    return content.hexdigest()
+
+
+@contextmanager
+def _alone(folder: Path, name: str) -> Iterator[None]:
+    """Nobody else builds this name meanwhile."""
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RtscopeError(
+                f"{name} is being built by another rtscope: wait for it, or give a --name"
+            ) from None
+        yield
+
+
+def _prepared_tree(plan: Plan, folder: Path, said: Said, *, anew: bool) -> Path:
+    """The source with its patches; objects of another source are gone."""
+    tree = source_tree(plan.source, lambda words: said(words, 0, 0))
+    stamp = folder / "source.json"
+    identity = plan.source.place if plan.source.place == tree else plan.source.identity
+    content = msgspec.json.encode([str(identity), [one.sha256 for one in plan.series]])
+    same = stamp.exists() and stamp.read_bytes() == content
+    patched = folder / "source"
+    if anew or not same or (plan.series and plan.source.place == tree):
+        stamp.unlink(missing_ok=True)
+        shutil.rmtree(folder / "objects", ignore_errors=True)
+        shutil.rmtree(patched, ignore_errors=True)
+    if plan.series and not patched.exists():
+        _patch(plan, tree, folder, said)
+    stamp.write_bytes(content)
+    return patched if plan.series else tree
+
+
+def _patch(plan: Plan, tree: Path, folder: Path, said: Said) -> None:
+    said("copying and patching the source", 0, 0)
+    partial = folder / "patching"
+    shutil.rmtree(partial, ignore_errors=True)
+    # patch(1) writes a file anew, so what is not the user's may be shared with its copy.
+    copy = shutil.copy2 if plan.source.place == tree else os.link
+    try:
+        shutil.copytree(
+            tree, partial, symlinks=True, copy_function=copy, ignore=shutil.ignore_patterns(".git")
+        )
+        for series in plan.series:
+            apply_series(series, partial, f"Linux {tree_version(tree)} ({plan.source.words})")
+        partial.rename(folder / "source")
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _configure(plan: Plan, folder: Path, tree: Path, said: Said) -> str:
+    """The .config: what is asked, and nothing else that can be left out."""
+    said("configuring", 0, 0)
+    (folder / "log").write_text("")
+    wanted = folder / "asked.config"
+    wanted.write_text(fragment_text(plan.asked))
+    _make(plan, folder, tree, ["allnoconfig", f"KCONFIG_ALLCONFIG={wanted}"])
+    config = (folder / "objects" / ".config").read_text()
+    check_taken(plan.asked, config, tree_version(tree))
+    return config
+
+
+def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, modules: bool) -> None:
+    known = folder / "objects.count"
+    last = int(known.read_text()) if known.exists() else _USUAL_OBJECTS
+    fresh = not (folder / "objects" / plan.architecture.image).exists()
+    count = 0
+
+    def heard(line: str) -> None:
+        nonlocal count
+        if _COMPILED.match(line):
+            count += 1
+            said("compiling", count, max(last, count))
+
+    said("compiling", 0, last)
+    image = Path(plan.architecture.image).name
+    _make(plan, folder, tree, [f"-j{jobs}", image, *(["modules"] if modules else [])], heard)
+    if fresh:
+        known.write_text(str(count))
+    shutil.rmtree(folder / "modules", ignore_errors=True)
+    if modules and (kernel_folder() / "modules").is_dir():
+        shutil.copytree(kernel_folder() / "modules", folder / "modules")
+        for module in sorted((folder / "modules").iterdir()):
+            _make(plan, folder, tree, [f"M={module}", "modules"])
+
+
+def _make(
+    plan: Plan,
+    folder: Path,
+    tree: Path,
+    words: list[str],
+    heard: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Run the kernel's make, and end all of it when something ends this."""
+    keeper = ["setpriv", "--pdeathsig=TERM", "--"] if shutil.which("setpriv") else []
+    command = [
+        *keeper, "make", "-C", str(tree), f"O={folder / 'objects'}",
+        f"ARCH={plan.architecture.make}", f"CROSS_COMPILE={plan.tools}", *words,
+    ]  # fmt: skip
+    environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+    error = ""
+    with (
+        (folder / "log").open("a") as log,
+        subprocess.Popen(
+            command,
+            env=environment | _SAME_EVERYWHERE,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                log.write(line)
+                heard(line)
+                error = error or (line.strip() if _ERROR.match(line) else "")
+            status = process.wait()
+        except BaseException:
+            _end(process)
+            raise
+    if status:
+        package = next((one for file, one in _PACKAGE_OF_FILE.items() if file in error), "")
+        hint = f" (the package {package} has it)" if package else ""
+        raise RtscopeError(
+            f"{plan.name} could not be built: {error or f'make ended with status {status}'}{hint}; "
+            f"{folder / 'log'} tells all"
+        )
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_S)
+
+
+def _keep(plan: Plan, folder: Path) -> Kernel:
+    objects = folder / "objects"
+    image = objects / plan.architecture.image
+    if image.read_bytes()[:4] == b"\x7fELF":
+        stripped = folder / image.name
+        subprocess.run([f"{plan.tools}strip", "-o", stripped, image], check=True)
+        image = stripped
+    return keep_built(
+        plan.name,
+        source=plan.source.words,
+        image=image,
+        config=objects / ".config",
+        system_map=objects / "System.map",
+        modules=[*objects.rglob("*.ko"), *(folder / "modules").rglob("*.ko")],
+        key=plan.key,
+        patches=[str(one) for one in plan.series],
+        options=plan.architecture.options,
+        exact_options=plan.architecture.exact_options,
+    )

@@ -1,0 +1,97 @@
+"""Series of patches: what they are, and their application to a kernel's source."""
+
+import hashlib
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+
+_FILE: Final = re.compile(r"^(?:patching|checking) file '?([^'\n]+?)'?$", re.MULTILINE)
+_HUNK: Final = re.compile(r"^Hunk #(\d+) FAILED at (\d+)", re.MULTILINE)
+_MISSING: Final = re.compile(r"^\|(?:---|\+\+\+) (?:[^/\s]+/)?(\S+)", re.MULTILINE)
+_SECONDS: Final = 300
+
+
+class Series(msgspec.Struct, frozen=True):
+    """Patches in the order in which they apply."""
+
+    directory: Path
+    files: list[str]
+    sha256: str
+
+    def __str__(self) -> str:
+        """Its name, how much it is, and its hash."""
+        return f"{self.directory.name}: {len(self.files)} patches, sha256 {self.sha256}"
+
+
+def read_series(directory: Path) -> Series:
+    """The patches that the file `series` in `directory` lists, or all *.patch by name.
+
+    Raises RtscopeError.
+    """
+    if not directory.is_dir():
+        raise RtscopeError(f"there is no folder {directory}, where patches should be")
+    series = directory / "series"
+    content = hashlib.sha256()
+    try:
+        if series.exists():
+            lines = [line.split("#")[0].strip() for line in series.read_text().splitlines()]
+            files = [line for line in lines if line]
+        else:
+            files = sorted(path.name for path in directory.glob("*.patch"))
+        for name in files:
+            data = (directory / name).read_bytes()
+            content.update(f"{name} {len(data)}\n".encode() + data)
+    except (OSError, UnicodeDecodeError) as error:
+        raise RtscopeError(f"the patches in {directory} cannot be read: {error}") from None
+    if not files:
+        raise RtscopeError(f"{directory} holds no patches: neither a file 'series' nor *.patch")
+    return Series(directory, files, content.hexdigest())
+
+
+def apply_series(series: Series, tree: Path, source: str) -> None:
+    """Change the tree by each patch, exactly: lines may have moved but not changed around it.
+
+    `source` says what the tree is, for the RtscopeError where a patch does not apply.
+    """
+    for name in series.files:
+        done = subprocess.run(
+            ["patch", "-p1", "--forward", "--force", "--fuzz=0", "--no-backup-if-mismatch",
+             "--reject-file=-", f"--input={series.directory / name}"],
+            cwd=tree,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_SECONDS,
+        )  # fmt: skip
+        if done.returncode:
+            raise RtscopeError(
+                f"the patch {series.directory / name} does not apply to {source}: "
+                f"{_reason(done.stdout + done.stderr)}"
+            )
+
+
+def _reason(said: str) -> str:
+    if "previously applied" in said:
+        before, _, _ = said.partition("Reversed (or previously applied)")
+        return f"{_last_file(before)} has it already"
+    if missing := "can't find file to patch" in said and _MISSING.search(said):
+        return f"there is no file {missing[1]}"
+    if hunk := _HUNK.search(said):
+        place = _last_file(said[: hunk.start()])
+        return f"{place}, hunk #{hunk[1]} at line {hunk[2]}, finds other lines there"
+    lines = [line for line in said.splitlines() if line.startswith("patch:")] or said.splitlines()
+    return lines[-1].removeprefix("patch: **** ") if lines else "patch failed"
+
+
+def _last_file(said: str) -> str:
+    files = _FILE.findall(said)
+    return str(files[-1]) if files else "the source"

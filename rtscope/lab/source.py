@@ -1,0 +1,154 @@
+"""The source that a kernel is built from: Debian's package, a tarball, or somebody's tree."""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.lab.kernels import cache_directory
+from rtscope.lab.packages import fetch_package, package_version
+from rtscope.model.errors import RtscopeError
+
+PACKAGE: Final = "linux-source-6.12"
+_VERSION: Final = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(.*)$", re.MULTILINE)
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A kernel's source, not yet unpacked."""
+
+    words: str
+    """for people and records"""
+    identity: str
+    """another one wherever the content is; fit for a file's name"""
+    place: Path | None
+    """a tree, or a tarball; None for Debian's package"""
+
+
+def find_source(place: Path | None) -> Source:
+    """The source at `place`, or Debian's where that is None. Raises RtscopeError."""
+    if place is None:
+        try:
+            version = package_version(PACKAGE)
+        except RtscopeError as error:
+            raise RtscopeError(
+                f"{error}; --source takes a tree or a tarball of Linux 6.12"
+            ) from None
+        return Source(f"debian:{PACKAGE} {version}", f"{PACKAGE}_{version}", None)
+    place = place.absolute()
+    if place.is_dir():
+        _check_tree(place)
+        return Source(_tree_words(place), f"tree-{_listing_hash(place)}", place)
+    try:
+        with place.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise RtscopeError(f"the source {place} cannot be read: {error.strerror}") from None
+    return Source(f"{place.name}, sha256 {content}", f"tarball-{content[:32]}", place)
+
+
+def source_tree(source: Source, said: Callable[[str], None]) -> Path:
+    """The unpacked source, which is not to be changed; kept in the cache once it has been unpacked.
+
+    `said` is told what takes its time. Raises RtscopeError.
+    """
+    if source.place and source.place.is_dir():
+        return source.place
+    folder = cache_directory() / "sources"
+    kept = folder / source.identity
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / "lock"):
+        if kept.exists():
+            return kept
+        partial = folder / ".unpacking"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            archive = source.place or _debian_archive(partial, said)
+            said(f"unpacking {archive.name}")
+            (partial / "tree").mkdir()
+            _unpack(archive, partial / "tree")
+            tree = next((partial / "tree").iterdir())
+            _check_tree(tree)
+            tree.rename(kept)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return kept
+
+
+def tree_version(tree: Path) -> str:
+    """Such as 6.12.117, from the tree's Makefile."""
+    text = (tree / "Makefile").read_text(errors="replace")[:4096]
+    found: dict[str, str] = {name: value.strip() for name, value in _VERSION.findall(text)}
+    numbers = [found.get(name, "") for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    return ".".join(filter(None, numbers)) + found.get("EXTRAVERSION", "")
+
+
+def _check_tree(tree: Path) -> None:
+    if not ((tree / "Kbuild").is_file() and (tree / "Makefile").is_file() and tree_version(tree)):
+        raise RtscopeError(f"{tree} is no source of a Linux kernel: name the folder of its Kbuild")
+    if (tree / ".config").exists() or (tree / "include" / "config").exists():
+        raise RtscopeError(
+            f"{tree} was configured in place, and then nothing can be built from it elsewhere: run "
+            "`make mrproper` there (it removes .config), or give a clean tree, such as one of "
+            "`git worktree add`"
+        )
+
+
+def _tree_words(tree: Path) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(tree), "describe", "--always", "--dirty", "--match=v*"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ) if shutil.which("git") and (tree / ".git").exists() else None  # fmt: skip
+    described = f", {done.stdout.strip()}" if done and done.returncode == 0 else ""
+    return f"{tree}{described}"
+
+
+def _listing_hash(tree: Path) -> str:
+    """Of what make goes by: every file's name, size and time of change."""
+    listing = hashlib.sha256(f"{tree}\n".encode())
+    for directory, folders, files in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in sorted(files):
+            path = f"{directory}/{name}"
+            status = os.lstat(path)
+            listing.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return listing.hexdigest()[:32]
+
+
+def _debian_archive(directory: Path, said: Callable[[str], None]) -> Path:
+    said(f"downloading {PACKAGE}, 150 MB")
+    (directory / "package").mkdir()
+    _, files = fetch_package(PACKAGE, directory / "package")
+    return next((files / "usr" / "src").glob(f"{PACKAGE}.tar*"))
+
+
+def _unpack(archive: Path, directory: Path) -> None:
+    done = subprocess.run(
+        ["tar", "--extract", f"--file={archive}", f"--directory={directory}", "--no-same-owner"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode or len(list(directory.iterdir())) != 1:
+        said = done.stderr.strip().splitlines()
+        raise RtscopeError(
+            f"{archive} cannot be unpacked: {said[0] if said else 'it holds not one folder'}"
+        )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Wait for one's turn."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
