@@ -8,12 +8,20 @@
  * boot. So the machine is looked at every 20 ms, and is at rest when it was so
  * for a whole second: nothing but this process runnable, no self-test alive,
  * the clock source the same and a lasting one, timers at high resolution.
+ *
+ * Who looks is of the policy SCHED_IDLE. Otherwise he might run before the
+ * kernel's own thread that has just woken him has gone back to sleep, and see
+ * that as unrest, every time.
  */
+#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/realtime.h"
@@ -100,7 +108,14 @@ static const char *unrest(char *clock_source, size_t size)
 	return NULL;
 }
 
-bool settle(char *why, size_t why_size)
+static void set_policy(int policy)
+{
+	const struct sched_param parameter = { 0 };
+
+	syscall(SYS_sched_setscheduler, 0, policy, &parameter); /* musl's own does nothing */
+}
+
+static bool wait_for_rest(char *why, size_t why_size)
 {
 	uint64_t start_ns = clock_now_ns(), quiet_since_ns = start_ns, now_ns = start_ns;
 	const char *last = "it had just begun";
@@ -125,4 +140,14 @@ bool settle(char *why, size_t why_size)
 		 "the boot was not over after %llu s and measuring began all the same: %s",
 		 PATIENCE_NS / NSEC_PER_SEC, last);
 	return false;
+}
+
+bool settle(char *why, size_t why_size)
+{
+	bool settled;
+
+	set_policy(SCHED_IDLE);
+	settled = wait_for_rest(why, why_size);
+	set_policy(SCHED_OTHER);
+	return settled;
 }
