@@ -3,8 +3,9 @@
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rtscope.experiment.cells import Cell
     from rtscope.experiment.planfile import PlanFile
     from rtscope.experiment.runner import Experiment
+    from rtscope.model.machine import Machine
     from rtscope.model.run import Run
     from rtscope.report.experiment import CellResult, ExperimentState
     from rtscope.target.protocol import AnyLine
@@ -58,6 +60,16 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew, also where an experiment is unfinished.")
     ] = False,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="TARGET",
+            help="Where instead of where the plan says: local, or vm:KERNEL as in rtscope measure; "
+            "may be given several times.",
+        ),
+    ] = None,
     scale: Annotated[
         float,
         typer.Option(
@@ -79,16 +91,22 @@ def run(
     """Measure all cells of a plan: probes × loads × intervals × policies × targets.
 
     A bad plan is refused before anything starts. Every finished cell is kept at once; after a crash
-    or Ctrl-C the same command goes on with the cells that are left. Exit status: 0, 1 when a budget
-    is broken or not proven or a cell could not be measured, 2 for a bad plan, 130 on Ctrl-C.
+    or Ctrl-C the same command goes on with the cells that are left, if the machine is the same.
+    Exit status: 0, 1 when a budget is broken or not proven or a cell could not be measured, 2 for a
+    bad plan, 130 on Ctrl-C.
 
     \b
     rtscope run plans/quick.toml
+    rtscope run plans/quick.toml --target vm:x86_64-rt --target vm:arm64-rt
     rtscope run plans/loongson-table-2.toml --scale 0.01 --junit results.xml
     """
-    from rtscope.experiment.cells import cells_of
+    from rtscope.experiment.cells import cells_of, plan_hash
     from rtscope.experiment.check import cell_ns, check_cells
+    from rtscope.experiment.measure import read_machine
     from rtscope.experiment.planfile import read_plan
+    from rtscope.experiment.runner import open_experiment
+    from rtscope.experiment.targets import target_of
+    from rtscope.store.lock import locked
 
     if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
@@ -98,19 +116,32 @@ def run(
         if path and not path.parent.is_dir():
             raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
     file = read_plan(plan)
+    if target:
+        for name in target:
+            target_of(name)
+        file = file.on(list(dict.fromkeys(target)))
     cells = cells_of(file, scale)
     times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
     if dry_run:
         _show_plan(file, cells, times)
         return
     output = Output(report, no_report, junit, force, json, quiet)
-    experiment = _open(cells, fresh=fresh)
     interrupt = Interrupt()
-    with interrupt.installed():
-        results, kept = _measure_cells(file, experiment, times, interrupt, output)
+
+    @cache
+    def machine_of(name: str) -> "Machine":
+        try:
+            return read_machine(target_of(name), interrupt.watch)
+        finally:
+            interrupt.agent = None
+
+    with interrupt.installed(), locked(plan_hash(cells)):
+        experiment = open_experiment(cells, machine_of, fresh=fresh)
+        _tell_of(experiment)
+        results, kept = _measure_cells(file, experiment, times, machine_of, interrupt, output)
     kept &= _finish(file, experiment, results, output)
     if interrupt.signal is not None:
-        complain(f"interrupted; rtscope run {plan} goes on with the cells that are left")
+        complain("interrupted; the same command goes on with the cells that are left")
         raise typer.Exit(128 + interrupt.signal)
     raise typer.Exit(int(not kept or any(result.is_bad for result in results)))
 
@@ -149,64 +180,51 @@ def _ends_after(cell: "Cell") -> str:
     return " or ".join(ends)
 
 
-def _open(cells: list["Cell"], *, fresh: bool) -> "Experiment":
-    from rtscope.experiment.runner import open_experiment
-
-    experiment = open_experiment(cells, fresh=fresh)
+def _tell_of(experiment: "Experiment") -> None:
+    """Which experiment this is, and which one it is not."""
+    if experiment.elsewhere:
+        _tell(
+            f"experiment {experiment.elsewhere} of this plan is of another machine "
+            f"({'; '.join(experiment.differences)}) and is left as it is"
+        )
     if experiment.finished:
-        print(
+        _tell(
             f"experiment {experiment.finished} of this plan is finished (rtscope list --experiment "
-            f"{experiment.finished}); this is a new one",
-            file=sys.stderr,
+            f"{experiment.finished}); this is a new one"
         )
     if experiment.done:
-        print(
+        _tell(
             f"going on with experiment {experiment.id}: {len(experiment.done)} of "
-            f"{len(experiment.cells)} cells are done; --fresh begins anew",
-            file=sys.stderr,
+            f"{len(experiment.cells)} cells are done; --fresh begins anew"
         )
-    return experiment
 
 
-def _stored(run_id: str) -> "CellResult":
-    from rtscope.store import database
+def _tell(text: str) -> None:
+    """A line on standard error, for whoever still looks."""
+    from rtscope.report.words import plain
 
-    return _result(database.load(run_id))
-
-
-def _result(run: "Run") -> "CellResult":
-    from rtscope.report.experiment import CellResult
-    from rtscope.statistics.verdict import judge_by_own
-
-    return CellResult(run.cell, run, judge_by_own(run))
-
-
-def _not_begun(cell: "Cell") -> "CellResult":
-    from rtscope.report.experiment import CellResult
-
-    return CellResult(cell.name)
+    with suppress(OSError):
+        print(plain(text), file=sys.stderr, flush=True)
 
 
 def _measure_cells(
     file: "PlanFile",
     experiment: "Experiment",
     times: dict[str, int | None],
+    machine_of: Callable[[str], "Machine"],
     interrupt: Interrupt,
     output: "Output",
 ) -> tuple[list["CellResult"], bool]:
     """Measure what is left. All cells as the plan has them; False where a run is not stored."""
-    from rich.console import Console
-
-    from rtscope.experiment.measure import measure, read_machine
+    from rtscope.experiment.measure import measure
     from rtscope.experiment.runner import run_cells
     from rtscope.experiment.targets import target_of
-    from rtscope.model.machine import Machine
     from rtscope.report.experiment import CellResult, ExperimentState
     from rtscope.report.live import LiveState, follow
+    from rtscope.report.terminal import output_console
     from rtscope.store import database
 
-    console = Console(stderr=True, highlight=False)
-    machines: dict[str, Machine] = {}
+    console = output_console(sys.stderr)
     left = {cell.name: times[cell.name] for cell in experiment.left}
     results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
     state = ExperimentState(file.plan.title, len(experiment.cells), len(results))
@@ -224,10 +242,8 @@ def _measure_cells(
 
         draw()
         try:
-            target = target_of(cell.target)
-            if cell.target not in machines:
-                machines[cell.target] = read_machine(target, interrupt.watch)
-            return measure(request, machines[cell.target], interrupt.watch, heard, target)
+            machine, target = machine_of(cell.target), target_of(cell.target)
+            return measure(request, machine, interrupt.watch, heard, target)
         finally:
             interrupt.agent = None
             state.cell = None
@@ -250,7 +266,7 @@ def _measure_cells(
             if outcome.failure:
                 complain(f"{cell}: {outcome.failure}")
             elif not (console.is_terminal or output.quiet):
-                console.print(f"{_told(result)}; {state.progress()}", markup=False, soft_wrap=True)
+                _tell(f"{_told(result)}; {state.progress()}")
     written = sorted(experiment.cells, key=lambda cell: cell.place)
     return [results.get(cell.name) or CellResult(cell.name) for cell in written], kept
 
@@ -268,8 +284,24 @@ def _display(
         yield lambda: None
         return
     view = ExperimentView(state)
-    with Live(view, console=console, auto_refresh=False, transient=True) as live:
-        yield lambda: live.update(view, refresh=True)
+    live = Live(view, console=console, auto_refresh=False, transient=True)
+    seen = True
+
+    def draw() -> None:
+        nonlocal seen
+        try:
+            if seen:
+                live.update(view, refresh=True)
+        except OSError:  # nobody looks any more, but the runs are wanted
+            seen = False
+
+    with suppress(OSError):
+        live.start()
+    try:
+        yield draw
+    finally:
+        with suppress(OSError):
+            live.stop()
 
 
 def _judged(run: "Run") -> "CellResult":
@@ -300,14 +332,15 @@ def _finish(
     from rtscope.report.terminal import judgement_line, output_console
     from rtscope.store.files import write_file
 
-    written = True
-    if not output.json:
+    def show() -> None:
         console = output_console()
         console.print(CellTable(results))
         console.print()
         for name, judgement in unkept(results):
             console.print(f"{name}: ", judgement_line(judgement), sep="", markup=False)
         console.print(f"experiment {experiment.id}: rtscope list --experiment {experiment.id}")
+
+    written = output.json or told(show)
     measured = [result for result in results if result.run]
     runs = [result.run for result in measured if result.run]
     if runs and not output.no_report:

@@ -67,6 +67,10 @@ class PlanFile:
         self.path = path
         self._text = text
 
+    def on(self, targets: list[str]) -> "PlanFile":
+        """The same for other targets than the plan names."""
+        return PlanFile(msgspec.structs.replace(self.plan, targets=targets), self.path, self._text)
+
     def refusal(self, where: Place, sentence: str) -> RtscopeError:
         """An error that names the file and the line of `where`, or of the table it would be in."""
         return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {sentence}")

@@ -13,11 +13,19 @@ import msgspec
 
 from rtscope.experiment.cells import Cell, plan_hash
 from rtscope.model.errors import RtscopeError
-from rtscope.model.run import Run
+from rtscope.model.machine import Machine
+from rtscope.model.run import FINAL, Run
 from rtscope.store import database
 
-FINAL: Final = frozenset({"complete", "threshold", "watchdog"})
-"""how a run ends that need not be measured again"""
+_SAME: Final = {
+    "host": "hostname",
+    "CPU model": "cpu_model",
+    "kernel": "kernel_release",
+    "kernel build": "kernel_version",
+    "preemption": "preemption",
+    "kernel command line": "command_line",
+}
+"""what makes a machine another one, in words and as the fingerprint's field"""
 
 
 class Experiment(msgspec.Struct, frozen=True):
@@ -29,6 +37,10 @@ class Experiment(msgspec.Struct, frozen=True):
     """name of a cell to the id of its run"""
     finished: str = ""
     """id of the latest experiment of these cells, where it is finished and this one is new"""
+    elsewhere: str = ""
+    """id of the latest experiment of these cells, where that was begun on another machine"""
+    differences: list[str] = []
+    """in what that machine is another"""
 
     @property
     def left(self) -> list[Cell]:
@@ -46,28 +58,53 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def open_experiment(
-    cells: Sequence[Cell], *, fresh: bool = False, store: Path | None = None
+    cells: Sequence[Cell],
+    machine_of: Callable[[str], Machine],
+    *,
+    fresh: bool = False,
+    store: Path | None = None,
 ) -> Experiment:
-    """The unfinished experiment of these cells; a new one where there is none, or if `fresh`.
+    """The latest experiment of these cells on these machines if it is unfinished, else a new one.
 
-    Raises StoreError.
+    `machine_of` tells the present machine of a target, and is asked where something is measured
+    there already. With `fresh` it is a new one always. Raises StoreError and what
+    `machine_of` raises.
     """
     plan = plan_hash(list(cells))
     new = Experiment(plan + secrets.token_hex(3), list(cells), {})
     if fresh:
         return new
-    held = database.list_runs(store=store, experiment=plan)
-    if not held:
-        return new
-    latest = held[0].experiment
-    names = {cell.name for cell in cells}
-    done = {
-        run.cell: run.id
-        for run in reversed(held)
-        if run.experiment == latest and run.cell in names and run.status in FINAL
-    }
-    experiment = Experiment(latest, list(cells), done)
-    return experiment if experiment.left else msgspec.structs.replace(new, finished=latest)
+    held: dict[str, list[database.Summary]] = {}
+    for run in database.list_runs(store=store, experiment=plan):
+        held.setdefault(run.experiment, []).append(run)
+    targets = {cell.name: cell.target for cell in cells}
+    for latest, runs in held.items():
+        known = {targets[run.cell]: run.id for run in runs if run.cell in targets}
+        differences = _differences(known, machine_of, store)
+        if differences:
+            if not new.elsewhere:
+                new = msgspec.structs.replace(new, elsewhere=latest, differences=differences)
+            continue
+        done = {run.cell: run.id for run in reversed(runs) if run.status in FINAL}
+        if targets.keys() <= done.keys():
+            return msgspec.structs.replace(new, finished=latest)
+        return msgspec.structs.replace(new, id=latest, done=done)
+    return new
+
+
+def _differences(
+    known: dict[str, str], machine_of: Callable[[str], Machine], store: Path | None
+) -> list[str]:
+    """In what the targets are other machines than they were in the runs that are given for them."""
+    told = []
+    for target, run in known.items():
+        then, now = database.load(run, store).machine, machine_of(target)
+        where = "" if target == "local" else f"{target}: "
+        for words, field in _SAME.items():
+            before, present = getattr(then, field), getattr(now, field)
+            if before != present:
+                told.append(f"{where}{words} was {before or 'unknown'}, is {present or 'unknown'}")
+    return told
 
 
 def run_cells(

@@ -1,6 +1,6 @@
 """The Run: one execution of one probe under one load on one target."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,6 +10,8 @@ from rtscope.model.machine import Machine
 FORMAT_VERSION = 1
 
 Status = Literal["complete", "interrupted", "threshold", "watchdog", "failed"]
+FINAL: Final = frozenset({"complete", "threshold", "watchdog"})
+"""how a run ends that need not be measured again"""
 
 
 class RunWarning(msgspec.Struct, frozen=True):

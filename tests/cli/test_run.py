@@ -204,6 +204,78 @@ def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(
     assert [run["load"] for run in runs(rtscope)][3:] == ["cpu:1"]
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_all_is_measured_and_written_when_nobody_looks_any_more(
+    environment: dict[str, str], rtscope: Rtscope, plan: Path, terminal: bool
+) -> None:
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    junit, report = plan.with_name("junit.xml"), plan.with_name("report.html")
+    with subprocess.Popen(
+        [*COMMAND, "run", str(plan), "--junit", str(junit), "--report", str(report)],
+        env=environment | {"TERM": "xterm-256color"},
+        stdout=subprocess.PIPE, stderr=theirs, text=True,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        assert os.read(ours, 100)
+        os.close(ours)
+        shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert shown.count("cyclic, load") == 4
+    assert len(runs(rtscope)) == 4
+    assert "timers:1" in report.read_text()
+    assert len(list(ET.fromstring(junit.read_text()).iter("testcase"))) == 4
+
+
+def test_a_report_is_written_where_nobody_reads_the_table(
+    environment: dict[str, str], plan: Path
+) -> None:
+    report = plan.with_name("report.html")
+    with subprocess.Popen(
+        [*COMMAND, "run", str(plan), "--report", str(report)],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        told = process.stderr.read()
+    assert process.returncode == 0, told
+    assert "timers:1" in report.read_text()
+
+
+def test_a_plan_is_not_measured_twice_at_once(
+    environment: dict[str, str], rtscope: Rtscope, plan: Path
+) -> None:
+    plan.write_text(PLAN.replace('"300ms"', '"2s"'))
+    other = plan.with_name("other.toml")
+    other.write_text(PLAN.replace('"300ms"', '"100ms"'))
+    with subprocess.Popen(
+        [*COMMAND, "run", str(plan), "--no-report"],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert process.stderr.readline()
+        for more in ((), ("--fresh",)):
+            second = rtscope("run", str(plan), "--no-report", *more)
+            assert second.returncode == 2
+            assert "another rtscope run measures this plan already" in second.stderr
+        assert rtscope("run", str(other), "--no-report").returncode == 0
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert rtscope("run", str(plan), "--no-report", "-q").returncode == 0
+    complete = [run["load"] for run in runs(rtscope) if run["status"] == "complete"]
+    assert sorted(complete) == sorted(["idle", "cpu:1", "timers:1", "files:1"] * 2)
+
+
+def test_a_plan_is_measured_elsewhere_than_it_says(rtscope: Rtscope, plan: Path) -> None:
+    plan.write_text(PLAN.replace("[[measure]]", 'targets = ["vm:board"]\n[[measure]]'))
+    done = rtscope("run", str(plan), "--target", "local", "-t", "local", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert len(runs(rtscope)) == 4
+    refused = rtscope("run", str(plan), "--target", "local", "--target", "vm:none-such")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("rtscope: there is no kernel 'none-such'")
+
+
 def test_the_whole_is_one_display_on_a_terminal(environment: dict[str, str], plan: Path) -> None:
     screen, terminal = pty.openpty()
     with subprocess.Popen(

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from rtscope.experiment.cells import Cell, cells_of
 from rtscope.experiment.planfile import parse_plan
-from rtscope.experiment.runner import Outcome, open_experiment, run_cells
+from rtscope.experiment.runner import Experiment, Outcome, open_experiment, run_cells
 from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status
 from rtscope.store.database import list_runs, load, new_run_id, save
 from tests.measured import run_of, thread_of
 
 Measure = Callable[[Cell], Run]
+BOARD = run_of().machine
 
 
 class CrashError(Exception):
@@ -36,11 +38,18 @@ def measured(cell: Cell, status: Status = "complete") -> Run:
     return run_of(thread_of([1000]), id=new_run_id(), load=cell.request.load, status=status)
 
 
+def opened(
+    cells: list[Cell], store: Path, machine: Machine = BOARD, *, fresh: bool = False
+) -> Experiment:
+    return open_experiment(cells, lambda target: machine, fresh=fresh, store=store)
+
+
 def go_on(
     cells: list[Cell],
     store: Path,
     measure: Measure,
     after_saving: Callable[[], None] = lambda: None,
+    machine: Machine = BOARD,
 ) -> list[Outcome]:
     """One start of `rtscope run`, to its end or to a crash."""
 
@@ -48,7 +57,7 @@ def go_on(
         save(run, store)
         after_saving()
 
-    experiment = open_experiment(cells, store=store)
+    experiment = opened(cells, store, machine)
     return list(run_cells(experiment, measure, keep, lambda: False))
 
 
@@ -159,23 +168,74 @@ def test_only_the_same_plan_is_gone_on_with_and_only_unless_it_is_to_be_fresh(
 
     with pytest.raises(CrashError):
         go_on(cells, store, measure)
-    assert len(open_experiment(cells, store=store).left) == 2
-    assert len(open_experiment(plan(3, "description = 'other'"), store=store).left) == 2
-    assert len(open_experiment(plan(3, "seed = 2"), store=store).left) == 3
-    assert len(open_experiment(plan(4), store=store).left) == 4
-    fresh = open_experiment(cells, store=store, fresh=True)
+    assert len(opened(cells, store).left) == 2
+    assert len(opened(plan(3, "description = 'other'"), store).left) == 2
+    assert len(opened(plan(3, "seed = 2"), store).left) == 3
+    assert len(opened(plan(4), store).left) == 4
+    fresh = opened(cells, store, fresh=True)
     assert len(fresh.left) == 3
-    assert fresh.id != open_experiment(cells, store=store).id
+    assert fresh.id != opened(cells, store).id
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("hostname", "host was board, is other"),
+        ("kernel_release", "kernel was 6.12.1, is other"),
+        ("kernel_version", "kernel build was unknown, is other"),
+        ("preemption", "preemption was rt, is other"),
+        ("cpu_model", "CPU model was unknown, is other"),
+        ("command_line", "kernel command line was unknown, is other"),
+    ],
+)
+def test_each_machine_has_an_experiment_of_its_own(tmp_path: Path, field: str, said: str) -> None:
+    store, cells = tmp_path / "s", plan(2)
+    other = msgspec.structs.replace(BOARD, **{field: "other"})
+
+    def measure(cell: Cell) -> Run:
+        if cell is cells[1]:
+            raise CrashError
+        return measured(cell)
+
+    with pytest.raises(CrashError):
+        go_on(cells, store, measure)
+    (held,) = list_runs(store=store)
+    new = opened(cells, store, other)
+    assert (new.elsewhere, new.differences, new.done) == (held.experiment, [said], {})
+    assert new.id != held.experiment
+    kept: list[Run] = []
+    there = [
+        outcome.run
+        for outcome in run_cells(
+            new,
+            lambda cell: msgspec.structs.replace(measured(cell), machine=other),
+            kept.append,
+            lambda: False,
+        )
+    ]
+    assert kept == there
+    for run in kept:
+        save(run, store)
+    again = opened(cells, store)
+    assert (again.id, list(again.done)) == (held.experiment, [cells[0].name])
+    assert opened(cells, store, other).finished == new.id
+
+
+def test_a_machine_is_not_asked_where_nothing_is_measured_yet(tmp_path: Path) -> None:
+    def absent(target: str) -> Machine:
+        raise RtscopeError(f"{target} is not there")
+
+    assert not open_experiment(plan(), absent, store=tmp_path / "s").done
 
 
 def test_the_latest_of_two_unfinished_experiments_is_gone_on_with(tmp_path: Path) -> None:
     store, cells = tmp_path / "s", plan(3)
     for done in (cells[:2], cells[2:]):
-        experiment = open_experiment(cells, fresh=True, store=store)
+        experiment = opened(cells, store, fresh=True)
         for cell in done:
             tag = {"experiment": experiment.id, "cell": cell.name}
             save(msgspec.structs.replace(measured(cell), **tag), store)
-    latest = open_experiment(cells, store=store)
+    latest = opened(cells, store)
     assert latest.id == experiment.id
     assert latest.left == cells[:2]
 
@@ -195,7 +255,7 @@ def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(tmp_path: Path)
 
 
 def test_it_stops_between_two_cells_when_it_is_told_to(tmp_path: Path) -> None:
-    experiment = open_experiment(plan(4), store=tmp_path / "s")
+    experiment = opened(plan(4), tmp_path / "s")
     kept: list[Run] = []
     assert len(list(run_cells(experiment, measured, kept.append, lambda: len(kept) == 2))) == 2
 
