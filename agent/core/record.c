@@ -2,6 +2,7 @@
 /* The parts of a thread's record that are not on its hot path. */
 #define _GNU_SOURCE
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -25,6 +26,7 @@ int record_init(struct record *record, unsigned int worst_wanted, uint64_t thres
 		.min_ns = UINT64_MAX,
 		.worst_wanted = worst_wanted,
 		.threshold_ns = threshold_ns,
+		.cpu = -1,
 		.notice_ns = worst_wanted ? 1 : threshold_ns,
 		.histogram = map_touched(sizeof(struct histogram)),
 	};
@@ -51,7 +53,12 @@ void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
 		return;
 	for (i = record->worst_count - 1; i && worst[i - 1].latency_ns < latency_ns; i--)
 		worst[i] = worst[i - 1];
-	worst[i] = (struct worst_sample){ time_ns, latency_ns, notice };
+	worst[i] = (struct worst_sample){
+		.time_ns = time_ns,
+		.latency_ns = latency_ns,
+		.notice = notice,
+		.cpu = record->cpu < 0 ? sched_getcpu() : record->cpu,
+	};
 
 	if (record->worst_count == record->worst_wanted)
 		record->notice_ns = worst[record->worst_count - 1].latency_ns + 1;

@@ -32,6 +32,7 @@ struct worst_sample {
 	uint64_t time_ns; /* the deadline, absolute */
 	uint64_t latency_ns;
 	unsigned long notice; /* which call of record_notice() told of it, from 1 */
+	int cpu;
 };
 
 struct window_slot {
@@ -57,6 +58,7 @@ struct record {
 	bool threshold_reached;
 	unsigned int worst_wanted;
 	unsigned int worst_count;
+	int cpu; /* of its samples; below 0: the one that record_add() is called on */
 	struct worst_sample worst[WORST_MAX]; /* largest first */
 } __attribute__((aligned(64)));
 

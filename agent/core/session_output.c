@@ -217,6 +217,14 @@ static void json_progress(struct session *session, uint64_t now_ns, uint64_t win
 	json_end(json);
 }
 
+static void print_whose(const struct measuring *measuring)
+{
+	if (measuring->role.cpu >= 0)
+		printf(" CPU:%d", measuring->role.cpu);
+	if (*measuring->role.name)
+		printf(" %s", measuring->role.name);
+}
+
 /* cyclictest's line, so that a person and a script find what they know. */
 static void print_threads(struct session *session)
 {
@@ -239,8 +247,7 @@ static void print_threads(struct session *session)
 		       (unsigned long long)(record_get(record->max_ns) / unit));
 		if (record_get(record->missed))
 			printf(" Missed:%llu", (unsigned long long)record_get(record->missed));
-		if (*measuring->role.name)
-			printf(" %s", measuring->role.name);
+		print_whose(measuring);
 		printf(isatty(STDOUT_FILENO) ? "\033[K\n" : "\n");
 	}
 	fflush(stdout);
@@ -253,7 +260,8 @@ static void print_facts(const struct session *session)
 
 		if (!measuring->fact_count)
 			continue;
-		printf("# T:%2u %s", i, measuring->role.name);
+		printf("# T:%2u", i);
+		print_whose(measuring);
 		for (unsigned int fact = 0; fact < measuring->fact_count; fact++)
 			printf(" %s:%.10g", measuring->fact[fact].key, measuring->fact[fact].value);
 		printf("\n");
@@ -299,7 +307,7 @@ static void json_thread(struct session *session, const struct measuring *measuri
 		json_u64(json, "time_ns", record->worst[i].time_ns - session->start_ns);
 		json_u64(json, "latency_ns", record->worst[i].latency_ns);
 		json_u64(json, "notice", record->worst[i].notice);
-		put_cpu(json, measuring->role.cpu);
+		put_cpu(json, record->worst[i].cpu);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -307,6 +315,8 @@ static void json_thread(struct session *session, const struct measuring *measuri
 	for (unsigned int i = 0; i < measuring->fact_count; i++)
 		json_double(json, measuring->fact[i].key, measuring->fact[i].value);
 	json_object_end(json);
+	if (session->probe->add)
+		session->probe->add(measuring, json);
 	json_end(json);
 }
 

@@ -121,6 +121,7 @@ static int create_thread(struct session *session, struct measuring *measuring,
 	    record_init(&measuring->record, options->worst,
 			options->threshold_ns ? options->threshold_ns : UINT64_MAX, every_sample))
 		return ENOMEM;
+	measuring->record.cpu = measuring->role.cpu;
 	return pthread_create(&measuring->thread, attributes, measuring_thread, measuring);
 }
 

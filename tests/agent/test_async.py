@@ -1,6 +1,7 @@
 """The agent's async verb on this machine: every way, and known disturbances in its figures."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -159,3 +160,15 @@ def test_an_ordinary_user_measures_on_one_cpu(public_agent: Path) -> None:
     for thread in of_type(lines, "thread"):
         assert thread["policy"] == "other"
         assert thread["count"] > 0
+
+
+@needs_two_cpus
+def test_a_person_can_tell_two_pairs_of_one_way_by_the_receivers_cpu(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "async", "-l", "20", "-q", "--policy", "other", "--place", "other"],
+        capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    for start in ("T:", "# T:"):
+        rows = [line for line in done.stdout.splitlines() if line.startswith(start)]
+        cpus = [re.search(r" CPU:(\d+) cond from other CPU", row) for row in rows]
+        assert [int(match[1]) for match in cpus if match] == sorted(os.sched_getaffinity(0))

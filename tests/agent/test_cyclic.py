@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -352,6 +353,8 @@ def test_a_person_gets_cyclictests_lines(agent_path: Path) -> None:
     cpus = len(os.sched_getaffinity(0))
     lines = done.stdout.splitlines()
     assert len([line for line in lines if line.startswith("T: ")]) == cpus
+    named = [re.search(r" Max: +\d+( Missed:\d+)? CPU:(\d+)$", line) for line in lines[:cpus]]
+    assert [int(match[2]) for match in named if match] == sorted(os.sched_getaffinity(0))
     priority = "P:80" if os.geteuid() == 0 else "P: 0"
     assert all(word in lines[0] for word in (priority, "I:1000", "Min:", "Act:", "Avg:", "Max:"))
 
