@@ -32,7 +32,7 @@
 #include "core/pause.h"
 #include "core/session.h"
 #include "probe/probe.h"
-#include "probe/signal_events.h"
+#include "probe/signal_takers.h"
 
 #define FIDUCIAL_NS    (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
 #define WORK_PERIOD_NS (NSEC_PER_SEC / 120)
@@ -84,7 +84,6 @@ static struct {
 	unsigned int to_be_up;	  /* threads that are not in place yet */
 	uint64_t due_ns;	  /* that the source ended at */
 	bool ended;		  /* nothing more is sent */
-	uint8_t priority[EVENT_TAKERS];
 } program;
 
 static const struct option options[] = {
@@ -151,7 +150,6 @@ static void describe(struct json *json)
 static void settle(const struct measuring *measuring, unsigned int taker, bool handle)
 {
 	event_taker = taker;
-	program.priority[taker] = (uint8_t)measuring->schedule.priority;
 	if (measuring->role.cpu < 0)
 		sched_setaffinity(0, sizeof(program.cpus), &program.cpus);
 	events_mask(&program.asynchronous, handle ? SIG_UNBLOCK : SIG_BLOCK);
@@ -171,8 +169,8 @@ static void await_program(const struct control *control)
 
 static bool sent_all(uint64_t samples)
 {
-	return (!program.asynchronous.number || program.asynchronous.sent >= samples) &&
-	       (!program.synchronous.number || program.synchronous.sent >= samples);
+	return (!program.asynchronous.number || events_tried(&program.asynchronous) >= samples) &&
+	       (!program.synchronous.number || events_tried(&program.synchronous) >= samples);
 }
 
 /* The source of events: to each of the two ways in turn. */
@@ -192,7 +190,7 @@ static void send_events(struct measuring *measuring)
 		due_ns += pause_next_ns(&random, measuring->options->interval_ns / turns);
 		if (due_ns >= record_get(measuring->control->until_ns))
 			break;
-		if (events->sent >= measuring->samples)
+		if (events_tried(events) >= measuring->samples)
 			continue;
 		if (due_ns > clock_now_ns()) {
 			if (clock_sleep_until(due_ns))
@@ -215,8 +213,8 @@ static void end_series(struct events *events, struct measuring *measuring)
 {
 	record_set(measuring->record.missed, events->missed);
 	measuring->completed =
-		program.due_ns >= measuring->end_ns || events->sent >= measuring->samples;
-	events_tell(events, measuring, program.priority, TAKER_WAITER);
+		program.due_ns >= measuring->end_ns || events_tried(events) >= measuring->samples;
+	events_tell(events, measuring, TAKER_WAITER);
 }
 
 /* The thread that takes events synchronously. SIGNAL_END may overtake some. */
@@ -233,13 +231,14 @@ static void wait_for_events(struct measuring *measuring)
 	sigemptyset(&set);
 	sigaddset(&set, events->number);
 	sigaddset(&set, SIGNAL_END);
+	takers_name(TAKER_WAITER, measuring);
 	settle(measuring, TAKER_WAITER, false);
 	while (!measuring->record.threshold_reached) {
 		number = ended ? sigtimedwait(&set, &info, &nothing) : sigwaitinfo(&set, &info);
 		now_ns = clock_now_ns();
 		if (number == events->number && info.si_value.sival_int != EVENT_REHEARSAL)
 			events_note(events, measuring, (unsigned int)info.si_value.sival_int,
-				    now_ns, TAKER_WAITER);
+				    now_ns, TAKER_WAITER, sched_getcpu());
 		else if (number == SIGNAL_END)
 			ended = true;
 		else if (number < 0 && ended)
@@ -291,7 +290,10 @@ static void be_busy(const struct measuring *measuring)
 /* One of the program's other threads; those with a CPU of their own are busy. */
 static void be_program(struct measuring *measuring)
 {
-	settle(measuring, measuring->index - program.first_other + 1, true);
+	unsigned int taker = measuring->index - program.first_other + 1;
+
+	takers_name(taker, measuring);
+	settle(measuring, taker, true);
 	if (measuring->role.cpu >= 0 && chosen.busy_percent)
 		be_busy(measuring);
 	while (record_get(measuring->control->until_ns))
@@ -385,6 +387,25 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return count;
 }
 
+static const struct events *events_of(const struct measuring *measuring)
+{
+	return measuring->role.body == collect_events ? &program.asynchronous :
+							&program.synchronous;
+}
+
+static void add_takers(const struct measuring *measuring, struct json *json)
+{
+	takers_put(events_of(measuring), json);
+}
+
+static void print_takers(const struct measuring *measuring, unsigned int count)
+{
+	for (; count; count--, measuring++) {
+		if (!measuring->role.silent)
+			takers_print(events_of(measuring), measuring->role.name);
+	}
+}
+
 static const struct probe probe = {
 	.name = "signal",
 	.help = "How long an event takes to reach a program of 31 threads as a signal: from the stamp of\n"
@@ -404,6 +425,8 @@ static const struct probe probe = {
 	.option = take_option,
 	.describe = describe,
 	.plan = plan,
+	.add = add_takers,
+	.print = print_takers,
 };
 
 int signal_main(int argc, char **argv)

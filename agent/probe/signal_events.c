@@ -3,22 +3,19 @@
  * Events that reach a program as real-time signals.
  *
  * A signal carries the number of its slot, where the stamp of its source stands.
- * A handler writes there when it ran and in which thread, and no more: it may have
+ * A handler writes there when it ran, in which thread and where, and no more: it may have
  * interrupted anything, and another thread may be in it at the same time.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "probe/signal_events.h"
 
-#define PRIORITIES_TOLD 4
-#define PRIORITIES	100
-#define SETTLE_NS	(50 * NSEC_PER_USEC)
+#define SETTLE_NS (50 * NSEC_PER_USEC)
 
 __thread unsigned int event_taker;
 static struct events *handled;
@@ -36,6 +33,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	(void)number;
 	(void)context;
 	slot->taker = event_taker;
+	slot->cpu = sched_getcpu();
 	__atomic_store_n(&slot->taken_ns, now_ns, __ATOMIC_RELEASE);
 }
 
@@ -83,11 +81,16 @@ void events_send(struct events *events)
 	slot->taken_ns = 0;
 	slot->stamp_ns = clock_now_ns();
 	if (queue(events, value)) {
-		events->refused++;
+		record_set(events->refused, events->refused + 1);
 		return;
 	}
 	sched_yield();
 	record_set(events->sent, events->sent + 1);
+}
+
+uint64_t events_tried(const struct events *events)
+{
+	return record_get(events->sent) + record_get(events->refused);
 }
 
 bool events_have_room(const struct events *events)
@@ -105,10 +108,11 @@ void events_rehearse(struct events *events, bool same_cpu)
 }
 
 void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
-		 uint64_t taken_ns, unsigned int taker)
+		 uint64_t taken_ns, unsigned int taker, int cpu)
 {
 	uint64_t stamp_ns = slot_of(events, sequence)->stamp_ns;
 
+	measuring->record.cpu = cpu;
 	record_add(&measuring->record, measuring->control, stamp_ns, taken_ns);
 	record_set(measuring->record.missed, record_get(events->missed));
 	events->violations += taken_ns - stamp_ns > events->deadline_ns;
@@ -124,36 +128,11 @@ void events_collect(struct events *events, struct measuring *measuring)
 
 		if (!taken_ns)
 			return;
-		events_note(events, measuring, events->noted, taken_ns, slot->taker);
+		events_note(events, measuring, events->noted, taken_ns, slot->taker, slot->cpu);
 	}
 }
 
-/* The priorities whose threads took most. */
-static void tell_priorities(const struct events *events, struct measuring *measuring,
-			    const uint8_t *priority)
-{
-	static char keys[PRIORITIES][32];
-	uint64_t count[PRIORITIES] = { 0 };
-
-	for (unsigned int taker = 0; taker < EVENT_TAKERS; taker++)
-		count[priority[taker]] += events->taken_by[taker];
-	for (unsigned int told = 0; told < PRIORITIES_TOLD; told++) {
-		unsigned int most = 0;
-
-		for (unsigned int i = 1; i < PRIORITIES; i++) {
-			if (count[i] > count[most])
-				most = i;
-		}
-		if (!count[most])
-			return;
-		snprintf(keys[most], sizeof(keys[most]), "taken_by_priority_%u", most);
-		measuring_fact(measuring, keys[most], (double)count[most]);
-		count[most] = 0;
-	}
-}
-
-void events_tell(const struct events *events, struct measuring *measuring, const uint8_t *priority,
-		 unsigned int own)
+void events_tell(const struct events *events, struct measuring *measuring, unsigned int own)
 {
 	const struct record *record = &measuring->record;
 	unsigned int threads = 0;
@@ -168,5 +147,4 @@ void events_tell(const struct events *events, struct measuring *measuring, const
 	measuring_fact(measuring, "taken_by_others",
 		       (double)(events->noted - events->taken_by[own]));
 	measuring_fact(measuring, "threads_that_took", threads);
-	tell_priorities(events, measuring, priority);
 }

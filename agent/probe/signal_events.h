@@ -16,6 +16,7 @@ struct event_slot {
 	uint64_t stamp_ns;
 	uint64_t taken_ns; /* by a handler; 0: not yet */
 	unsigned int taker;
+	int cpu; /* that the taker ran on */
 };
 
 /* The events that are delivered in one way. */
@@ -43,25 +44,24 @@ void events_handle(struct events *events);
 /* SIG_BLOCK or SIG_UNBLOCK them in the calling thread. */
 void events_mask(const struct events *events, int how);
 
-/* Stamp an event and send it to the process; not without room. */
+/* Stamp an event and send it to the process; not without room. One may be refused. */
 void events_send(struct events *events);
 bool events_have_room(const struct events *events);
 
 /* Send EVENT_REHEARSAL, and return when its taker, on the @same_cpu or not, waits again. */
 void events_rehearse(struct events *events, bool same_cpu);
 
-/* Enter the event of number @sequence into the record of @measuring. */
+/* How many were sent, those included that the kernel refused. */
+uint64_t events_tried(const struct events *events);
+
+/* Enter the event of number @sequence, taken on @cpu, into the record of @measuring. */
 void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
-		 uint64_t taken_ns, unsigned int taker);
+		 uint64_t taken_ns, unsigned int taker, int cpu);
 
 /* Enter what the handler has taken since the last time, in order. */
 void events_collect(struct events *events, struct measuring *measuring);
 
-/*
- * Tell the facts. @priority: of each taker; @own: the taker that is a thread for
- * these events alone.
- */
-void events_tell(const struct events *events, struct measuring *measuring, const uint8_t *priority,
-		 unsigned int own);
+/* Tell the facts. @own: the taker that is a thread for these events alone. */
+void events_tell(const struct events *events, struct measuring *measuring, unsigned int own);
 
 #endif

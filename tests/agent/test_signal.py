@@ -1,8 +1,12 @@
 """The agent's signal verb on this machine: who takes an event, how late, and what is lost."""
 
+import ctypes
 import os
 import resource
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,20 +86,115 @@ def test_the_program_has_the_threads_of_the_report(agent_path: Path) -> None:
 def test_each_event_was_taken_by_somebody(agent_path: Path) -> None:
     for thread in of_type(measure(agent_path, "signal", "-l", "300", "-i", "1ms"), "thread"):
         facts = thread["facts"]
-        by_priority = [n for key, n in facts.items() if key.startswith("taken_by_priority_")]
+        counts = [taker["count"] for taker in thread["takers"]]
         own = thread["count"] if thread["name"] == "synchronous" else 0
         assert facts["taken_by_own_thread"] == own
         assert facts["taken_by_others"] == thread["count"] - own
-        assert sum(by_priority) <= thread["count"]
-        assert sum(by_priority) == thread["count"] or len(by_priority) == 4
+        assert facts["threads_that_took"] == len(counts)
+        assert sum(counts) == thread["count"]
+        assert counts == sorted(counts, reverse=True)
         assert facts["jitter_ns"] == thread["max_ns"] - thread["min_ns"]
 
 
 @needs_root
 def test_the_kernel_asks_the_main_thread_first(agent_path: Path) -> None:
     lines = measure(agent_path, "signal", "-l", "1", "--method", "asynchronous", *QUIET)
-    facts = of_type(lines, "thread")[0]["facts"]
-    assert facts["taken_by_priority_0"] == facts["threads_that_took"] == 1
+    (taker,) = of_type(lines, "thread")[0]["takers"]
+    assert taker["name"] == "main"
+    assert taker["count"] == 1
+
+
+@needs_root
+def test_each_thread_that_took_events_is_named_as_the_kernel_names_it(agent_path: Path) -> None:
+    with measuring(agent_path, "signal", "-i", "1ms", *ON_LAST_CPU) as lines:
+        (process,) = children(os.getpid())
+        known = {}
+        for task in Path(f"/proc/{process}/task").iterdir():
+            # rt_priority is the 40th field, the 38th after the name in parentheses.
+            priority = int((task / "stat").read_text().rpartition(")")[2].split()[37])
+            known[int(task.name)] = ((task / "comm").read_text().strip(), priority)
+    asynchronous, synchronous = series(lines)
+    assert len(asynchronous["takers"]) >= 2
+    for taker in asynchronous["takers"] + synchronous["takers"]:
+        name = known[process][0] if taker["name"] == "main" else taker["name"]
+        assert known[taker["tid"]] == (name, taker["priority"])
+    (waiter,) = synchronous["takers"]
+    assert (waiter["priority"], waiter["cpu"]) == (94, LAST_CPU)
+
+
+def test_each_of_the_worst_events_tells_the_cpu_on_which_it_was_taken(agent_path: Path) -> None:
+    allowed = os.sched_getaffinity(0)
+    for thread in of_type(measure(agent_path, "signal", "-l", "100", "-i", "1ms"), "thread"):
+        assert len(thread["worst"]) == 10
+        assert {worst["cpu"] for worst in thread["worst"]} <= allowed
+
+
+def children(parent: int) -> list[int]:
+    """The processes that this one has started and not yet waited for."""
+    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(pid) for pid in text.split()]
+
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+PTRACE_GETSIGMASK, PTRACE_SETSIGMASK, WALL = 0x420A, 0x420B, 0x40000000
+REAL_TIME = sum(1 << (number - 1) for number in range(34, 65))
+
+
+def ptrace(request: int, tid: int, address: int = 0, data: int = 0) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    result = libc.ptrace(request, tid, address, data)
+    assert result == 0, os.strerror(ctypes.get_errno())
+
+
+def block(tid: int, blocked: bool) -> None:
+    """Block the real-time signals in another process's thread, or take that back."""
+    mask = ctypes.c_uint64()
+    ptrace(PTRACE_SEIZE, tid)
+    ptrace(PTRACE_INTERRUPT, tid)
+    os.waitpid(tid, WALL)
+    ptrace(PTRACE_GETSIGMASK, tid, 8, ctypes.addressof(mask))
+    mask.value = mask.value | REAL_TIME if blocked else mask.value & ~REAL_TIME
+    ptrace(PTRACE_SETSIGMASK, tid, 8, ctypes.addressof(mask))
+    ptrace(PTRACE_DETACH, tid)
+
+
+@contextmanager
+def signals_blocked(tids: list[int]) -> Iterator[None]:
+    for tid in tids:
+        block(tid, True)
+    try:
+        yield
+    finally:
+        for tid in tids:
+            block(tid, False)
+
+
+def takes_signals(task: Path) -> bool:
+    """Whether a thread has real-time signals unblocked."""
+    status = (task / "status").read_text()
+    return not int(status.partition("SigBlk:\t")[2].split()[0], 16) & REAL_TIME
+
+
+@needs_root
+def test_a_blocked_signal_is_late_by_as_long_as_it_was_blocked(agent_path: Path) -> None:
+    options = ("-i", "2ms", "--method", "asynchronous", "--deadline", "100ms", *QUIET)
+    with measuring(agent_path, "signal", *options) as lines:
+        (process,) = children(os.getpid())
+        tasks = [task for task in Path(f"/proc/{process}/task").iterdir() if takes_signals(task)]
+        assert len(tasks) == 1 + len(OTHERS)
+        with signals_blocked([int(task.name) for task in tasks]):
+            began = time.monotonic()
+            time.sleep(0.4)
+            blocked_ns = (time.monotonic() - began) * 1e9
+        time.sleep(0.1)
+    (thread,) = of_type(lines, "thread")
+    assert thread["max_ns"] == pytest.approx(blocked_ns, rel=0.1)
+    # Those that came in the first 300 ms waited for longer than 100 ms.
+    assert thread["facts"]["deadline_violations"] == pytest.approx(
+        (blocked_ns - 100e6) / 2e6, rel=0.1
+    )
+    assert thread["facts"]["lost"] == 0
 
 
 @needs_root
@@ -150,17 +249,20 @@ def test_the_program_computes_at_most_the_share_asked_for(
 
 
 @pytest.mark.parametrize("method", ["asynchronous", "synchronous", "both"])
+@pytest.mark.parametrize("end", [("-D", "500ms"), ("-l", "300")], ids=" ".join)
 def test_events_that_the_kernel_refuses_are_lost_and_the_run_ends(
-    agent_path: Path, method: str
+    agent_path: Path, end: tuple[str, str], method: str
 ) -> None:
     done = subprocess.run(
-        ["prlimit", "--sigpending=0", agent_path, "signal", "-D", "500ms", "--method", method,
+        ["prlimit", "--sigpending=0", agent_path, "signal", *end, "--method", method,
          "-i", "1ms", *QUIET],
         capture_output=True, text=True, check=True, timeout=20,
     )  # fmt: skip
+    assert "# complete after" in done.stdout
     lost = [float(word.partition(":")[2]) for word in done.stdout.split() if "lost:" in word]
     assert len(lost) == 1 + (method == "both")
     assert all(count > 200 for count in lost)
+    assert end[0] == "-D" or all(count == 300 for count in lost)
 
 
 def test_it_breaks_at_the_first_delay_over_the_threshold(agent_path: Path) -> None:

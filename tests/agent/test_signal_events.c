@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +18,6 @@ static struct control control;
 static struct session_options session;
 static struct events events;
 static struct measuring measuring;
-static uint8_t priority[EVENT_TAKERS] = { 0, 10, 90, 90 };
 
 void measuring_fact(struct measuring *of, const char *key, double value)
 {
@@ -67,7 +68,7 @@ static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
 		assert_in_range(measuring.record.last_ns, open_ns[0] - sent_ns[1],
 				open_ns[1] - sent_ns[0]);
 	}
-	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
+	events_tell(&events, &measuring, EVENT_TAKERS - 1);
 	assert_true(fact("deadline_violations") == ROUNDS);
 }
 
@@ -80,7 +81,7 @@ static void signals_that_wait_together_are_not_merged(void **state)
 	events_mask(&events, SIG_UNBLOCK);
 	events_collect(&events, &measuring);
 	assert_int_equal(measuring.record.count, 100);
-	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
+	events_tell(&events, &measuring, EVENT_TAKERS - 1);
 	assert_true(fact("lost") == 0);
 }
 
@@ -92,13 +93,13 @@ static void what_was_never_taken_is_lost(void **state)
 	events_send(&events);
 	events_send(&events);
 	events_collect(&events, &measuring);
-	events_tell(&events, &measuring, priority, EVENT_TAKERS - 1);
+	events_tell(&events, &measuring, EVENT_TAKERS - 1);
 	events_mask(&events, SIG_UNBLOCK);
 	assert_int_equal(measuring.record.count, 1);
 	assert_true(fact("lost") == 2);
 }
 
-static void who_took_is_told_by_thread_and_by_priority(void **state)
+static void who_took_is_told(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 7; i++) {
@@ -106,15 +107,35 @@ static void who_took_is_told_by_thread_and_by_priority(void **state)
 		events_send(&events);
 	}
 	events_collect(&events, &measuring);
-	events_tell(&events, &measuring, priority, 3);
+	events_tell(&events, &measuring, 3);
 	assert_true(fact("threads_that_took") == 4);
 	assert_true(fact("taken_by_own_thread") == 1);
 	assert_true(fact("taken_by_others") == 6);
-	assert_true(fact("taken_by_priority_0") == 2);
-	assert_true(fact("taken_by_priority_10") == 2);
-	assert_true(fact("taken_by_priority_90") == 3);
 	assert_true(fact("jitter_ns") ==
 		    (double)(measuring.record.max_ns - measuring.record.min_ns));
+}
+
+static void a_worst_event_tells_the_cpu_that_its_taker_ran_on(void **state)
+{
+	cpu_set_t before, one;
+
+	(void)state;
+	measuring.record.cpu = CPU_SETSIZE; /* of the thread that keeps the record */
+	sched_getaffinity(0, sizeof(before), &before);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &before))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		events_mask(&events, SIG_BLOCK);
+		events_send(&events);
+		clock_sleep_until(clock_now_ns() + (1 + (uint64_t)cpu) * BLOCKED_NS);
+		events_mask(&events, SIG_UNBLOCK);
+		sched_setaffinity(0, sizeof(before), &before);
+		events_collect(&events, &measuring);
+		assert_int_equal(measuring.record.worst[0].cpu, cpu);
+	}
 }
 
 static void the_slots_are_used_again_and_never_overrun(void **state)
@@ -148,7 +169,8 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(signals_that_wait_together_are_not_merged, set_up),
 		cmocka_unit_test_setup(what_was_never_taken_is_lost, set_up),
-		cmocka_unit_test_setup(who_took_is_told_by_thread_and_by_priority, set_up),
+		cmocka_unit_test_setup(who_took_is_told, set_up),
+		cmocka_unit_test_setup(a_worst_event_tells_the_cpu_that_its_taker_ran_on, set_up),
 		cmocka_unit_test_setup(the_slots_are_used_again_and_never_overrun, set_up),
 	};
 
