@@ -61,7 +61,7 @@ def apply_series(series: Series, tree: Path, source: str) -> None:
     """
     for name in series.files:
         done = subprocess.run(
-            ["patch", "-p1", "--forward", "--force", "--fuzz=0", "--no-backup-if-mismatch",
+            ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch",
              "--reject-file=-", f"--input={series.directory / name}"],
             cwd=tree,
             env={**os.environ, "LC_ALL": "C"},
