@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "probe/sched.c" /* its periods are its own */
@@ -17,9 +18,17 @@ int session_main(const struct probe *unused, int argc, char **argv)
 
 void measuring_fact(struct measuring *measuring, const char *key, double value)
 {
-	(void)measuring;
-	(void)key;
-	(void)value;
+	measuring->fact[measuring->fact_count].key = key;
+	measuring->fact[measuring->fact_count++].value = value;
+}
+
+static double fact(const struct measuring *measuring, const char *key)
+{
+	for (unsigned int i = 0; i < measuring->fact_count; i++) {
+		if (!strcmp(measuring->fact[i].key, key))
+			return measuring->fact[i].value;
+	}
+	return -1;
 }
 
 static void each_period_that_began_is_counted_once(void **state)
@@ -58,11 +67,54 @@ static void work_must_leave_room_in_its_period(void **state)
 	assert_int_equal(planned(5000000, 500001, POLICY_DEADLINE), -1);
 }
 
+/* Five iterations that begin @late_ns after their start, judged by @criterion_ns. */
+static struct measuring measured(uint64_t late_ns, uint64_t criterion_ns)
+{
+	static struct control control = { .until_ns = UINT64_MAX };
+	static const struct session_options session;
+	struct measuring measuring = {
+		.options = &session,
+		.control = &control,
+		.role.interval_ns = 1000000,
+		.start_ns = clock_now_ns() - late_ns,
+		.end_ns = UINT64_MAX,
+		.samples = 5,
+	};
+
+	sched.busy_ns = 0;
+	sched.criterion_ns = criterion_ns;
+	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
+	measure(&measuring);
+	assert_int_equal(measuring.record.count, 5);
+	return measuring;
+}
+
+static void a_late_start_is_told_and_is_no_iteration_that_failed(void **state)
+{
+	struct measuring late = measured(20 * NSEC_PER_SEC, 10 * NSEC_PER_SEC);
+
+	(void)state;
+	assert_true(fact(&late, "start_ns") >= 20e9);
+	assert_true(fact(&late, "failed") == 0);
+	assert_true(fact(&late, "pass") == (late.record.missed == 0));
+}
+
+static void a_late_iteration_fails_the_result(void **state)
+{
+	struct measuring late = measured(0, 1);
+
+	(void)state;
+	assert_true(fact(&late, "failed") == 5);
+	assert_true(fact(&late, "pass") == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_period_that_began_is_counted_once),
 		cmocka_unit_test(work_must_leave_room_in_its_period),
+		cmocka_unit_test(a_late_start_is_told_and_is_no_iteration_that_failed),
+		cmocka_unit_test(a_late_iteration_fails_the_result),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

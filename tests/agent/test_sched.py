@@ -78,6 +78,7 @@ def test_the_criterion_decides_and_is_told(agent_path: Path, criterion: str, ver
         assert len(said) == cpus
         assert all(line.endswith(f" us: {verdict}") for line in said)
     assert text.count("Failed Iterations: ") == cpus
+    assert text.count("no period missed (Start is no iteration)\nResult: ") == cpus
 
 
 @pytest.mark.parametrize(
