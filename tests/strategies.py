@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Thread, Windows
+from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 
 TEXT = st.text(max_size=20)
 COUNTS = st.integers(0, 2**40)
@@ -100,6 +101,26 @@ def machines() -> st.SearchStrategy[Machine]:
     )
 
 
+def explanations() -> st.SearchStrategy[Explanation]:
+    """A timeline with any text in it, whose parts need not fit together."""
+    stretches = st.none() | st.lists(st.builds(Stretch, SPANS_NS, SPANS_NS, TEXT), max_size=2)
+    calls = st.lists(st.builds(Call, SPANS_NS, SPANS_NS, st.integers(0, 9), TEXT), max_size=4)
+    return st.builds(
+        Explanation,
+        thread=st.integers(0, 3),
+        time_ns=SPANS_NS,
+        latency_ns=SPANS_NS,
+        witness=TEXT,
+        cause=calls,
+        calls=calls,
+        functions=st.lists(st.builds(FunctionTime, TEXT, SPANS_NS), max_size=10),
+        tasks=stretches,
+        interrupts_off=stretches,
+        preemption_off=stretches,
+        notes=st.lists(TEXT, max_size=2),
+    )
+
+
 @st.composite
 def runs(draw: st.DrawFn, most_threads: int = 3, beyond: bool = True) -> Run:
     """A whole run; `beyond` allows samples beyond the end of the histograms."""
@@ -134,4 +155,5 @@ def runs(draw: st.DrawFn, most_threads: int = 3, beyond: bool = True) -> Run:
         source=draw(st.sampled_from(["rtscope", "cyclictest"])),
         target=draw(TEXT),
         agent_version=draw(st.none() | TEXT),
+        explanations=draw(st.lists(explanations(), max_size=2)),
     )

@@ -6,6 +6,7 @@ import msgspec
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.timeline import Explanation
 
 FORMAT_VERSION = 1
 
@@ -155,6 +156,8 @@ class Run(msgspec.Struct, frozen=True):
     cell: str = ""
     """which cell of the experiment's plan it is, in words; unique within the experiment"""
     agent_version: str | None = None
+    explanations: list[Explanation] = []
+    """of the worst samples, how they came about; worst first"""
     lab: Lab | None = None
     """how the machine was emulated; None for a real one"""
     format: Literal["rtscope-run"] = "rtscope-run"

@@ -22,10 +22,19 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.reference import Reference, Table
 from rtscope.model.run import Run, Sample, Thread
+from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report import words
 from rtscope.report.charts import Chart, Labelled, by_microsecond, charts_of
 from rtscope.report.columns import Column, rows_of
+from rtscope.report.explanations import (
+    Lanes,
+    headline,
+    lanes,
+    off_line,
+    totals_line,
+    tree_columns,
+)
 from rtscope.report.facts import facts_columns
 from rtscope.report.fingerprint import fingerprint
 from rtscope.report.groups import figures_of_group, groups_of
@@ -65,6 +74,17 @@ class _ReferenceView(msgspec.Struct, frozen=True):
     chart: Chart | None
 
 
+class _Told(msgspec.Struct, frozen=True):
+    """How one sample came about, as the template prints it."""
+
+    headline: str
+    timeline: Lanes
+    ticks: list[tuple[float, str]]
+    columns: list[Column]
+    lines: list[str]
+    notes: list[str]
+
+
 class _View(msgspec.Struct, frozen=True):
     """One run as the template prints it."""
 
@@ -85,6 +105,7 @@ class _View(msgspec.Struct, frozen=True):
     rows_left_out: int
     loads: list[str]
     worst: list[tuple[str, Sample, str]]
+    told: list[_Told]
     command: str
     quantity: str
     facts: list[tuple[str, str]]
@@ -226,10 +247,22 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         left_out,
         words.load_lines(run),
         _worst(run),
+        [_told(run, one) for one in run.explanations],
         words.plain(shlex.join(run.asked.command)),
         view_of([run]).quantity,
         facts,
         details,
+    )
+
+
+def _told(run: Run, told: Explanation) -> _Told:
+    return _Told(
+        headline(run, told),
+        lanes(told),
+        [(quarter * 250, words.time_text(told.latency_ns * quarter / 4)) for quarter in range(5)],
+        tree_columns(told),
+        [line for line in (off_line(told), totals_line(told)) if line],
+        [words.plain(note) for note in [f"witnessed by {told.witness}", *told.notes]],
     )
 
 

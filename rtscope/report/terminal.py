@@ -16,9 +16,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
 from rtscope.model.run import Run
+from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report.charts import by_microsecond
 from rtscope.report.columns import Column, fitted
+from rtscope.report.explanations import headline, off_line, totals_line, tree_columns
 from rtscope.report.facts import facts_columns
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.words import (
@@ -98,6 +100,9 @@ class Summary:
         if loads:
             yield Text()
             yield from (_line("load ", line) for line in loads)
+        for told in self.run.explanations:
+            yield Text()
+            yield from _explanation(self.run, told, options.max_width)
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
@@ -110,6 +115,16 @@ def _microseconds(run: Run, width: int) -> RenderResult:
     yield fitted(columns, width)
     more = f"{left_out} more with samples are not shown, " if left_out else ""
     yield Text(f"({more}rows without a sample are left out)", style="dim")
+
+
+def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
+    yield Text(headline(run, told), style="bold")
+    yield fitted(tree_columns(told), width)
+    for line in (off_line(told), totals_line(told)):
+        if line:
+            yield Text(line)
+    for note in told.notes:
+        yield Text(plain(note), style="dim")
 
 
 def judgement_line(judgement: Judgement) -> Text:

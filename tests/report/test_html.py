@@ -18,6 +18,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Thread
+from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.references.library import reference_named
 from rtscope.report import html as html_room
 from rtscope.report.html import html_report, json_in_html
@@ -67,6 +68,20 @@ def hostile_run() -> Run:
         agent_version=ATTACK,
         loads=[LoadWork(ATTACK, 1, 1, 1.0, {ATTACK: 4})],
         warnings=[RunWarning(ATTACK, ATTACK)],
+        explanations=[
+            Explanation(
+                0,
+                5,
+                9,
+                ATTACK,
+                [Call(0, 9, 0, ATTACK)],
+                [Call(0, 9, 0, ATTACK)],
+                [FunctionTime(ATTACK, 9)],
+                [Stretch(0, 9, ATTACK)],
+                [Stretch(0, 9, ATTACK)],
+                notes=[ATTACK],
+            )
+        ],
     )
     threads = [
         msgspec.structs.replace(

@@ -1,0 +1,1 @@
+"""What ran between the deadline and the answer, as one timeline, from whichever witness."""

@@ -1,0 +1,251 @@
+"""From executed instructions to the timeline of one late answer."""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtscope.explain.calls import Step, calls_of
+from rtscope.explain.symbols import Symbols
+from rtscope.explain.witness import (
+    HALTS,
+    INTERRUPTS_KNOWN,
+    INTERRUPTS_OFF,
+    PREEMPT_KNOWN,
+    READS_CLOCK,
+    Witnessed,
+)
+from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
+
+ASLEEP: Final = "(the CPU slept)"
+BEFORE: Final = "(longer ago than was kept)"
+_WITNESS: Final = "the emulator's plugin, which the guest does not notice"
+_MOST_CALLS: Final = 400
+_MOST_STRETCHES: Final = 1000
+_COUNT: Final = 0x7FFFFFFF
+"""of preempt_count, without x86's mark that nobody wants to preempt"""
+_NAME_SIZE: Final = 16
+_USER: Final = np.uint64(1 << 63)
+
+
+class Late(msgspec.Struct, frozen=True):
+    """The sample that is to be explained."""
+
+    thread: int
+    time_ns: int
+    latency_ns: int
+    task: str
+    """the measuring thread's name in the kernel"""
+    tid: int
+    pid: int
+    """of its process"""
+
+
+def explanation(
+    late: Late, seen: Witnessed, symbols: Symbols, ns_per_instruction: int
+) -> Explanation:
+    """The timeline of one sample: the last `latency_ns` before its thread read the clock.
+
+    Virtual time passes by instructions, but for a sleep of the CPU: what is missing to the whole
+    latency before the last wake-up is that, or was longer ago than the ring of the plugin keeps.
+    """
+    notes: list[str] = []
+    entries = seen.entries
+    ends = np.append(entries["before"][1:], np.uint64(seen.instructions))
+    last = _clock_reading(entries, notes)
+    end = int(ends[last])
+    begin = end - late.latency_ns // ns_per_instruction
+    first = int(np.searchsorted(ends[: last + 1], max(begin, 0), side="right"))
+    slept = np.flatnonzero(entries["flags"][first:last] & HALTS)
+    gap = ""
+    if len(slept):
+        first += int(slept[-1]) + 1
+        gap = ASLEEP
+        if len(slept) > 1:
+            notes.append(
+                "the CPU slept more than once: only what came after its last sleep is told"
+            )
+    elif int(entries["before"][first]) > begin:
+        gap = ASLEEP if first and entries["flags"][first - 1] & HALTS else BEFORE
+    begin = max(begin, int(entries["before"][first]))
+    gap_ns = late.latency_ns - (end - begin) * ns_per_instruction
+    if not gap and gap_ns:
+        gap = ASLEEP  # less than an instruction
+    window = entries[first : last + 1]
+    offsets = np.maximum(window["before"].astype(np.int64) - begin, 0)
+    starts_ns = offsets * ns_per_instruction + gap_ns
+    lengths_ns = np.diff(np.append(starts_ns, late.latency_ns))
+    names, functions, begins = symbols.functions(window["address"])
+    name_task = _task_names(late, seen, notes)
+    calls = [Call(0, gap_ns, 0, gap)] if gap_ns else []
+    calls += calls_of(_steps(window, starts_ns, names, functions, begins), late.latency_ns)
+    return Explanation(
+        thread=late.thread,
+        time_ns=late.time_ns,
+        latency_ns=late.latency_ns,
+        witness=_WITNESS,
+        cause=_cause(calls, late.latency_ns),
+        calls=_longest(calls),
+        functions=_totals(names, functions, lengths_ns, gap, gap_ns),
+        tasks=_tasks(window, starts_ns, late.latency_ns, gap_ns, name_task, notes),
+        interrupts_off=_where(
+            window["flags"] & INTERRUPTS_OFF != 0,
+            bool((window["flags"] & INTERRUPTS_KNOWN != 0).all()),
+            starts_ns, late.latency_ns, notes, "where interrupts were off",
+        ),
+        preemption_off=_where(
+            window["preempt"] & _COUNT != 0,
+            bool((window["flags"] & PREEMPT_KNOWN != 0).all()),
+            starts_ns, late.latency_ns, notes, "where preemption was off",
+        ),
+        notes=notes,
+    )  # fmt: skip
+
+
+def _clock_reading(entries: NDArray[np.void], notes: list[str]) -> int:
+    """The block that ended with the reading of the clock that the sample was made of."""
+    reads = entries["flags"] & READS_CLOCK != 0
+    for candidates in (reads & (entries["address"] < _USER), reads):
+        found = np.flatnonzero(candidates)
+        if len(found):
+            return int(found[-1])
+    notes.append(
+        "the instruction that read the clock was not seen: instants are as much too late as the "
+        "thread took from there until it told the sample"
+    )
+    return len(entries) - 1
+
+
+def _steps(
+    window: NDArray[np.void],
+    starts_ns: NDArray[np.int64],
+    names: list[str],
+    functions: NDArray[np.int64],
+    begins: NDArray[np.bool_],
+) -> list[Step]:
+    """Only the blocks where the function changes or begins, or the task or the stack changes."""
+    changed = begins.copy()
+    changed[0] = True
+    for values in (functions, window["task"], window["stack_pointer"] >> np.uint64(12)):
+        changed[1:] |= values[1:] != values[:-1]
+    return [
+        Step(
+            int(starts_ns[i]),
+            names[functions[i]],
+            bool(begins[i]),
+            int(window["task"][i]),
+            int(window["stack_pointer"][i]),
+        )
+        for i in np.flatnonzero(changed)
+    ]
+
+
+def _longest(calls: list[Call]) -> list[Call]:
+    """In the order of time; a caller is never left out before what it calls."""
+    order = sorted(range(len(calls)), key=lambda i: (-calls[i].ns, i))[:_MOST_CALLS]
+    return [calls[i] for i in sorted(order) if calls[i].ns]
+
+
+def _totals(
+    names: list[str],
+    functions: NDArray[np.int64],
+    lengths_ns: NDArray[np.int64],
+    gap: str,
+    gap_ns: int,
+) -> list[FunctionTime]:
+    totals = np.bincount(functions, weights=lengths_ns, minlength=len(names)).astype(np.int64)
+    found = [FunctionTime(name, int(ns)) for name, ns in zip(names, totals, strict=True) if ns]
+    if gap_ns:
+        found.append(FunctionTime(gap, gap_ns))
+    return sorted(found, key=lambda one: (-one.ns, one.function))
+
+
+def _tasks(
+    window: NDArray[np.void],
+    starts_ns: NDArray[np.int64],
+    end_ns: int,
+    gap_ns: int,
+    name_task: Callable[[int], str],
+    notes: list[str],
+) -> list[Stretch] | None:
+    if not window["task"].any():
+        notes.append("which task ran cannot be told with this emulator and this kernel")
+        return None
+    found = _stretches(window["task"], starts_ns, end_ns)
+    named = [Stretch(start, ns, name_task(task)) for start, ns, task in found if ns]
+    if gap_ns and named:
+        named[0] = Stretch(0, named[0].ns + gap_ns, named[0].name)
+    return named[:_MOST_STRETCHES]
+
+
+def _where(
+    holds: NDArray[np.bool_],
+    known: bool,
+    starts_ns: NDArray[np.int64],
+    end_ns: int,
+    notes: list[str],
+    what: str,
+) -> list[Stretch] | None:
+    if not known:
+        notes.append(f"{what} cannot be told with this emulator and this kernel")
+        return None
+    found = _stretches(holds, starts_ns, end_ns)
+    kept = [Stretch(start, ns) for start, ns, held in found if held and ns]
+    kept = sorted(kept, key=lambda one: -one.ns)[:_MOST_STRETCHES]
+    return sorted(kept, key=lambda one: one.start_ns)
+
+
+def _stretches(
+    values: NDArray[np.generic], starts_ns: NDArray[np.int64], end_ns: int
+) -> list[tuple[int, int, int]]:
+    """Runs of equal values: start, length and value."""
+    cuts = np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1)
+    starts = starts_ns[cuts]
+    lengths = np.diff(np.append(starts, end_ns))
+    return [(int(s), int(n), int(v)) for s, n, v in zip(starts, lengths, values[cuts], strict=True)]
+
+
+def _task_names(late: Late, seen: Witnessed, notes: list[str]) -> Callable[[int], str]:
+    """How to name a task by its address.
+
+    Where a kernel keeps a task's name and number differs from one to the next. The measuring
+    thread, which ran last, is of a known name and number: they are looked for there.
+    """
+    mine = seen.tasks.get(int(seen.entries["task"][-1]), b"")
+    name_at = mine.find(late.task.encode()[: _NAME_SIZE - 1] + b"\0")
+    number_at = mine.find(struct.pack("<II", late.tid, late.pid))
+    if seen.entries["task"][-1] and name_at < 0:
+        notes.append("the tasks' names were not found in the kernel's memory")
+
+    def name(task: int) -> str:
+        memory = seen.tasks.get(task)
+        if memory is None or name_at < 0:
+            return f"task at {task:#x}" if task else "(before the first task)"
+        text = memory[name_at : name_at + _NAME_SIZE].split(b"\0")[0].decode(errors="replace")
+        if number_at < 0 or text.startswith("swapper/"):
+            return text
+        return f"{text}/{struct.unpack_from('<I', memory, number_at)[0]}"
+
+    return name
+
+
+def _cause(calls: list[Call], latency_ns: int) -> list[Call]:
+    """From the longest outermost call inwards, as long as one callee takes 2/3 of its caller and
+    a fifth of the latency."""
+    way: list[Call] = []
+    inside = [call for call in calls if not call.depth]
+    while inside:
+        longest = max(inside, key=lambda call: call.ns)
+        if way and (3 * longest.ns < 2 * way[-1].ns or 5 * longest.ns < latency_ns):
+            break
+        way.append(longest)
+        end_ns = longest.start_ns + longest.ns
+        inside = [
+            call
+            for call in calls
+            if call.depth == longest.depth + 1 and longest.start_ns <= call.start_ns < end_ns
+        ]
+    return way
