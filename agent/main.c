@@ -61,6 +61,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	if (pid1_is_wanted(argv[0]))
-		pid1_main(argc, argv, run);
+		pid1_main(argc, argv);
 	return run(argc, argv);
 }

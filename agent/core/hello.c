@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The protocol's first line: which agent speaks, and what it can do. */
+#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -8,16 +9,9 @@
 #include "core/verbs.h"
 #include "load/load.h"
 
-static const char *warning_code, *warning_text;
-
-void hello_add_warning(const char *code, const char *text)
-{
-	warning_code = code;
-	warning_text = text;
-}
-
 void hello_write(struct json *json)
 {
+	const char *unsettled = getenv(HELLO_UNSETTLED);
 	struct utsname name;
 
 	json_begin(json, "hello");
@@ -36,10 +30,10 @@ void hello_write(struct json *json)
 		json_string(json, NULL, *name);
 	json_array_end(json);
 	json_end(json);
-	if (!warning_code)
+	if (!unsettled)
 		return;
 	json_begin(json, "warning");
-	json_string(json, "code", warning_code);
-	json_string(json, "text", warning_text);
+	json_string(json, "code", "boot-not-over");
+	json_string(json, "text", unsettled);
 	json_end(json);
 }

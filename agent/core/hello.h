@@ -5,11 +5,11 @@
 
 #define PROTOCOL_VERSION 1
 
+/* The variable that tells, in a sentence, what of the machine's boot was not over. */
+#define HELLO_UNSETTLED "rtscope_unsettled"
+
 struct json;
 
 void hello_write(struct json *json);
-
-/* Tell what is known to lessen every figure of this machine, right after the hello. Both are kept. */
-void hello_add_warning(const char *code, const char *text);
 
 #endif

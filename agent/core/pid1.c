@@ -5,15 +5,18 @@
  * The kernel starts the agent as /init of an initramfs that holds little else:
  *
  *	/rtscope.modules	modules to load, in this order: a path and its parameters a line
- *	/rtscope.args		the verb and its options, one a line
+ *	/rtscope.args		variables as below, then the verb and its options, one a line
  *
  * and with these variables from its command line:
  *
  *	rtscope_channel=/dev/ttyS1	where the verb's lines go
  *	rtscope_samples=/dev/ttyS2	where its --samples-file=/tmp/samples goes after its end
+ *	rtscope_seed=1			what the machine is varied by before the verb starts
+ *	rtscope_snapshot=1		stop for a snapshot once the boot is over
  *
- * Without /rtscope.args the words after "--" on the kernel's command line are
- * the verb. Errors go to the console. The channel is a serial port of its own,
+ * What is restored from the snapshot finds its arguments in the emulator's
+ * opt/rtscope/args in place of /rtscope.args. Without either the words after
+ * "--" on the kernel's command line are the verb. Errors go to the console. The channel is a serial port of its own,
  * because one byte of the kernel's or ours in the middle of a measurement costs
  * more than what is measured; it is the verb's controlling terminal, so that
  * Control-C sent from outside interrupts it. The machine ends by a reset: that
@@ -39,8 +42,11 @@
 #include "core/hello.h"
 #include "core/pid1.h"
 #include "core/settle.h"
+#include "core/snapshot.h"
+#include "core/variation.h"
 
 #define ARGUMENTS "/rtscope.args"
+#define RESTORED  "/sys/firmware/qemu_fw_cfg/by_name/opt/rtscope/args/raw"
 #define MODULES	  "/rtscope.modules"
 #define SAMPLES	  "/tmp/samples"
 #define WORDS_MAX 128
@@ -131,23 +137,42 @@ static void bring_up_loopback(void)
 		close(fd);
 }
 
-/* Fills @words with the verb and its options; returns their number. */
-static int read_arguments(int argc, char **argv, char **words)
+static bool is_variable(const char *word)
 {
-	FILE *file = fopen(ARGUMENTS, "re");
+	return *word != '-' && strchr(word, '=');
+}
+
+/* Fills @words with the verb and its options; returns their number, or -1 without the file. */
+static int read_arguments(const char *path, char **words)
+{
+	FILE *file = fopen(path, "re");
 	char line[LINE_SIZE];
 	int count = 0;
 
-	if (!file) {
-		for (int i = 1; i < argc && count < WORDS_MAX; i++)
-			words[count++] = argv[i];
-		return count;
-	}
+	if (!file)
+		return -1;
 	while (count < WORDS_MAX && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
-		words[count++] = strdup(line);
+		if (!*line)
+			break;
+		words[count] = strdup(line);
+		if (count || !is_variable(line))
+			count++;
+		else
+			putenv(words[0]);
 	}
 	fclose(file);
+	return count;
+}
+
+static int given_arguments(int argc, char **argv, char **words)
+{
+	int count = 0;
+
+	while (count + 1 < argc && count < WORDS_MAX) {
+		words[count] = argv[count + 1];
+		count++;
+	}
 	return count;
 }
 
@@ -170,26 +195,14 @@ static int open_port(const char *path)
 	return fd;
 }
 
-static __attribute__((noreturn)) void run_verb(int argc, char **argv,
-					       int (*verb)(int argc, char **argv))
+/* A program that is started anew is laid out in memory anew. */
+static __attribute__((noreturn)) void run_verb(int channel, char **words)
 {
-	const char *channel = getenv("rtscope_channel");
-	int fd, status;
-
-	setsid();
-	if (channel) {
-		fd = open_port(channel);
-		if (fd < 0) {
-			complain("open the channel", channel);
-			_exit(1);
-		}
-		ioctl(fd, TIOCSCTTY, 0);
-		dup2(fd, STDOUT_FILENO);
-	}
-	status = verb(argc, argv);
-	fflush(stdout);
-	tcdrain(STDOUT_FILENO);
-	exit(status);
+	if (channel >= 0)
+		dup2(channel, STDOUT_FILENO);
+	execv("/proc/self/exe", words);
+	complain("start", words[0]);
+	_exit(1);
 }
 
 static void wait_for(pid_t child, const char *verb)
@@ -243,27 +256,56 @@ static __attribute__((noreturn)) void end_machine(void)
 		pause();
 }
 
-void pid1_main(int argc, char **argv, int (*verb)(int argc, char **argv))
+static void do_verb(char **words)
+{
+	const char *path = getenv("rtscope_channel");
+	int channel = path ? open_port(path) : -1;
+	pid_t child;
+
+	if (path && channel < 0) {
+		complain("open the channel", path);
+		return;
+	}
+	/* Of this process, because what its terminal has yet to send is lost with the one that ends. */
+	setsid();
+	if (channel >= 0)
+		ioctl(channel, TIOCSCTTY, 0);
+	child = fork();
+	if (!child)
+		run_verb(channel, words);
+	if (child < 0)
+		complain("start", "a process");
+	else
+		wait_for(child, words[1]);
+	if (channel >= 0)
+		tcdrain(channel);
+}
+
+void pid1_main(int argc, char **argv)
 {
 	char *words[WORDS_MAX + 2] = { "rtscope-agent" }, why[256];
+	const char *seed;
 	int count;
-	pid_t child;
 
 	mount_all();
 	open_console();
 	load_modules();
 	bring_up_loopback();
-	count = read_arguments(argc, argv, words + 1);
 	if (!settle(why, sizeof(why)))
-		hello_add_warning("boot-not-over", why);
-
-	child = fork();
-	if (!child)
-		run_verb(count + 1, words, verb);
-	if (child < 0)
-		complain("start", "a process");
+		setenv(HELLO_UNSETTLED, why, 1);
+	if (!getenv("rtscope_snapshot"))
+		count = read_arguments(ARGUMENTS, words + 1);
+	else if (snapshot_stop())
+		count = read_arguments(RESTORED, words + 1);
 	else
-		wait_for(child, count ? words[1] : "no verb");
+		end_machine();
+	if (count < 0)
+		count = given_arguments(argc, argv, words + 1);
+	seed = getenv("rtscope_seed");
+	if (seed)
+		variation_apply(seed);
+	if (count)
+		do_verb(words);
 	send_samples();
 	end_machine();
 }

@@ -9,6 +9,6 @@
 bool pid1_is_wanted(const char *name);
 
 /* Set the machine up, run what was asked, and end the machine. Does not return. */
-void pid1_main(int argc, char **argv, int (*verb)(int argc, char **argv));
+void pid1_main(int argc, char **argv);
 
 #endif

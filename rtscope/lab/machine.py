@@ -13,6 +13,9 @@ KERNEL: Final = "kernel"
 INITRAMFS: Final = "initramfs.cpio"
 CONSOLE: Final = "console.txt"
 SAMPLES: Final = "samples"
+ARGUMENTS: Final = "args"
+SNAPSHOT: Final = "snapshot"
+MONITOR: Final = "monitor"
 """names of files in the folder that QEMU runs in"""
 
 _SHIFT_OF_MIPS: Final[dict[float, int]] = {1000 / (1 << shift): shift for shift in range(6)}
@@ -79,6 +82,9 @@ class Spec(msgspec.Struct, frozen=True):
     """chosen at boot, of a kernel that leaves it open; None for the kernel's own choice"""
     load: str | None = None
     """a module of the kernel's and its parameters, as insmod takes them"""
+    start: Literal["restored", "booted"] | None = None
+    """from a snapshot that was taken when the boot was over, or by a boot; None for the first where
+    it is possible"""
 
 
 def parse_spec(text: str) -> Spec:
@@ -95,7 +101,7 @@ def parse_spec(text: str) -> Spec:
             raise RtscopeError(
                 f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
                 "mode=exact or mode=fast, mips=N, memory=MIB, seed=N, preempt=none, voluntary or "
-                "full, and load=MODULE, once each"
+                "full, load=MODULE, and start=restored or booted, once each"
             )
         given[key] = value
     if not kernel:
@@ -121,6 +127,7 @@ def parse_spec(text: str) -> Spec:
         seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
         preempt=_preempt(text, given),
         load=given.get("load"),
+        start=_start(text, given, mode, cpus),
     )
 
 
@@ -137,6 +144,22 @@ def _preempt(text: str, given: dict[str, str]) -> Literal["none", "voluntary", "
             return preempt
         case other:
             raise RtscopeError(f"vm:{text}: preempt is none, voluntary or full, not '{other}'")
+
+
+def _start(
+    text: str, given: dict[str, str], mode: str, cpus: int
+) -> Literal["restored", "booted"] | None:
+    match given.get("start"):
+        case None | "booted" as start:
+            return start if mode == "exact" and cpus == 1 else "booted"
+        case "restored" if mode == "exact" and cpus == 1:
+            return "restored"
+        case "restored":
+            raise RtscopeError(
+                f"vm:{text}: start=restored is for mode=exact and one CPU: others are booted"
+            )
+        case other:
+            raise RtscopeError(f"vm:{text}: start is restored or booted, not '{other}'")
 
 
 def _mips(text: str, given: dict[str, str], mode: str) -> float:
@@ -169,10 +192,14 @@ def qemu_version(board: Board) -> str:
     return found[1].strip()
 
 
-def qemu_command(board: Board, spec: Spec, kernel_options: list[str]) -> list[str]:
+def qemu_command(
+    board: Board, spec: Spec, kernel_options: list[str], *, stops: bool = False
+) -> list[str]:
     """QEMU's command line. It runs in a folder of the run's own, so that no path changes it.
 
-    `kernel_options` are the kernel's own, behind those that every kernel gets.
+    `kernel_options` are the kernel's own, behind those that every kernel gets. A machine that
+    `stops` does so when its boot is over, for a snapshot, and finds the arguments of what it runs
+    then in a file of its own.
 
     Every flag of exact mode is needed for two runs to be the same: fixed dates and seeds, a virtual
     clock that counts instructions and never waits for the host's, and no random numbers of the
@@ -192,13 +219,20 @@ def qemu_command(board: Board, spec: Spec, kernel_options: list[str]) -> list[st
         *kernel_options,
         f"rtscope_channel={lines}",
         f"rtscope_samples={samples}",
+        *(["rtscope_snapshot=1"] if stops else []),
     ]
+    snapshot = [
+        "-device", "pvpanic-pci", "-action", "panic=pause",
+        "-qmp", f"unix:{MONITOR},server=on,wait=off",
+        "-fw_cfg", f"name=opt/rtscope/args,file={ARGUMENTS}",
+    ]  # fmt: skip
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
-        "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", str(spec.seed), *time,
+        "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", "1", *time,
         "-display", "none", "-no-reboot", "-serial", f"file:{CONSOLE}",
         "-chardev", "stdio,id=lines,signal=off", *(word.format("lines") for word in board.ports),
         "-chardev", f"file,id=samples,path={SAMPLES}",
         *(word.format("samples") for word in board.ports),
+        *(snapshot if stops else []),
         "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", " ".join(options),
     ]  # fmt: skip

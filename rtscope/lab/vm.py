@@ -1,7 +1,6 @@
 """A target: an emulated machine that boots one of the lab's kernels with the agent inside."""
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import Final
 
 import msgspec
 
-from rtscope.lab.guest import BOOT_LIMIT_S, Guest
+from rtscope.lab.boot import ARGUMENTS_SIZE, Boot
+from rtscope.lab.emulator import BOOT_LIMIT_S
+from rtscope.lab.guest import Guest
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import (
     Kernel,
@@ -18,11 +19,10 @@ from rtscope.lab.kernels import (
     kernel_config,
     kernel_file,
     kernel_modules,
+    takes_snapshots,
 )
 from rtscope.lab.machine import (
     BOARDS,
-    INITRAMFS,
-    KERNEL,
     Board,
     Spec,
     parse_spec,
@@ -37,13 +37,14 @@ from rtscope.target.local import agent_path
 from rtscope.target.protocol import files_of
 
 _SILENCE_S: Final = 90.0
+_ASK_MACHINE: Final = ["machine", "--json"]
 _SAMPLES_OPTION: Final = "--samples-file="
 _GUEST_SAMPLES: Final = "/tmp/samples"  # noqa: S108 - in the guest, whose only program is ours
 _FILES = msgspec.json.Decoder(dict[str, str])
 
 
 class VmTarget(msgspec.Struct, frozen=True):
-    """One kind of emulated machine; each agent that is started boots it anew."""
+    """One kind of emulated machine; each agent that is started has one of its own."""
 
     name: str
     spec: Spec
@@ -51,7 +52,10 @@ class VmTarget(msgspec.Struct, frozen=True):
     board: Board
     qemu: str
     """version"""
+    restores: bool
+    """starts each run from a snapshot that was taken when its boot was over"""
     boot_limit_s: float = BOOT_LIMIT_S
+    """of the emulator's CPU time"""
 
     @contextmanager
     def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
@@ -64,38 +68,26 @@ class VmTarget(msgspec.Struct, frozen=True):
         inside = [
             f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}" if word in wanted else word for word in arguments
         ]
-        with tempfile.TemporaryDirectory(prefix="rtscope-vm-") as name:
-            directory = Path(name)
-            (directory / KERNEL).symlink_to(kernel_file(self.kernel))
-            image = self._image(inside)
-            (directory / INITRAMFS).write_bytes(image)
-            command = self._command()
-            guest = Guest(command, directory, self._lab(command, image), self.boot_limit_s)
-            try:
-                yield guest
-                if wanted:
-                    path = Path(wanted[-1].removeprefix(_SAMPLES_OPTION))
-                    write_file(guest.samples(), path, "the samples", overwrite=True)
-            finally:
-                guest.close()
+        guest = Guest(self._boot(inside), self.boot_limit_s)
+        try:
+            yield guest
+            if wanted:
+                path = Path(wanted[-1].removeprefix(_SAMPLES_OPTION))
+                write_file(guest.samples(), path, "the samples", overwrite=True)
+        finally:
+            guest.close()
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
         """What the agent's verb `machine` says of this machine, asked once and then remembered.
 
         Raises RtscopeError.
         """
-        asked = [
-            self.kernel.sha256,
-            self.qemu,
-            *self._command(),
-            _hash(self._image(["machine", "--json"])),
-        ]
-        path = cache_directory() / "machines" / f"{_hash(repr(asked).encode())[:32]}.json"
+        path = cache_directory() / "machines" / f"{self._boot(_ASK_MACHINE).key}.json"
         try:
             return dict(_FILES.decode(path.read_bytes()))
         except (OSError, msgspec.MsgspecError):
             pass
-        with self.started_agent(["machine", "--json"]) as guest:
+        with self.started_agent(_ASK_MACHINE) as guest:
             on_start(guest)
             files = files_of(guest.lines(_SILENCE_S))
         text = {name: content for name, content in files.items() if isinstance(content, str)}
@@ -103,12 +95,26 @@ class VmTarget(msgspec.Struct, frozen=True):
         write_file(msgspec.json.encode(text), path, "the machine's description", overwrite=True)
         return dict(text)
 
-    def _image(self, arguments: list[str]) -> bytes:
-        silent = [] if arguments[0] == "machine" else ["--progress=0"]
-        files = {
-            "init": agent_path(self.kernel.arch).read_bytes(),
-            "rtscope.args": "".join(f"{word}\n" for word in [*arguments, *silent]).encode(),
-        }
+    def _boot(self, arguments: list[str]) -> Boot:
+        given = self._given(arguments)
+        stops = self.restores and len(given) < ARGUMENTS_SIZE
+        exact = self.spec.mode == "exact"
+        own = [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
+        image = self._image({} if stops else {"rtscope.args": given})
+        lab = self._lab(qemu_command(self.board, self.spec, own, stops=stops), image)
+        return Boot(lab, kernel_file(self.kernel), image, given if stops else None)
+
+    def _given(self, arguments: list[str]) -> bytes:
+        """What the machine's first program is to run, as it reads it."""
+        words = arguments
+        if arguments[0] != "machine":
+            words = [f"rtscope_seed={self.spec.seed}", *arguments, "--progress=0"]
+            if not any(word.startswith("--seed=") for word in arguments):
+                words.append(f"--seed={self.spec.seed}")
+        return "".join(f"{word}\n" for word in words).encode()
+
+    def _image(self, more: dict[str, bytes]) -> bytes:
+        files = {"init": agent_path(self.kernel.arch).read_bytes()} | more
         load, _, parameters = (self.spec.load or "").partition(" ")
         modules = kernel_modules(self.kernel, load or None)
         files |= {f"modules/{name}.ko": data for name, data in modules.items()}
@@ -119,11 +125,6 @@ class VmTarget(msgspec.Struct, frozen=True):
         if config := kernel_config(self.kernel):
             files[f"boot/config-{self.kernel.release}"] = config
         return initramfs(files)
-
-    def _command(self) -> list[str]:
-        exact = self.spec.mode == "exact"
-        own = [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
-        return qemu_command(self.board, self.spec, own)
 
     def _lab(self, command: list[str], image: bytes) -> Lab:
         exact = self.spec.mode == "exact"
@@ -156,7 +157,14 @@ def vm_target(name: str) -> VmTarget:
             "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
         )
     kernel_modules(kernel, spec.load.split(" ")[0] if spec.load else None)
-    return VmTarget(name, spec, kernel, board, qemu_version(board))
+    restores = spec.start != "booted" and takes_snapshots(kernel)
+    if spec.start == "restored" and not restores:
+        raise RtscopeError(
+            f"{name}: {spec.kernel} cannot be restored from a snapshot: that takes a kernel with "
+            "CONFIG_FW_CFG_SYSFS, or its module; a Debian kernel that was added by an earlier "
+            "rtscope gets it when it is added again"
+        )
+    return VmTarget(name, spec, kernel, board, qemu_version(board), restores)
 
 
 def _hash(data: bytes) -> str:

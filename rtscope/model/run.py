@@ -111,7 +111,7 @@ class Lab(msgspec.Struct, frozen=True):
     """million instructions a second of virtual time; None in fast mode"""
     cpus: int
     seed: int
-    """of the emulator's random numbers; it moves where a process lies and when devices answer"""
+    """of what a machine leaves to chance: random numbers, memory layout, the phase of measuring"""
     qemu: str
     """version of the emulator"""
     command: list[str]
@@ -124,7 +124,9 @@ class Lab(msgspec.Struct, frozen=True):
     """None where the kernel's configuration is not known"""
     initramfs_sha256: str
     patches: list[str] = []
-    """the patch series in the kernel, each with its hash; empty too where the lab did not build it"""
+    """series in the kernel, each with its hash; empty too where the lab did not build it"""
+    restored: bool = False
+    """began from a snapshot that was taken when the boot was over; False: the run booted"""
     console: str = ""
     """the last of what the kernel and the agent wrote to the console"""
 

@@ -15,6 +15,7 @@ from rtscope.target.protocol import AnyLine, End, check_hello, decode_line
 _LONGEST_LINE = 64 * 1024 * 1024
 _LONGEST_STDERR = 64 * 1024
 _CHUNK = 1 << 20
+_LEAST_WAIT_S = 0.05
 
 
 class AgentProcess:
@@ -90,14 +91,14 @@ class AgentProcess:
         assert out is not None
         assert err is not None
         pending = bytearray()
-        heard = time.monotonic()
+        heard_s = self.spent_s()
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
             selector.register(err, selectors.EVENT_READ)
             while True:
-                left_s = heard + self._silence_limit_s - time.monotonic()
-                ready = selector.select(max(0.0, left_s))
-                if not ready and time.monotonic() >= heard + self._silence_limit_s:
+                left_s = heard_s + self._silence_limit_s - self.spent_s()
+                ready = selector.select(max(_LEAST_WAIT_S, left_s))
+                if not ready and self.spent_s() >= heard_s + self._silence_limit_s:
                     self.kill()
                     raise RtscopeError(self.why_it_was_given_up())
                 for key, _ in ready:
@@ -109,7 +110,7 @@ class AgentProcess:
                         continue
                     if not data:
                         return
-                    heard = time.monotonic()
+                    heard_s = self.spent_s()
                     pending += data
                     if len(pending) > _LONGEST_LINE:
                         raise RtscopeError("the agent sent a line of more than 64 MiB")
@@ -117,6 +118,10 @@ class AgentProcess:
                         *whole, rest = bytes(pending).split(b"\n")
                         pending = bytearray(rest)
                         yield from whole
+
+    def spent_s(self) -> float:
+        """Seconds by the clock that a silence is measured with."""
+        return time.monotonic()
 
     def why_it_was_given_up(self) -> str:
         """A sentence for an agent that said nothing for too long."""

@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.lab.kernels import Kernel, add_package, find_kernel
-from rtscope.model.errors import RtscopeError
+from rtscope.lab.kernels import Kernel, add_package, list_kernels, takes_snapshots
 
 
 def debian_kernel(package: str, name: str, load: list[str]) -> Kernel:
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes run these tests: one downloads
-        try:
-            return find_kernel(name)
-        except RtscopeError:
-            return add_package(package, name=name, load=load)
+        for kernel in list_kernels():
+            if kernel.name == name and takes_snapshots(kernel):
+                return kernel
+        return add_package(package, name=name, load=load)
 
 
 @pytest.fixture(scope="session")

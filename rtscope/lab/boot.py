@@ -1,0 +1,70 @@
+"""What an emulated machine is started from, and its start: at the beginning, or from a snapshot."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.lab.emulator import Emulator
+from rtscope.lab.machine import ARGUMENTS, INITRAMFS, KERNEL, MONITOR, SNAPSHOT
+from rtscope.lab.monitor import Monitor
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Lab
+
+ARGUMENTS_SIZE: Final = 4096
+"""of what brings a restored machine its arguments: it knows the size from its boot"""
+_RESTORE: Final = ["-incoming", f"exec:cat {SNAPSHOT}"]
+_RESTORE_S: Final = 60.0
+
+
+class Boot(msgspec.Struct, frozen=True):
+    """All that an emulated machine is started from."""
+
+    lab: Lab
+    """whose command starts it at the beginning"""
+    kernel: Path
+    image: bytes
+    arguments: bytes | None = None
+    """for a machine that stops when its boot is over, and goes on with these where it is restored;
+    None for one that finds its arguments in its image"""
+
+    @property
+    def key(self) -> str:
+        """What no other boot's snapshot is called: a hash of all that goes into it."""
+        lab = self.lab
+        parts = [lab.kernel_sha256, lab.initramfs_sha256, lab.qemu, *lab.command]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+    def started(self, directory: Path, limit_s: float) -> Emulator:
+        """Begin the boot in an empty directory. Raises RtscopeError."""
+        return self._start(self.lab, b"", directory, limit_s)
+
+    def restored(self, snapshot: Path, directory: Path, limit_s: float) -> Emulator:
+        """Read a snapshot into a machine in an empty directory: `resume` lets it go on from there.
+
+        Raises RtscopeError.
+        """
+        (directory / SNAPSHOT).symlink_to(snapshot)
+        return self._start(self.restored_lab(), self.arguments or b"", directory, limit_s)
+
+    def restored_lab(self) -> Lab:
+        """How the machine is emulated that is restored."""
+        command = [*self.lab.command, *_RESTORE]
+        return msgspec.structs.replace(self.lab, command=command, restored=True)
+
+    def _start(self, lab: Lab, arguments: bytes, directory: Path, limit_s: float) -> Emulator:
+        (directory / KERNEL).symlink_to(self.kernel)
+        (directory / INITRAMFS).write_bytes(self.image)
+        (directory / ARGUMENTS).write_bytes(arguments.ljust(ARGUMENTS_SIZE, b"\0"))
+        return Emulator(lab.command, directory, lab.mips or 1000.0, limit_s)
+
+
+def resume(emulator: Emulator, directory: Path) -> None:
+    """Let a machine go on that reads its snapshot. Raises RtscopeError."""
+    try:
+        with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
+            monitor.wait_for_status("guest-panicked", _RESTORE_S)
+            monitor.command("cont")
+    except RtscopeError as error:
+        raise RtscopeError(emulator.why(error)) from None

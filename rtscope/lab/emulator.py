@@ -1,0 +1,170 @@
+"""One QEMU: its folder, its process, how long it may be silent, and why it ended."""
+
+import contextlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rtscope.lab.machine import CONSOLE, SAMPLES
+from rtscope.model.errors import RtscopeError
+from rtscope.target.process import AgentProcess
+from rtscope.target.protocol import AnyLine, Hello, Start
+
+BOOT_LIMIT_S: Final = 300.0
+_SLOWNESS: Final = 60
+"""CPU seconds that one second of virtual time may take at 1000 MIPS: under load it is 7 to 16"""
+_LEAST_SHARE: Final = 0.1
+"""of a CPU: with less of it for long, the emulator counts as stuck"""
+_END_S: Final = 120.0
+_LONGEST_CONSOLE: Final = 64 * 1024
+_SHOWN_LINES: Final = 12
+_CONTROL_C: Final = b"\x03"
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_AGENT_SAID: Final = re.compile(r"^rtscope-agent.*$", re.MULTILINE)
+_PANIC: Final = re.compile(r"Kernel panic - not syncing: (.*)")
+_NANOSECONDS: Final = 1e9
+
+
+class Emulator(AgentProcess):
+    """QEMU with the agent inside, whose lines are QEMU's standard output."""
+
+    def __init__(self, command: list[str], directory: Path, mips: float, limit_s: float) -> None:
+        """Start `command` in `directory`, to say hello within `limit_s` of its CPU time.
+
+        `mips` is the pace of virtual time. Raises RtscopeError where it cannot be started.
+        """
+        # However rtscope itself ends, QEMU ends too.
+        keeper = ["setpriv", "--pdeathsig=KILL", "--"] if shutil.which("setpriv") else []
+        super().__init__([*keeper, *command], directory=directory, stdin=subprocess.PIPE)
+        self._directory = directory
+        self._mips = mips
+        self._limit_s = limit_s
+        self._begun_s = time.monotonic()
+        self._hello = False
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Ask the agent to end early, by a Control-C on its terminal; a boot is just ended."""
+        if not self._hello:
+            self._interrupted = True
+            self.kill()
+            return
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            stdin.write(_CONTROL_C)
+            stdin.flush()
+
+    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+        """Yield the agent's lines. Every wait is bounded: the boot's, and what was asked for.
+
+        The guest is silent while it measures, and slower than its own clock under load.
+        """
+        pace = _SLOWNESS * self._mips / 1000.0
+        for line in super().lines(self._limit_s):
+            match line:
+                case Hello():
+                    self._hello = True
+                    self._silence_limit_s = min(self._limit_s, silence_limit_s)
+                case Start():
+                    spans = [line.duration_ns, line.samples * line.interval_ns]
+                    asked_s = min((ns for ns in spans if ns), default=0) / _NANOSECONDS
+                    self._silence_limit_s += asked_s * pace
+            yield line
+
+    def spent_s(self) -> float:
+        """Seconds of its own: those of CPU time, so that a busy host makes none too late.
+
+        Where it gets next to no CPU, as one that was stopped, those of the clock count in part.
+        """
+        lasted_s = time.monotonic() - self._begun_s
+        cpu_s = 0.0
+        with contextlib.suppress(OSError):  # it ended
+            cpu_s = time.clock_gettime(_cpu_clock(self._process.pid))
+        return max(cpu_s, lasted_s * _LEAST_SHARE)
+
+    def samples(self) -> bytes:
+        """What the agent wrote to its samples file, once the machine has ended by itself."""
+        try:
+            self._process.wait(_END_S + self._silence_limit_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise RtscopeError(f"the guest did not end after its last line{self._tail()}") from None
+        return (self._directory / SAMPLES).read_bytes()
+
+    def has_ended(self, wait_s: float = 0) -> bool:
+        """Whether QEMU has ended by now or within `wait_s`."""
+        try:
+            self._process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End QEMU; a guest that has said its last line gets a moment to end by itself."""
+        if not self.has_ended(5 if self._hello else 0):
+            self._process.kill()
+        super().close()
+
+    def give_up_after(self, limit_s: float) -> None:
+        """End a boot that has lasted this long, in `spent_s`: raises RtscopeError then."""
+        if self.spent_s() > limit_s:
+            self._silence_limit_s = limit_s
+            self.kill()
+            raise RtscopeError(self.why_it_was_given_up())
+
+    def console(self) -> str:
+        """What the kernel and the agent wrote to the console, the last of it, without colours."""
+        try:
+            data = (self._directory / CONSOLE).read_bytes()
+        except OSError:
+            return ""
+        return _ESCAPES.sub("", data[-_LONGEST_CONSOLE:].decode(errors="replace"))
+
+    def why_it_was_given_up(self) -> str:
+        """A sentence for a guest that said nothing for too long."""
+        never = "the guest fell silent" if self._hello else "the guest never said hello"
+        limit = f"within {self._silence_limit_s:.0f} s of the emulator's CPU time"
+        return f"{never} {limit} and was ended{self._tail()}"
+
+    def why_it_ended(self) -> str:
+        """A sentence for a guest that ended before the agent's last line."""
+        if self._interrupted:
+            return "interrupted while the guest was booting"
+        ended = super().why_it_ended()
+        console = self.console()
+        if panic := _PANIC.search(console):
+            return f"the guest's kernel panicked: {panic[1].strip()}{self._tail()}"
+        if said := self.agent_said():
+            return said
+        if self._process.returncode == -signal.SIGKILL:
+            return f"the guest was ended from outside{self._tail()}"
+        if self._process.returncode:
+            return f"QEMU could not run the guest: {ended}"
+        return f"the guest ended before it said all it had to say{self._tail()}"
+
+    def why(self, error: RtscopeError) -> str:
+        """A sentence for a monitor that failed: QEMU's end explains more than the error does."""
+        return self.why_it_ended() if self.has_ended(1) else str(error)
+
+    def agent_said(self) -> str:
+        """The agent's first complaint on the console; "" where it had none."""
+        said = _AGENT_SAID.search(self.console())
+        return said[0] if said else ""
+
+    def _tail(self) -> str:
+        lines = [line.strip() for line in self.console().splitlines() if line.strip()]
+        if not lines:
+            return "; its console is empty"
+        shown = "\n".join(f"    {line}" for line in lines[-_SHOWN_LINES:])
+        return f"; the last of its console:\n{shown}"
+
+
+def _cpu_clock(pid: int) -> int:
+    """The clock of a process's CPU time, as clock_getcpuclockid(3) gives it."""
+    return (~pid << 3) | 2

@@ -1,0 +1,100 @@
+"""QEMU's monitor: commands and events of the QEMU Machine Protocol over a Unix socket.
+
+Reference: QEMU's docs/interop/qmp-spec.rst.
+"""
+
+import json
+import select
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Self
+
+from rtscope.model.errors import RtscopeError
+
+_ANSWER_S: Final = 60.0
+_LOOK_S: Final = 0.02
+
+
+class Monitor:
+    """A connection to one QEMU, which is closed at the end of a with block."""
+
+    def __init__(self, path: Path, has_ended: Callable[[], bool]) -> None:
+        """Connect once QEMU listens at `path`. Raises RtscopeError where it ends before."""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._events: list[str] = []
+        self._pending = b""
+        try:
+            self._connect(path, has_ended)
+            self._socket.settimeout(_ANSWER_S)
+            self._message()
+            self.command("qmp_capabilities")
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def _connect(self, path: Path, has_ended: Callable[[], bool]) -> None:
+        end = time.monotonic() + _ANSWER_S
+        while True:
+            try:
+                self._socket.connect(str(path))
+                return
+            except OSError as error:
+                if has_ended() or time.monotonic() > end:
+                    raise RtscopeError(f"QEMU's monitor cannot be reached: {error}") from None
+                time.sleep(_LOOK_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def command(self, name: str, **arguments: object) -> Any:  # noqa: ANN401 - what QEMU says
+        """Run a command; what it returns. Raises RtscopeError."""
+        request = {"execute": name, "arguments": arguments}
+        try:
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+        except OSError as error:
+            raise RtscopeError(f"QEMU's monitor is gone: {error}") from None
+        while True:
+            message = self._message()
+            if "return" in message:
+                return message["return"]
+            if "error" in message:
+                raise RtscopeError(f"QEMU refuses {name}: {message['error'].get('desc')}")
+
+    def wait_for_status(self, status: str, limit_s: float) -> None:
+        """Wait until the machine's run state is this one. Raises RtscopeError."""
+        end = time.monotonic() + limit_s
+        while (now := self.command("query-status")["status"]) != status:
+            if time.monotonic() > end:
+                raise RtscopeError(f"QEMU is still {now} after {limit_s:.0f} s, not {status}")
+            time.sleep(_LOOK_S)
+
+    def has_seen(self, event: str, wait_s: float) -> bool:
+        """Whether the event has come by now or within `wait_s`. Raises RtscopeError."""
+        end = time.monotonic() + wait_s
+        while event not in self._events:
+            ready, _, _ = select.select([self._socket], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                return False
+            self._message()
+        return True
+
+    def _message(self) -> dict[str, Any]:
+        """The next message; an event is also kept."""
+        while b"\n" not in self._pending:
+            try:
+                data = self._socket.recv(1 << 16)
+            except OSError as error:
+                raise RtscopeError(f"QEMU's monitor is gone: {error}") from None
+            if not data:
+                raise RtscopeError("QEMU's monitor is gone")
+            self._pending += data
+        line, _, self._pending = self._pending.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        if "event" in message:
+            self._events.append(message["event"])
+        return message

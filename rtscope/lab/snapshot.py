@@ -1,0 +1,161 @@
+"""Snapshots: machines as they are when their boot is over, made once and kept in the cache.
+
+A run that starts from one has the boot behind it. Each is a folder of $XDG_CACHE_HOME/rtscope/
+snapshots, put there whole; the one that was used least recently goes when there are too many.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.lab.boot import Boot
+from rtscope.lab.emulator import Emulator
+from rtscope.lab.kernels import cache_directory
+from rtscope.lab.machine import CONSOLE, MONITOR, SNAPSHOT
+from rtscope.lab.monitor import Monitor
+from rtscope.model.errors import RtscopeError
+
+MOST: Final = 20
+_RECORD: Final = "snapshot.json"
+_BOOT_CONSOLE: Final = "boot.txt"
+_ATTEMPTS: Final = 4
+_LOOK_S: Final = 0.2
+_END_S: Final = 60.0
+_SAVE_S: Final = 120.0
+
+Watch = Callable[[Emulator | None], None]
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A kept snapshot."""
+
+    file: Path
+    console: str
+    """of its boot"""
+
+
+class _Record(msgspec.Struct, frozen=True):
+    sha256: str
+
+
+def snapshot_of(boot: Boot, watch: Watch, limit_s: float) -> Snapshot:
+    """The snapshot of this boot, which is made where there is none or a damaged one.
+
+    `watch` gets each emulator that is started for it, so that it can be ended, or None now and then
+    while another rtscope makes it; it may raise.
+    Raises RtscopeError.
+    """
+    try:
+        _snapshots().mkdir(parents=True, exist_ok=True)
+        with _locked(boot.key, watch):
+            place = _snapshots() / boot.key
+            if not _is_whole(place):
+                shutil.rmtree(place, ignore_errors=True)
+                _make(boot, place, watch, limit_s)
+            os.utime(place)
+            _drop_oldest()
+            console = (place / _BOOT_CONSOLE).read_text(errors="replace")
+            return Snapshot(place / SNAPSHOT, console)
+    except OSError as error:
+        where = error.filename or _snapshots()
+        raise RtscopeError(
+            f"{where} cannot be used: {error.strerror}; free some space, or add start=booted to "
+            "the target to do without a snapshot"
+        ) from None
+
+
+def _snapshots() -> Path:
+    return cache_directory() / "snapshots"
+
+
+@contextmanager
+def _locked(key: str, watch: Watch) -> Iterator[None]:
+    """Make each snapshot once, however many want it now."""
+    with _lock(key).open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                watch(None)
+                time.sleep(_LOOK_S)
+        yield
+
+
+def _lock(key: str) -> Path:
+    return _snapshots() / f".{key}.lock"
+
+
+def _is_whole(place: Path) -> bool:
+    try:
+        record = msgspec.json.decode((place / _RECORD).read_bytes(), type=_Record)
+        with (place / SNAPSHOT).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == record.sha256
+    except (OSError, msgspec.MsgspecError):
+        return False
+
+
+def _make(boot: Boot, place: Path, watch: Watch, limit_s: float) -> None:
+    why = ""
+    for _ in range(_ATTEMPTS):
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=_snapshots()) as name:
+            directory = Path(name)
+            emulator = boot.started(directory, limit_s)
+            try:
+                watch(emulator)
+                why = _save(emulator, directory, limit_s)
+            finally:
+                emulator.close()
+            if not why:
+                _keep(directory, place)
+                return
+    raise RtscopeError(
+        f"no snapshot could be made in {_ATTEMPTS} attempts, the last because {why}; add "
+        "start=booted to the target to do without"
+    )
+
+
+def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
+    """Wait for the end of the boot and save the machine; why that is worth nothing, or ""."""
+    try:
+        with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
+            while not monitor.has_seen("GUEST_PANICKED", _LOOK_S):
+                emulator.give_up_after(limit_s)
+            # The file has its name once all of it was written.
+            monitor.command("migrate", uri=f"exec:cat > part && mv part {SNAPSHOT}")
+            monitor.wait_for_status("postmigrate", _SAVE_S)
+            shutil.copyfile(directory / CONSOLE, directory / _BOOT_CONSOLE)
+            monitor.command("cont")
+    except RtscopeError as error:
+        raise RtscopeError(emulator.why(error)) from None
+    if not emulator.has_ended(_END_S):
+        return "the machine did not end after it"
+    return emulator.agent_said()
+
+
+def _keep(directory: Path, place: Path) -> None:
+    new = directory / "new"
+    new.mkdir()
+    for name in (SNAPSHOT, _BOOT_CONSOLE):
+        (directory / name).rename(new / name)
+    with (new / SNAPSHOT).open("rb") as file:
+        record = _Record(hashlib.file_digest(file, "sha256").hexdigest())
+    (new / _RECORD).write_bytes(msgspec.json.encode(record))
+    new.rename(place)
+
+
+def _drop_oldest() -> None:
+    kept = [path for path in _snapshots().iterdir() if not path.name.startswith(".")]
+    kept.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[MOST:]:
+        shutil.rmtree(path, ignore_errors=True)
+        _lock(path.name).unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""A run begins where a boot ended: the same for everybody, whoever made the snapshot and when."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtscope.experiment.measure import Request, measure
+from rtscope.lab import snapshot
+from rtscope.lab.kernels import Kernel, kernel_file
+from rtscope.lab.verify import repeat
+from rtscope.lab.vm import VmTarget, vm_target
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.target.agent import Agent
+
+ARGUMENTS = ["cyclic", "--json", "--samples=200", "--load=process:1"]
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Another cache, without a snapshot."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "rtscope"
+
+
+@pytest.fixture
+def target(arm64_kernel: Kernel, tmp_path: Path, request: pytest.FixtureRequest) -> VmTarget:
+    """An arm64 machine, whose boot is the shortest of Debian's kernels, in a cache of its own."""
+    folder = kernel_file(arm64_kernel).parent
+    cache: Path = request.getfixturevalue("cache")
+    (cache / "kernels").mkdir(parents=True)
+    (cache / "kernels" / arm64_kernel.name).symlink_to(folder)
+    return vm_target(f"vm:{arm64_kernel.name}")
+
+
+def ignore(_: object) -> None:
+    """Nobody interrupts here."""
+
+
+def kept(cache: Path) -> list[Path]:
+    return [path for path in (cache / "snapshots").iterdir() if not path.name.startswith(".")]
+
+
+def test_a_damaged_snapshot_is_made_again_and_runs_are_the_same(
+    target: VmTarget, cache: Path
+) -> None:
+    # The second is beside a busy host, which makes its snapshot beside it too.
+    runs = repeat(target, ARGUMENTS, 2, ignore)
+    one = next(runs)
+    (place,) = kept(cache)
+    assert {path.name for path in place.iterdir()} == {"snapshot", "boot.txt", "snapshot.json"}
+    with (place / "snapshot").open("r+b") as file:
+        file.seek((place / "snapshot").stat().st_size // 2)
+        file.write(b"damaged")
+    other = next(runs)
+
+    assert len(one.lines) > 200
+    assert one.lines == other.lines
+    assert b"damaged" not in (place / "snapshot").read_bytes()
+
+    # Another seed is another run from the same snapshot.
+    seeded = msgspec.structs.replace(target, spec=msgspec.structs.replace(target.spec, seed=2))
+    (varied,) = repeat(seeded, ARGUMENTS, 1, ignore)
+    assert varied.lines != one.lines
+    assert kept(cache) == [place]
+
+
+def test_a_run_says_whether_it_was_restored_or_booted(target: VmTarget) -> None:
+    booted = vm_target(f"{target.name},start=booted")
+    request = Request(samples=20)
+    runs = [measure(request, Machine(), ignore, ignore, place) for place in (target, booted)]
+
+    labs = [run.lab for run in runs]
+    assert [lab.restored for lab in labs if lab] == [True, False]
+    assert all("Linux" in lab.console or lab.console == "" for lab in labs if lab)
+    assert [lab is not None and "-incoming" in lab.command for lab in labs] == [True, False]
+
+
+def test_an_interrupt_while_the_snapshot_is_made_leaves_nothing(
+    target: VmTarget, cache: Path
+) -> None:
+    with target.started_agent(ARGUMENTS) as agent:
+
+        def interrupted(look: object) -> None:
+            agent.interrupt()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(snapshot, "_LOOK_S", 0.05)
+            patch.setattr("rtscope.lab.emulator.Emulator.give_up_after", lambda *_: interrupted(0))
+            with pytest.raises(RtscopeError, match="interrupted while the guest was booting"):
+                list(agent.lines(60))
+    assert kept(cache) == []
+    assert not [name for name in os.listdir(cache / "snapshots") if "making" in name]
