@@ -70,7 +70,7 @@ static bool contains(const struct cpus *cpus, unsigned int cpu)
 	return false;
 }
 
-void cpus_avoid(const struct cpus *usable, const struct cpus *busy)
+bool cpus_avoid(const struct cpus *usable, const struct cpus *busy)
 {
 	cpu_set_t set;
 
@@ -79,8 +79,7 @@ void cpus_avoid(const struct cpus *usable, const struct cpus *busy)
 		if (!contains(busy, usable->number[i]))
 			CPU_SET(usable->number[i], &set);
 	}
-	if (CPU_COUNT(&set))
-		sched_setaffinity(0, sizeof(set), &set);
+	return CPU_COUNT(&set) && sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
 /* A CPU number at *@text, which moves past it; -1 when there is none. */

@@ -9,6 +9,7 @@
 #ifndef RTSCOPE_CPUS_H
 #define RTSCOPE_CPUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,7 @@ int cpus_pin(unsigned int cpu);
 /* Allow the calling thread on every CPU that the machine lets it have. */
 void cpus_unpin(void);
 
-/* Keep the calling thread off @busy where @usable has another CPU. */
-void cpus_avoid(const struct cpus *usable, const struct cpus *busy);
+/* Keep the calling thread off @busy where @usable has another CPU; whether it has. */
+bool cpus_avoid(const struct cpus *usable, const struct cpus *busy);
 
 #endif

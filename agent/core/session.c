@@ -369,7 +369,7 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	realtime_hold_cpu_awake(session_warn);
 	if (session.options.policy != POLICY_OTHER)
 		realtime_check_throttling(session_warn);
-	cpus_avoid(&session.usable, &session.cpus);
+	threads_avoid(&session);
 	if (!load_set_alive(session.loads, error, error_size))
 		return fail(1, error);
 

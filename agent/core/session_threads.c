@@ -218,6 +218,26 @@ int threads_start(struct session *session, bool every_sample, char *error, size_
 	return check_threads(session, error, error_size);
 }
 
+static void add_cpu(struct cpus *cpus, int cpu)
+{
+	if (cpu >= 0 && cpus->count < CPUS_MAX)
+		cpus->number[cpus->count++] = (uint16_t)cpu;
+}
+
+void threads_avoid(const struct session *session)
+{
+	struct cpus spinning = { 0 }, busy = session->cpus;
+
+	for (unsigned int i = 0; i < session->threads; i++) {
+		if (!session->measuring[i].role.spins)
+			continue;
+		add_cpu(&spinning, session->measuring[i].role.cpu);
+		add_cpu(&busy, session->measuring[i].role.cpu);
+	}
+	if (!cpus_avoid(&session->usable, &busy))
+		cpus_avoid(&session->usable, &spinning);
+}
+
 uint64_t threads_longest_interval_ns(const struct session *session)
 {
 	uint64_t longest_ns = 0;

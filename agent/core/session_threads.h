@@ -16,6 +16,9 @@ int threads_plan(struct session *session, warn_fn *warn, char *error, size_t err
 /* Make the planned threads, set up and waiting; the same return. */
 int threads_start(struct session *session, bool every_sample, char *error, size_t error_size);
 
+/* Keep the calling thread off the CPUs that are measured and, above all, off those that spin. */
+void threads_avoid(const struct session *session);
+
 /* Let all threads begin. */
 void threads_go(void);
 

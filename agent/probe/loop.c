@@ -12,7 +12,8 @@
  * The observer is SCHED_FIFO too, or load would keep it from its CPU, but of the
  * lowest priority, and it leaves the CPU to others: it sleeps for half an interval
  * after each edge, and shortly where none comes. An edge that comes meanwhile is
- * known from the loop's own clock alone, and told as uncertain.
+ * known from the loop's own clock alone, and told as uncertain. On a CPU that
+ * nothing else needs it may be asked never to rest.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -38,6 +39,7 @@ enum {
 	OPTION_LOW,
 	OPTION_HIGH,
 	OPTION_OBSERVER,
+	OPTION_OBSERVER_REST,
 };
 
 static struct {
@@ -46,6 +48,7 @@ static struct {
 	uint64_t turn_ns; /* of one loop, until the next one's */
 	unsigned int loops;
 	int observer; /* a CPU, OBSERVER_AUTO or OBSERVER_SELF */
+	bool restless;
 	struct limits limits;
 	struct watch watch[METHODS];
 } loop = {
@@ -63,6 +66,7 @@ static const struct option options[] = {
 	{ "low", required_argument, NULL, OPTION_LOW },
 	{ "high", required_argument, NULL, OPTION_HIGH },
 	{ "observer", required_argument, NULL, OPTION_OBSERVER },
+	{ "observer-rest", required_argument, NULL, OPTION_OBSERVER_REST },
 	{ 0 },
 };
 
@@ -103,6 +107,15 @@ static int take_observer(const char *text, char *error, size_t error_size)
 	return -1;
 }
 
+static int take_rest(const char *text, char *error, size_t error_size)
+{
+	loop.restless = !strcmp(text, "no");
+	if (loop.restless || !strcmp(text, "yes"))
+		return 0;
+	snprintf(error, error_size, "--observer-rest '%s' is not yes or no", text);
+	return -1;
+}
+
 static int take_time(const char *option, const char *text, uint64_t *ns, char *error,
 		     size_t error_size)
 {
@@ -123,6 +136,8 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 		return take_time("--low", text, &loop.limits.low_ns, error, error_size);
 	case OPTION_HIGH:
 		return take_time("--high", text, &loop.limits.high_ns, error, error_size);
+	case OPTION_OBSERVER_REST:
+		return take_rest(text, error, error_size);
 	}
 	return take_observer(text, error, error_size);
 }
@@ -264,6 +279,7 @@ static void describe(struct json *json)
 	json_u64(json, "low_ns", loop.limits.low_ns);
 	json_u64(json, "high_ns", loop.limits.high_ns);
 	json_string(json, "observer", observer);
+	json_bool(json, "observer_rests", loop.observer >= 0 && !loop.restless);
 }
 
 static void show_period(struct watch *watch, uint64_t now_ns, bool begins)
@@ -370,18 +386,23 @@ static uint64_t rest(uint64_t until_ns)
  */
 static void observe(struct measuring *measuring)
 {
-	uint64_t now_ns = clock_now_ns(), before_ns = now_ns, last_ns = now_ns, rested_ns = now_ns;
+	uint64_t now_ns, before_ns, last_ns, rested_ns;
 
+	clock_sleep_until(measuring->start_ns); /* else who begins with it may not get a CPU */
+	now_ns = before_ns = last_ns = rested_ns = clock_now_ns();
 	while (record_get(measuring->control->until_ns)) {
 		bool found = look(before_ns, last_ns, &now_ns);
 
 		before_ns = last_ns;
 		last_ns = now_ns;
+		if (loop.restless)
+			continue;
 		if (found)
 			last_ns = rested_ns = rest(now_ns + loop.limits.interval_ns / 2);
 		else if (now_ns - rested_ns > SPIN_MAX_NS)
 			last_ns = rested_ns = rest(now_ns + REST_NS);
 	}
+	look(before_ns, last_ns, &now_ns);
 	for (unsigned int i = 0; i < loop.loops; i++)
 		watch_report(&loop.watch[i], &loop.limits, &gaps);
 }
@@ -397,7 +418,9 @@ static const struct probe probe = {
 		"      --low TIME           a shorter period is counted under; bare: us (97 % of interval)\n"
 		"      --high TIME          a longer period is counted over; bare: us (103 % of interval)\n"
 		"      --observer CPU       CPU that does nothing but watch; self: the loop's own clock\n"
-		"                           (the last other CPU of --cpus, or else of the machine)\n",
+		"                           (the last other CPU of --cpus, or else of the machine)\n"
+		"      --observer-rest no   never give that CPU to others: for one that nothing else needs\n"
+		"                           (yes: for half an interval after each edge)\n",
 	.examples =
 		"  rtscope-agent loop -D 30s --load mixed         as the driver report's tables\n"
 		"  rtscope-agent loop -a 2 --observer 3 --method absolute -i 1ms --work 200us -D 1m\n",

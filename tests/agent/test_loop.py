@@ -1,6 +1,7 @@
 """The agent's loop verb: the period that each way of sleeping has, and what lengthens it."""
 
 import json
+import resource
 import signal
 import subprocess
 import time
@@ -23,6 +24,7 @@ from tests.agent.probing import (
     refusal,
     samples,
     threads,
+    undisturbed,
 )
 
 HIGH = ("-p", "98")
@@ -174,9 +176,31 @@ def test_the_observer_sees_to_a_fraction_of_a_microsecond_when_nothing_hinders_i
     assert 1 <= facts(lines, "absolute")["observer_gap_median_ns"] < 1000
 
 
+@needs_root
+@needs_two_cpus
+def test_an_observer_that_never_rests_has_its_cpu_for_itself(agent_path: Path) -> None:
+    def used_s(*options: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        arguments = ("-a", "0", "--observer", "1", "--method", "absolute", "-D", "1s", *HIGH)
+        with undisturbed():
+            lines = measure(agent_path, "loop", *arguments, "--work", "0", *options)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert threads(lines)["absolute"]["count"] >= 98, (
+            "and the loop and its end are not kept off"
+        )
+        rests = of_type(lines, "start")[0]["options"]["observer_rests"]
+        assert rests == ("no" not in options)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert used_s() < 0.65, "it rests for half of each interval"
+    # Real-time throttling leaves it 0.95 of each second.
+    assert used_s("--observer-rest", "no") > 0.85
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--observer-rest", "0"], "--observer-rest '0' is not yes or no"),
         (["--method", "usleep"], "relative, compensated, absolute, timerfd or all"),
         (["--work", "10ms"], "leaves nothing"),
         (["--low", "12ms", "--high", "11ms"], "no period could be in range"),
