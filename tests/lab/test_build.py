@@ -188,7 +188,7 @@ def test_a_build_that_fails_tells_the_first_error_and_where_all_is(
 def running_build(tree: Path, tmp_path: Path, cache: Path) -> tuple[subprocess.Popen[str], int]:
     """A build by the command line, and the process of its compiler that never ends."""
     (tree / "Makefile").write_text(
-        MAKEFILE.replace("	cat head", "	echo $$$$ >$(O)/pid; sleep 1000; true\n	cat head")
+        MAKEFILE.replace("	cat head", "	echo $$$$ >$(O)/pid; exec sleep 1000\n	cat head")
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "rtscope.cli.main", "lab", "kernel", "build", "arm64-rt",
@@ -222,10 +222,12 @@ def test_however_a_build_is_ended_nothing_runs_on_and_no_kernel_is_there(
 
 def test_nobody_builds_a_name_while_another_does(tree: Path, tmp_path: Path, cache: Path) -> None:
     process, _ = running_build(tree, tmp_path, cache)
-    with pytest.raises(RtscopeError, match="mine is being built by another rtscope"):
-        build(plan(tree))
-    process.terminate()
-    process.communicate(timeout=60)
+    try:
+        with pytest.raises(RtscopeError, match="mine is being built by another rtscope"):
+            build(plan(tree))
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 @pytest.mark.usefixtures("cache")
