@@ -231,6 +231,7 @@ static void compete(struct measuring *measuring)
 		}
 		run->cpu = sched_getcpu();
 		work(run);
+		measuring->record.cpu = run->cpu;
 		record_add(&measuring->record, measuring->control, migrate.release_ns,
 			   run->start_ns);
 		__atomic_fetch_sub(&migrate.running, 1, __ATOMIC_RELEASE);

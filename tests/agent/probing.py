@@ -114,6 +114,12 @@ def measure_stopped(agent: Path, probe: str, *options: str) -> tuple[Lines, floa
     return lines, stopped_s
 
 
+def children(parent: int) -> list[int]:
+    """The processes that this one has started and not yet waited for."""
+    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(pid) for pid in text.split()]
+
+
 def of_type(lines: Lines, kind: str) -> Lines:
     """The lines of one type."""
     return [line for line in lines if line["type"] == kind]

@@ -102,12 +102,15 @@ def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:
 @needs_root
 def test_a_thread_of_higher_priority_is_found_between_two_readings(agent_path: Path) -> None:
     options = ("-a", str(LAST_CPU), "-p", "50", "--clock", "CLOCK_MONOTONIC:syscall", "-D", "30s")
+    bursts, burst_ns = 160, 5_000_000
     with measuring(agent_path, "gtod", *options) as lines:
-        hog(LAST_CPU, 20, 60, 40, 90)
-    gaps = samples(lines, 15_000_000)
-    # Most bursts fall between two pairs, where nothing is measured, or into a rest.
-    assert 1 <= len(gaps) <= 44
-    assert statistics.median(gaps) == pytest.approx(20_000_000, rel=0.1)
+        hog(LAST_CPU, burst_ns / 1e6, 15, bursts, 90)
+    gaps = samples(lines, burst_ns * 9 // 10)
+    # The other bursts begin between two pairs, where nothing is measured, or in a rest.
+    left_ns = of_type(lines, "end")[0]["time_ns"] - bursts * burst_ns
+    reading_ns = of_type(lines, "thread")[0]["count"] * statistics.median(samples(lines))
+    assert len(gaps) == pytest.approx(bursts * reading_ns / left_ns, rel=0.35)
+    assert statistics.median(gaps) == pytest.approx(burst_ns, rel=0.1)
 
 
 def test_a_duration_is_shared_by_the_clocks(agent_path: Path) -> None:

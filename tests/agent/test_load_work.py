@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.probing import children
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and policies need root")
 
 UNITS = {
@@ -186,11 +188,6 @@ def test_a_worker_that_is_killed_is_noticed(load_driver: Path, tmp_path: Path) -
         os.kill(by_name["load-timers"], signal.SIGKILL)
         lines = process.stdout.read().splitlines()
     assert "ended load timers: a worker was killed by signal 9 (Killed)" in lines
-
-
-def children(parent: int) -> list[int]:
-    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    return [int(pid) for pid in text.split()]
 
 
 def test_a_command_that_ends_early_is_noticed_with_its_last_words(

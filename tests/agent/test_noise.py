@@ -15,10 +15,12 @@ from tests.agent.probing import (
     as_nobody,
     hog,
     measure,
+    measure_stopped,
     measuring,
     needs_root,
     of_type,
     samples,
+    undisturbed,
 )
 
 PREFERRED = (
@@ -43,6 +45,16 @@ def test_a_thief_is_found_with_its_length_and_each_time(agent_path: Path) -> Non
     assert statistics.median(thefts) == pytest.approx(20_000_000, rel=0.1)
     assert facts["preempted"] >= 40
     assert facts["longest_gap_ns"] == thread["max_ns"] == thread["worst"][0]["latency_ns"]
+
+
+@pytest.mark.parametrize("policy", ["other", pytest.param("fifo", marks=needs_root)])
+def test_a_stop_of_the_whole_program_is_the_longest_gap(agent_path: Path, policy: str) -> None:
+    options = ("-a", str(LAST_CPU), "--policy", policy, "-p", "40")
+    with undisturbed():
+        lines, stopped_s = measure_stopped(agent_path, "noise", *options)
+    (thread,) = of_type(lines, "thread")
+    assert thread["facts"]["longest_gap_ns"] == pytest.approx(stopped_s * 1e9, rel=0.1)
+    assert thread["worst"][0]["latency_ns"] == thread["facts"]["longest_gap_ns"]
 
 
 @needs_root

@@ -1,5 +1,8 @@
 """The agent's pi verb: a lock held for a known time is waited for as long as that, or longer."""
 
+import os
+import signal
+import statistics
 import time
 from pathlib import Path
 
@@ -7,13 +10,17 @@ import pytest
 
 from tests.agent.probing import (
     NOBODY,
+    children,
     measure,
+    measure_stopped,
     measuring,
     middle_ns,
     needs_root,
     of_type,
     refusal,
+    samples,
     threads,
+    undisturbed,
 )
 
 
@@ -43,6 +50,32 @@ def test_the_wait_is_the_hold_with_inheritance_and_the_medium_threads_work_more_
     assert inherit["facts"]["inversions"] <= inherit["count"] / 5
     assert none["facts"]["hold_ns"] == hold_ms * 1e6
     assert none["facts"]["medium_ns"] == medium_ms * 1e6
+
+
+@needs_root
+def test_a_stop_of_the_whole_program_is_missed_rounds(agent_path: Path) -> None:
+    options = ("-i", "5ms", "--hold", "500us", "--medium", "1ms", "-p", "98")
+    with undisturbed():
+        lines, stopped_s = measure_stopped(agent_path, "pi", *options)
+    for thread in of_type(lines, "thread"):
+        # Each series has every second round.
+        assert thread["missed"] == pytest.approx(stopped_s / 0.01, rel=0.1)
+
+
+@needs_root
+def test_a_stop_while_the_lock_is_held_is_waited_for_too(agent_path: Path) -> None:
+    options = ("-i", "40ms", "--hold", "30ms", "--medium", "5ms", "-p", "98")
+    with measuring(agent_path, "pi", *options) as lines:
+        (process,) = children(os.getpid())
+        for _ in range(12):
+            os.kill(process, signal.SIGSTOP)
+            time.sleep(0.06)
+            os.kill(process, signal.SIGCONT)
+            time.sleep(0.051)
+    for name, held_ns in (("inherit", 30e6), ("none", 35e6)):
+        waits = samples(lines, 60_000_000, threads(lines)[name]["thread"])
+        assert len(waits) >= 2
+        assert statistics.median(waits) == pytest.approx(60e6 + held_ns, rel=0.1)
 
 
 @needs_root

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.probing import LAST_CPU, hog, measure, measuring, needs_root, of_type, samples
+from tests.agent.probing import (
+    LAST_CPU,
+    hog,
+    measure,
+    measure_stopped,
+    measuring,
+    needs_root,
+    of_type,
+    samples,
+    undisturbed,
+)
 
 ON_LAST_CPU = ("-a", str(LAST_CPU), "--busy", "0")
 
@@ -25,6 +35,19 @@ def test_a_thread_of_higher_priority_delays_as_long_as_it_runs(agent_path: Path)
     assert 18 <= thread["facts"]["failed"] <= 22
     assert thread["missed"] >= 0.9 * 19 * 20
     assert thread["facts"]["pass"] == 0
+
+
+@needs_root
+def test_a_stop_of_the_whole_program_is_one_late_iteration_and_missed_periods(
+    agent_path: Path,
+) -> None:
+    options = (*ON_LAST_CPU, "-i", "1ms", "--criterion", "100ms")
+    with undisturbed():
+        lines, stopped_s = measure_stopped(agent_path, "sched", *options)
+    (thread,) = of_type(lines, "thread")
+    assert thread["max_ns"] == pytest.approx(stopped_s * 1e9, rel=0.1)
+    assert thread["missed"] == pytest.approx(stopped_s * 1000, rel=0.1)
+    assert (thread["facts"]["failed"], thread["facts"]["pass"]) == (1, 0)
 
 
 @needs_root

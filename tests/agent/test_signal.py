@@ -16,6 +16,7 @@ from tests.agent.probing import (
     LAST_CPU,
     Lines,
     as_nobody,
+    children,
     hog,
     measure,
     measure_stopped,
@@ -127,12 +128,6 @@ def test_each_of_the_worst_events_tells_the_cpu_on_which_it_was_taken(agent_path
     for thread in of_type(measure(agent_path, "signal", "-l", "100", "-i", "1ms"), "thread"):
         assert len(thread["worst"]) == 10
         assert {worst["cpu"] for worst in thread["worst"]} <= allowed
-
-
-def children(parent: int) -> list[int]:
-    """The processes that this one has started and not yet waited for."""
-    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    return [int(pid) for pid in text.split()]
 
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
