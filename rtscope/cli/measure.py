@@ -4,7 +4,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
     from rtscope.target.agent import Agent, Target
+    from rtscope.target.protocol import AnyLine
 
 DEFAULT_DURATION = "60s"
 PIPED_PROGRESS_NS = 10_000_000_000
@@ -189,6 +190,16 @@ def measure(
     worst: Annotated[
         int | None, typer.Option(min=0, max=64, help="Worst samples kept a thread. [default: 10]")
     ] = None,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="COUNT",
+            min=1,
+            max=64,
+            help="Tell how this many of the worst samples came about, function by function; "
+            "for a vm: target in exact mode, whose run is made again for it.",
+        ),
+    ] = None,
     samples_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every sample here, as TSV.")
     ] = None,
@@ -220,13 +231,14 @@ def measure(
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
     from rtscope.experiment.check import check_limits, rehearse
+    from rtscope.experiment.explain import explainable
     from rtscope.experiment.measure import Request, read_machine
     from rtscope.experiment.targets import target_of
     from rtscope.statistics.verdict import exit_code, judge
 
     limits = [parse_limit(text) for text in budget or []]
     check_limits(probe, limits)
-    place = target_of(target)
+    place = explainable(target_of(target), explain or 0, worst)
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:
         raise RtscopeError("--samples-file holds one run: give one --load, or measure them in turn")
@@ -267,10 +279,11 @@ def measure(
                 machine = machine or read_machine(place, interrupt.watch)
                 if interrupt.signal is not None:
                     break
-                run = _measure_one(request, machine, place, interrupt, quiet=quiet)
+                run, told = _told_one(request, machine, place, interrupt, explain, quiet=quiet)
             except RtscopeError as error:
                 failure = error
                 break
+            lost |= not told
             runs.append(run)
             stored = keep_run(run)
             lost |= not stored
@@ -320,8 +333,34 @@ def _outputs(output: Path | None, loads: list[str]) -> Sequence[Path | None]:
     ]
 
 
+def _told_one(
+    request: "Request",
+    machine: "Machine",
+    target: "Target",
+    interrupt: Interrupt,
+    explain: int | None,
+    *,
+    quiet: bool,
+) -> tuple["Run", bool]:
+    """Run one request and explain its worst samples, and whether all that could be done."""
+    from rtscope.cli.explain import with_explanations
+    from rtscope.experiment.explain import Heard
+
+    heard = Heard()
+    run = _measure_one(request, machine, target, interrupt, heard.hear, quiet=quiet)
+    if not explain:
+        return run, True
+    return with_explanations(run, heard, request, target, explain, interrupt, quiet=quiet)
+
+
 def _measure_one(
-    request: "Request", machine: "Machine", target: "Target", interrupt: Interrupt, *, quiet: bool
+    request: "Request",
+    machine: "Machine",
+    target: "Target",
+    interrupt: Interrupt,
+    on_line: "Callable[[AnyLine], None]",
+    *,
+    quiet: bool,
 ) -> "Run":
     """Run one request, with a live view on a terminal and a line now and then elsewhere."""
     from rich.live import Live
@@ -330,7 +369,6 @@ def _measure_one(
     from rtscope.model.progress import Progress
     from rtscope.report.live import LiveState, follow, live_view
     from rtscope.report.terminal import output_console
-    from rtscope.target.protocol import AnyLine
 
     console = output_console(sys.stderr)
     state = LiveState(
@@ -338,8 +376,9 @@ def _measure_one(
     )
     next_line_ns = 0
 
-    def heard(line: AnyLine) -> None:
+    def heard(line: "AnyLine") -> None:
         nonlocal next_line_ns
+        on_line(line)
         follow(state, line)
         with suppress(OSError):  # nobody looks any more, but the run is wanted
             if isinstance(line, Progress) and not (live or quiet) and line.time_ns >= next_line_ns:

@@ -1,6 +1,7 @@
 """What an emulated machine is started from, and its start: at the beginning, or from a snapshot."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,28 +37,36 @@ class Boot(msgspec.Struct, frozen=True):
         parts = [lab.kernel_sha256, lab.initramfs_sha256, lab.qemu, *lab.command]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
-    def started(self, directory: Path, limit_s: float) -> Emulator:
-        """Begin the boot in an empty directory. Raises RtscopeError."""
-        return self._start(self.lab, b"", directory, limit_s)
+    def started(self, directory: Path, limit_s: float, unseen: Sequence[str] = ()) -> Emulator:
+        """Begin the boot in an empty directory; `unseen` are options that the guest cannot notice.
 
-    def restored(self, snapshot: Path, directory: Path, limit_s: float) -> Emulator:
+        Raises RtscopeError.
+        """
+        return self._start(self.lab, b"", directory, limit_s, unseen)
+
+    def restored(
+        self, snapshot: Path, directory: Path, limit_s: float, unseen: Sequence[str] = ()
+    ) -> Emulator:
         """Read a snapshot into a machine in an empty directory: `resume` lets it go on from there.
 
         Raises RtscopeError.
         """
         (directory / SNAPSHOT).symlink_to(snapshot)
-        return self._start(self.restored_lab(), self.arguments or b"", directory, limit_s)
+        given = self.arguments or b""
+        return self._start(self.restored_lab(), given, directory, limit_s, unseen)
 
     def restored_lab(self) -> Lab:
         """How the machine is emulated that is restored."""
         command = [*self.lab.command, *_RESTORE]
         return msgspec.structs.replace(self.lab, command=command, restored=True)
 
-    def _start(self, lab: Lab, arguments: bytes, directory: Path, limit_s: float) -> Emulator:
+    def _start(
+        self, lab: Lab, arguments: bytes, directory: Path, limit_s: float, unseen: Sequence[str]
+    ) -> Emulator:
         (directory / KERNEL).symlink_to(self.kernel)
         (directory / INITRAMFS).write_bytes(self.image)
         (directory / ARGUMENTS).write_bytes(arguments.ljust(ARGUMENTS_SIZE, b"\0"))
-        return Emulator(lab.command, directory, lab.mips or 1000.0, limit_s)
+        return Emulator([*lab.command, *unseen], directory, lab.mips or 1000.0, limit_s)
 
 
 def resume(emulator: Emulator, directory: Path) -> None:

@@ -17,9 +17,11 @@ from rtscope.target.protocol import AnyLine
 class Guest:
     """An agent whose machine lives until `close`. Its lines are read once."""
 
-    def __init__(self, boot: Boot, limit_s: float) -> None:
-        """`limit_s` of the emulator's CPU time are for the boot."""
+    def __init__(self, boot: Boot, limit_s: float, unseen: list[str]) -> None:
+        """`limit_s` of the emulator's CPU time are for the boot; `unseen`: more options of QEMU's,
+        which the guest cannot notice."""
         self._boot = boot
+        self._unseen = unseen
         self._limit_s = limit_s
         self._directory = tempfile.TemporaryDirectory(prefix="rtscope-vm-")
         self._emulator: Emulator | None = None
@@ -63,12 +65,12 @@ class Guest:
     def _start(self) -> Emulator:
         directory = Path(self._directory.name)
         if self._boot.arguments is None:
-            self._watch(self._boot.started(directory, self._limit_s))
+            self._watch(self._boot.started(directory, self._limit_s, self._unseen))
         else:
             snapshot = snapshot_of(self._boot, self._watch, self._limit_s)
             self._boot_console = snapshot.console
             self._lab = self._boot.restored_lab()
-            self._watch(self._boot.restored(snapshot.file, directory, self._limit_s))
+            self._watch(self._boot.restored(snapshot.file, directory, self._limit_s, self._unseen))
             assert self._emulator is not None
             resume(self._emulator, directory)
         assert self._emulator is not None

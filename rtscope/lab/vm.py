@@ -56,6 +56,8 @@ class VmTarget(msgspec.Struct, frozen=True):
     """starts each run from a snapshot that was taken when its boot was over"""
     boot_limit_s: float = BOOT_LIMIT_S
     """of the emulator's CPU time"""
+    unseen: list[str] = []
+    """more options of QEMU's for the machine that runs the agent, which the guest cannot notice"""
 
     @contextmanager
     def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
@@ -68,7 +70,7 @@ class VmTarget(msgspec.Struct, frozen=True):
         inside = [
             f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}" if word in wanted else word for word in arguments
         ]
-        guest = Guest(self._boot(inside), self.boot_limit_s)
+        guest = Guest(self._boot(inside), self.boot_limit_s, self.unseen)
         try:
             yield guest
             if wanted:
@@ -107,7 +109,7 @@ class VmTarget(msgspec.Struct, frozen=True):
     def _given(self, arguments: list[str]) -> bytes:
         """What the machine's first program is to run, as it reads it."""
         words = arguments
-        if arguments[0] != "machine":
+        if arguments[0] not in {"machine", "symbols"}:
             words = [f"rtscope_seed={self.spec.seed}", *arguments, "--progress=0"]
             if not any(word.startswith("--seed=") for word in arguments):
                 words.append(f"--seed={self.spec.seed}")

@@ -1,0 +1,52 @@
+"""measure --explain: the run again with a witness, so that its worst samples can be told."""
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from rtscope.cli.streams import complain
+from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.cli.measure import Interrupt
+    from rtscope.experiment.explain import Heard
+    from rtscope.experiment.measure import Request
+    from rtscope.model.run import Run
+    from rtscope.target.agent import Target
+
+
+def with_explanations(
+    run: "Run",
+    heard: "Heard",
+    request: "Request",
+    target: "Target",
+    count: int,
+    interrupt: "Interrupt",
+    *,
+    quiet: bool,
+) -> tuple["Run", bool]:
+    """The run with its `count` worst samples explained, and whether that could be done.
+
+    Where it could not, the run is as it was and the reason is told.
+    """
+    from rtscope.experiment.explain import explained
+
+    if not any(thread.count for thread in run.threads) or interrupt.signal is not None:
+        return run, False
+    try:
+        with _status("the same run again, with QEMU's plugin as a witness", quiet=quiet):
+            told = explained(run, heard, request, target, count, interrupt.watch)
+    except RtscopeError as error:
+        why = "interrupted" if interrupt.signal is not None else str(error)
+        complain(f"the worst samples are not explained: {why}")
+        return run, False
+    finally:
+        interrupt.agent = None
+    return told, True
+
+
+def _status(text: str, *, quiet: bool) -> AbstractContextManager[object]:
+    from rtscope.report.terminal import output_console
+
+    console = output_console(sys.stderr)
+    return console.status(text) if console.is_terminal and not quiet else nullcontext()

@@ -1,0 +1,129 @@
+"""Explain the worst samples of a run in the lab: the same run again, with a witness."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.experiment.measure import Request, measure
+from rtscope.explain.timeline import Late, explanation
+from rtscope.explain.witness import read_witness
+from rtscope.lab.vm import VmTarget
+from rtscope.lab.witness import Wanted, kernel_symbols, watched
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Run
+from rtscope.target.agent import Agent, Target
+from rtscope.target.protocol import AnyLine, Hello, Start, ThreadResult, WorstSample
+
+
+class Heard(msgspec.Struct):
+    """What of a run's lines it takes to find its worst samples again."""
+
+    pid: int = 0
+    start: Start | None = None
+    worst: list[tuple[int, WorstSample]] = []
+    """with the thread's index"""
+
+    def hear(self, line: AnyLine) -> None:
+        """Take a line of the agent's."""
+        match line:
+            case Hello():
+                self.pid = line.pid
+            case Start():
+                self.start = line
+            case ThreadResult():
+                self.worst += [(line.thread, sample) for sample in line.worst]
+
+
+_WORST_KEPT: Final = 10
+"""by each thread, where it is not told how many"""
+
+
+def explainable(target: Target, count: int, worst: int | None) -> Target:
+    """The target, where `count` of the `worst` samples that each thread keeps can be explained.
+
+    Raises RtscopeError.
+    """
+    if count:
+        _watchable(target)
+    kept = _WORST_KEPT if worst is None else worst
+    if count > kept:
+        raise RtscopeError(
+            f"--explain {count} needs as many samples to be kept: --worst {count}, not {kept}"
+        )
+    return target
+
+
+def _watchable(target: Target) -> VmTarget:
+    if not isinstance(target, VmTarget) or target.spec.mode != "exact" or target.spec.cpus > 1:
+        raise RtscopeError(
+            f"--explain cannot look into {target.name}: it takes an emulated machine of one CPU "
+            "that counts instructions, such as --target vm:6.12-rt-amd64"
+        )
+    return target
+
+
+def explained(
+    run: Run,
+    heard: Heard,
+    request: Request,
+    target: Target,
+    count: int,
+    on_start: Callable[[Agent], None],
+) -> Run:
+    """The run with explanations of its `count` worst samples: it is run again with the plugin.
+
+    Raises RtscopeError, also where the two runs are not the same.
+    """
+    machine = _watchable(target)
+    worst = sorted(heard.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
+    start = heard.start
+    if not worst or start is None:
+        raise RtscopeError("there is nothing to explain: no sample was taken")
+    if not start.notice_address or not all(sample.notice for _, sample in worst):
+        raise RtscopeError("the agent does not tell where its worst samples are: build it anew")
+    ns_per_instruction = int(1000 / (machine.spec.mips or 1000))
+    symbols = kernel_symbols(machine, on_start)
+    with tempfile.TemporaryDirectory(prefix="rtscope-explain-") as name:
+        output = Path(name) / "seen"
+        wanted = [
+            Wanted(sample.notice, sample.latency_ns // ns_per_instruction) for _, sample in worst
+        ]
+        again = request
+        if request.samples_file:
+            again = msgspec.structs.replace(request, samples_file=str(Path(name) / "samples"))
+        place = watched(machine, symbols, start.notice_address, wanted, output)
+        other = measure(again, run.machine, on_start, lambda line: None, place)
+        _check_same(run, other)
+        seen = read_witness(output.read_bytes())
+    tids = {thread.thread: thread.tid for thread in start.threads}
+    found = []
+    for thread, sample in worst:
+        if sample.notice not in seen:
+            raise RtscopeError("the plugin did not see all of the worst samples")
+        late = Late(
+            thread=thread,
+            time_ns=sample.time_ns,
+            latency_ns=sample.latency_ns,
+            task=f"{run.probe}/{thread}",
+            tid=tids.get(thread, 0),
+            pid=heard.pid,
+        )
+        found.append(explanation(late, seen[sample.notice], symbols, ns_per_instruction))
+    return msgspec.structs.replace(run, explanations=found)
+
+
+def _check_same(run: Run, other: Run) -> None:
+    for what, one, two in [
+        ("samples", run.threads, other.threads),
+        ("start", run.start_monotonic_ns, other.start_monotonic_ns),
+        ("end", run.elapsed_ns, other.elapsed_ns),
+        ("status", run.status, other.status),
+    ]:
+        if one != two:
+            raise RtscopeError(
+                f"the run and its repetition with the plugin part in their {what}, so that what "
+                "the plugin saw explains nothing: is an interrupt or another version between them?"
+            )

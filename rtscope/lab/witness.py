@@ -1,0 +1,138 @@
+"""The plugin that lets the emulator tell what its guest executed, and the names of what that is."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.explain.symbols import Symbols
+from rtscope.lab.kernels import cache_directory, kernel_config, kernel_modules
+from rtscope.lab.vm import VmTarget
+from rtscope.model.errors import RtscopeError
+from rtscope.store.files import write_file
+from rtscope.target.agent import Agent
+from rtscope.target.protocol import End
+from rtscope.target.protocol import Symbols as SymbolsLine
+
+_SILENCE_S: Final = 90.0
+_FLAGS: Final = ["-std=gnu11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
+_SMALLEST_RING: Final = 1 << 16
+_LARGEST_RING: Final = 1 << 22
+_ENTRY_INSTRUCTIONS: Final = 3
+"""that a block has at the least, on average"""
+_SLOWER: Final = 5
+"""times as slow as without the plugin"""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A call of the agent's function that notices worst samples, to be told with what led to it."""
+
+    number: int
+    """from 1"""
+    instructions: int
+    """to tell before it"""
+
+
+def watched(
+    target: VmTarget, symbols: Symbols, notice_address: int, wanted: Iterable[Wanted], output: Path
+) -> VmTarget:
+    """The same machine, with the plugin writing to `output` what led to the wanted calls.
+
+    Raises RtscopeError.
+    """
+    calls = list(wanted)
+    most = max(call.instructions for call in calls) // _ENTRY_INSTRUCTIONS
+    ring = min(max(1 << most.bit_length(), _SMALLEST_RING), _LARGEST_RING)
+    words = [f"notice={notice_address:#x}", f"ring={ring}", f"output={output}"]
+    words += [f"wanted={call.number}:{call.instructions}" for call in calls]
+    words += [f"{key}={value:#x}" for key, value in _running_task(target, symbols).items()]
+    plugin = ",".join([_built(), *words])
+    return msgspec.structs.replace(
+        target, unseen=["-plugin", plugin], boot_limit_s=target.boot_limit_s * _SLOWER
+    )
+
+
+def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbols:
+    """The kernel's functions and its modules', asked of the kernel itself once and then remembered.
+
+    `on_start` gets the agent where one is started for it. Raises RtscopeError.
+    """
+    modules = [hashlib.sha256(data).hexdigest() for data in kernel_modules(target.kernel).values()]
+    asked = [target.kernel.sha256, *modules, target.board, target.spec.memory, target.spec.cpus]
+    key = hashlib.sha256(repr(asked).encode()).hexdigest()[:32]
+    path = cache_directory() / "symbols" / f"{key}.txt"
+    try:
+        return Symbols(path.read_text(encoding="utf-8"))
+    except (OSError, RtscopeError):
+        pass
+    with target.started_agent(["symbols", "--json"]) as agent:
+        on_start(agent)
+        told: list[str] = []
+        for line in agent.lines(_SILENCE_S):
+            if isinstance(line, SymbolsLine):
+                told.append(line.text)
+            if isinstance(line, End) and line.status != "complete":
+                raise RtscopeError(
+                    f"the kernel {target.kernel.name} does not tell where its functions are"
+                )
+    text = "".join(told)
+    symbols = Symbols(text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(text.encode(), path, "the kernel's symbols", overwrite=True)
+    return symbols
+
+
+def _running_task(target: VmTarget, symbols: Symbols) -> dict[str, int]:
+    """Where the kernel keeps who runs and whether it may be preempted, as the plugin takes it.
+
+    x86: arch/x86/include/asm/current.h and preempt.h (struct pcpu_hot from 6.2 to 6.14); arm64 and
+    riscv: the thread_info at the beginning of a task.
+    """
+    found = {"offsets": symbols.address("__per_cpu_offset")}
+    match target.kernel.arch:
+        case "x86_64":
+            hot = symbols.address("pcpu_hot")
+            found["current"] = symbols.address("current_task") if hot is None else hot
+            found["preempt"] = symbols.address("__preempt_count") if hot is None else hot + 8
+        case "aarch64":
+            emulated_pan = b"CONFIG_ARM64_SW_TTBR0_PAN=y" in (kernel_config(target.kernel) or b"")
+            found["current"] = symbols.address("__entry_task")
+            found["preempt_in_task"] = 16 if emulated_pan else 8
+        case "riscv64":
+            found["preempt_in_task"] = 8
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _built() -> str:
+    """The plugin, compiled when it is first needed.
+
+    Not with the agent: that is linked with musl and has no library of its own, while a plugin lives
+    within the emulator and its C library. Raises RtscopeError.
+    """
+    source = (files("rtscope.lab") / "witness.c").read_bytes()
+    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+    key = hashlib.sha256(source + repr(_FLAGS).encode()).hexdigest()[:32]
+    plugin = cache_directory() / "plugins" / f"{os.uname().machine}-{key}.so"
+    if plugin.exists():
+        return str(plugin)
+    if compiler is None:
+        raise RtscopeError("--explain needs a C compiler for QEMU's plugin: install gcc")
+    plugin.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=plugin.parent) as directory:
+        new = Path(directory) / "plugin.so"
+        done = subprocess.run(
+            [compiler, *_FLAGS, "-x", "c", "-", "-o", str(new)],
+            input=source, capture_output=True, check=False, timeout=120,
+        )  # fmt: skip
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise RtscopeError(f"QEMU's plugin cannot be compiled by {compiler}: {said}")
+        new.rename(plugin)
+    return str(plugin)
