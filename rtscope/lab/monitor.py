@@ -4,6 +4,7 @@ Reference: QEMU's docs/interop/qmp-spec.rst.
 """
 
 import json
+import os
 import select
 import socket
 import time
@@ -36,14 +37,25 @@ class Monitor:
 
     def _connect(self, path: Path, has_ended: Callable[[], bool]) -> None:
         end = time.monotonic() + _ANSWER_S
-        while True:
-            try:
-                self._socket.connect(str(path))
-                return
-            except OSError as error:
+        folder = os.open(path.parent, os.O_PATH | os.O_CLOEXEC)
+        # A socket's path has at most 107 bytes; that of a folder in the cache may have more.
+        short = f"/proc/self/fd/{folder}/{path.name}"
+        try:
+            while not self._is_connected(short):
                 if has_ended() or time.monotonic() > end:
-                    raise RtscopeError(f"QEMU's monitor cannot be reached: {error}") from None
+                    raise RtscopeError("QEMU's monitor cannot be reached")
                 time.sleep(_LOOK_S)
+        finally:
+            os.close(folder)
+
+    def _is_connected(self, path: str) -> bool:
+        try:
+            self._socket.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError as error:
+            raise RtscopeError(f"QEMU's monitor cannot be reached: {error}") from None
+        return True
 
     def __enter__(self) -> Self:
         return self
