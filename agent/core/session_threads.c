@@ -234,7 +234,7 @@ void threads_avoid(const struct session *session)
 		add_cpu(&spinning, session->measuring[i].role.cpu);
 		add_cpu(&busy, session->measuring[i].role.cpu);
 	}
-	if (!cpus_avoid(&session->usable, &busy))
+	if (!cpus_avoid(&session->usable, &busy) && spinning.count)
 		cpus_avoid(&session->usable, &spinning);
 }
 
