@@ -274,8 +274,10 @@ static void give_up_waiting(struct load_set *set, uint64_t timeout_ns,
 		unsigned int late = 0;
 		char text[512];
 
-		for (unsigned int worker = 0; worker < part->strength || !worker; worker++)
-			late += !atomic_exchange(&line[worker].ready, true);
+		for (unsigned int worker = 0; worker < part->strength || !worker; worker++) {
+			late += !line[worker].ready;
+			line[worker].ready = true;
+		}
 		if (!late || part->left_out)
 			continue;
 		snprintf(text, sizeof(text),
