@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stopping an emulated machine for a snapshot, at the same instruction on every host. */
+/* Stopping an emulated machine for a snapshot, at the same instant on every host. */
 #ifndef RTSCOPE_SNAPSHOT_H
 #define RTSCOPE_SNAPSHOT_H
 

@@ -73,7 +73,7 @@ def resume(emulator: Emulator, directory: Path) -> None:
     """Let a machine go on that reads its snapshot. Raises RtscopeError."""
     try:
         with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
-            monitor.wait_for_status("guest-panicked", _RESTORE_S)
+            monitor.wait_for_status("watchdog", _RESTORE_S)
             monitor.command("cont")
     except RtscopeError as error:
         raise RtscopeError(emulator.why(error)) from None

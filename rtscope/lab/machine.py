@@ -222,7 +222,7 @@ def qemu_command(
         *(["rtscope_snapshot=1"] if stops else []),
     ]
     snapshot = [
-        "-device", "pvpanic-pci", "-action", "panic=pause",
+        "-device", "i6300esb", "-action", "watchdog=pause",
         "-qmp", f"unix:{MONITOR},server=on,wait=off",
         "-fw_cfg", f"name=opt/rtscope/args,file={ARGUMENTS}",
     ]  # fmt: skip

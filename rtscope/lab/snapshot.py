@@ -128,7 +128,7 @@ def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
     """Wait for the end of the boot and save the machine; why that is worth nothing, or ""."""
     try:
         with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
-            while not monitor.has_seen("GUEST_PANICKED", _LOOK_S):
+            while not monitor.has_seen("WATCHDOG", _LOOK_S):
                 emulator.give_up_after(limit_s)
             # The file has its name once all of it was written.
             monitor.command("migrate", uri=f"exec:cat > part && mv part {SNAPSHOT}")
