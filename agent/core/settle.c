@@ -62,25 +62,40 @@ static unsigned int runnable(void)
 	return slash ? (unsigned int)strtoul(slash, NULL, 10) : 0;
 }
 
-/* Whether a task of this name prefix is alive. */
-static bool task_lives(const char *prefix)
+/* Calls @visit with the stat line of each process, "pid (name) state ...", until it returns true. */
+static bool any_process(bool (*visit)(const char *stat, void *data), void *data)
 {
 	DIR *directory = opendir("/proc");
 	const struct dirent *entry;
-	char path[300], name[64];
-	bool lives = false;
+	char path[300], stat[128];
+	bool found = false;
 
 	if (!directory)
 		return false;
-	while (!lives && (entry = readdir(directory))) {
-		if (!isdigit((unsigned char)*entry->d_name))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		lives = read_word(path, name, sizeof(name)) &&
-			!strncmp(name, prefix, strlen(prefix));
+	while (!found && (entry = readdir(directory))) {
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		found = isdigit((unsigned char)*entry->d_name) &&
+			read_word(path, stat, sizeof(stat)) && visit(stat, data);
 	}
 	closedir(directory);
-	return lives;
+	return found;
+}
+
+static bool tests_cryptography(const char *stat, void *data)
+{
+	(void)data;
+	return strstr(stat, "(cryptomgr_test");
+}
+
+/* A process other than this one that could run; its name goes into the 64 characters of @data. */
+static bool is_runnable(const char *stat, void *data)
+{
+	const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
+
+	if (atoi(stat) == getpid() || !name || !end || strncmp(end, ") R", 3))
+		return false;
+	snprintf(data, 64, "%.*s", (int)(end - name - 1), name + 1);
+	return true;
 }
 
 static bool clock_source_lasts(char *before, size_t size)
@@ -99,8 +114,14 @@ static bool clock_source_lasts(char *before, size_t size)
 /* What is not at rest, in words; NULL when all is. */
 static const char *unrest(char *clock_source, size_t size)
 {
-	if (runnable() > 1)
-		return "other threads were runnable";
+	static char words[96];
+	char name[64];
+
+	/* Since 6.12 a thread that has gone to sleep may still be counted. */
+	if (runnable() > 1 && any_process(is_runnable, name)) {
+		snprintf(words, sizeof(words), "%s was running", name);
+		return words;
+	}
 	if (!clock_source_lasts(clock_source, size))
 		return "the clock source was not settled";
 	if (realtime_high_resolution() == STATE_NO)
@@ -125,7 +146,7 @@ static bool wait_for_rest(char *why, size_t why_size)
 		const char *found = unrest(clock_source, sizeof(clock_source));
 
 		if (!found && now_ns - quiet_since_ns >= QUIET_NS) {
-			if (!task_lives("cryptomgr_test"))
+			if (!any_process(tests_cryptography, NULL))
 				return true;
 			found = "the kernel was testing its cryptography";
 		}
