@@ -11,7 +11,17 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
-from rtscope.model.run import Asked, Lab, LoadWork, Run, RunWarning, Sample, Status, Thread
+from rtscope.model.run import (
+    Asked,
+    Lab,
+    LoadWork,
+    Phase,
+    Run,
+    RunWarning,
+    Sample,
+    Status,
+    Thread,
+)
 from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
 from rtscope.target import protocol
@@ -282,6 +292,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         elapsed_ns=elapsed_ns,
         start_monotonic_ns=start.monotonic_ns,
         loads=heard.loads,
+        phases=[Phase(one.name, one.from_ns, one.to_ns) for one in end.phases] if end else [],
         warnings=warnings + _machine_warnings(machine, elapsed_ns, threads),
         agent_version=heard.hello.agent if heard.hello else None,
     )

@@ -7,6 +7,8 @@ import msgspec
 from rtscope.model.units import LONGEST_NS
 
 Ns = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
+Moment = Annotated[int, msgspec.Meta(ge=-LONGEST_NS, le=LONGEST_NS)]
+"""ns since a run's start, negative before it"""
 Count = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
 Figure = Annotated[float, msgspec.Meta(ge=0, le=2.0**63)]
 """of several latencies, in ns"""

@@ -82,6 +82,15 @@ class LoadWork(msgspec.Struct, frozen=True):
     """totals by unit, such as {"bytes_written": 1048576}; empty where it cannot be counted"""
 
 
+class Phase(msgspec.Struct, frozen=True):
+    """A stretch of the run: the load coming up, the measuring; times since the run's start."""
+
+    name: str
+    from_ns: int
+    """negative before the start"""
+    to_ns: int
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
@@ -149,6 +158,8 @@ class Run(msgspec.Struct, frozen=True):
     start_monotonic_ns: int | None = None
     """start on the machine's CLOCK_MONOTONIC, which its kernel log and traces are near to"""
     loads: list[LoadWork] = []
+    phases: list[Phase] = []
+    """in order; empty where the tool did not tell"""
     warnings: list[RunWarning] = []
     source: str = "rtscope"
     """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""

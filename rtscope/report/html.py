@@ -104,6 +104,7 @@ class _View(msgspec.Struct, frozen=True):
     by_microsecond: list[Column]
     rows_left_out: int
     loads: list[str]
+    phases: str
     worst: list[tuple[str, Sample, str]]
     told: list[_Told]
     command: str
@@ -246,6 +247,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         columns,
         left_out,
         words.load_lines(run),
+        words.phases_line(run),
         _worst(run),
         [_told(run, one) for one in run.explanations],
         words.plain(shlex.join(run.asked.command)),

@@ -29,6 +29,7 @@ from rtscope.report.words import (
     doubts,
     load_lines,
     missing_lines,
+    phases_line,
     plain,
     policy_text,
     preemption_text,
@@ -100,6 +101,9 @@ class Summary:
         if loads:
             yield Text()
             yield from (_line("load ", line) for line in loads)
+        phases = phases_line(self.run)
+        if phases:
+            yield _line("phases ", phases)
         for told in self.run.explanations:
             yield Text()
             yield from _explanation(self.run, told, options.max_width)

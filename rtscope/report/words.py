@@ -81,6 +81,20 @@ def load_lines(run: Run) -> list[str]:
     return lines
 
 
+def phases_line(run: Run) -> str:
+    """When the load came up and ended, around the samples; empty where there was no load."""
+    if len(run.phases) < 2:
+        return ""
+    told = [
+        f"{plain(one.name)} {_moment(one.from_ns)} to {_moment(one.to_ns)}" for one in run.phases
+    ]
+    return "; ".join(told)
+
+
+def _moment(ns: int) -> str:
+    return f"{'−' if ns < 0 else ''}{span_text(abs(ns))}" if ns else "0 s"
+
+
 def doubts(run: Run) -> list[str]:
     """Whatever lessens what the figures are worth, most important first."""
     told = []

@@ -7,7 +7,7 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points
-from rtscope.model.progress import Count, Figure, Ns, Progress, ThreadIndex
+from rtscope.model.progress import Count, Figure, Moment, Ns, Progress, ThreadIndex
 
 PROTOCOL_VERSION = 1
 _LONGEST_SHOWN = 120
@@ -142,12 +142,21 @@ class LoadResult(Line, frozen=True, tag="load"):
     work: dict[str, Count] = {}
 
 
+class EndPhase(msgspec.Struct, frozen=True):
+    """From when to when the load came up, the threads measured, the load ended."""
+
+    name: str
+    from_ns: Moment
+    to_ns: Moment
+
+
 class End(Line, frozen=True, tag="end"):
     """The last line."""
 
     status: str
     time_ns: Ns = 0
     high_resolution: bool | None = None
+    phases: Annotated[list[EndPhase], msgspec.Meta(max_length=64)] = []
 
 
 AnyLine = (

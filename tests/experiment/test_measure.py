@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from rtscope.experiment.measure import Request, agent_arguments, hear_run
@@ -56,9 +57,23 @@ def test_a_worst_sample_is_dated_to_the_microsecond_and_on_the_monotonic_clock()
     assert decode_run(encode_run(run)) == run
 
 
+def test_when_the_load_came_up_and_ended_is_kept() -> None:
+    names = ["load coming up", "load alone", "measuring", "load ending"]
+    times = [-30_000_000, -20_000_000, 0, 10**9, 10**9 + 5]
+    phases = [
+        {"name": name, "from_ns": start, "to_ns": end}
+        for name, start, end in zip(names, times, times[1:], strict=False)
+    ]
+    run = heard(HELLO, START, *both(), END | {"phases": phases})
+    assert [msgspec.structs.asdict(phase) for phase in run.phases] == phases
+    assert decode_run(encode_run(run)) == run
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        END | {"phases": [{"name": "x", "from_ns": -(10**30), "to_ns": 0}]},
+        END | {"phases": [{"name": "x", "from_ns": 0, "to_ns": 0}] * 65},
         progress() | {"time_ns": 10**30},
         progress(max_ns=10**30),
         progress(count=-1),

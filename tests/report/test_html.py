@@ -17,6 +17,7 @@ from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
+from rtscope.model.run import Asked, LoadWork, Phase, Run, RunWarning, Thread
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Thread
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.references.library import reference_named
@@ -317,6 +318,15 @@ def test_what_all_runs_share_is_told_once_and_many_are_folded() -> None:
     assert page.count("<li>throttled</li>") == 1
     assert page.count('<details class="folded">') == 5
     assert '<details class="folded">' not in html_report([first])
+
+
+def test_the_page_tells_when_the_load_ran_beside_the_latency_over_time() -> None:
+    phases = [Phase("load alone", -20_000_000, 0), Phase(ATTACK, 0, 10**9)]
+    run = measured_run(loads=[LoadWork("cpu", 1, 1, 1.0)], phases=phases)
+    for count in (1, 2, 5):
+        page = without_scripts(html_report([run] * count))
+        assert page.count("load alone −20ms to 0 s; ") == count
+        assert ATTACK not in page
 
 
 def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 from rtscope.model.budget import parse_limit
 from rtscope.model.machine import Machine
-from rtscope.model.run import LoadWork, Run, RunWarning
+from rtscope.model.run import LoadWork, Phase, Run, RunWarning
 from rtscope.report.terminal import comparison_table, output_console, summary
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.verdict import judge
@@ -52,6 +52,12 @@ def test_everything_that_was_measured_is_there_with_units() -> None:
         assert words in text
     assert "all  " in text
     assert "48,004" in text
+
+
+def test_it_tells_when_the_load_ran() -> None:
+    phases = [Phase("load alone", -3 * 10**9, 0), Phase("measuring", 0, 2 * 10**9)]
+    text = shown(summary(msgspec.structs.replace(a_run(), phases=phases)))
+    assert "phases load alone −3 s to 0 s; measuring 0 s to 2 s" in text
 
 
 @pytest.mark.parametrize("width", WIDTHS)
