@@ -7,7 +7,7 @@ AGENT_ARCHES = aarch64 mips64el powerpc64 riscv64 x86_64
 BIN = $(CURDIR)/.venv/bin
 PIP_INSTALL = PATH="$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check
 AGENT_CC = $(shell command -v musl-gcc || echo gcc)
-C_FILES = $(shell find agent bench examples kernel tests setup -name '*.[ch]')
+C_FILES = $(shell find agent bench examples kernel rtscope tests setup -name '*.[ch]')
 INSTALLED_FILES = $(shell find agent kernel rtscope -type f -not -path '*/__pycache__/*') \
 	meson.build meson.options $(wildcard README.md)
 

@@ -41,8 +41,10 @@ static bool is_function(const struct symbol *symbol)
 	       strncmp(symbol->name, "__cfi_", 6) && *symbol->name != '$' && *symbol->name != '.';
 }
 
-static bool is_wanted(const struct symbol *symbol)
+static bool is_wanted(const struct symbol *symbol, bool modules_only)
 {
+	if (modules_only && !symbol->module)
+		return false;
 	for (size_t i = 0; i < sizeof(wanted_data) / sizeof(wanted_data[0]); i++) {
 		if (!strcmp(symbol->name, wanted_data[i]))
 			return true;
@@ -73,7 +75,7 @@ static void send(struct json *json, const char *text, size_t size)
 }
 
 /* Returns how many were sent with an address: without the right to see them all are 0. */
-static unsigned int send_all(struct json *json, FILE *file)
+static unsigned int send_all(struct json *json, FILE *file, bool modules_only)
 {
 	static char chunk[CHUNK_SIZE];
 	char line[LINE_SIZE];
@@ -82,7 +84,7 @@ static unsigned int send_all(struct json *json, FILE *file)
 	size_t used = 0;
 
 	while (!json->failed && fgets(line, sizeof(line), file)) {
-		if (!parse_symbol(line, &symbol) || !is_wanted(&symbol))
+		if (!parse_symbol(line, &symbol) || !is_wanted(&symbol, modules_only))
 			continue;
 		if (used + LINE_SIZE > sizeof(chunk)) {
 			send(json, chunk, used);
@@ -107,13 +109,14 @@ int symbols_main(int argc, char **argv)
 {
 	struct json json = { .fd = STDOUT_FILENO };
 	uint64_t start_ns = clock_now_ns();
+	bool modules_only = argc == 3 && !strcmp(argv[2], "--modules");
 	unsigned int known;
 	FILE *file;
 
-	if (argc != 2 || strcmp(argv[1], "--json")) {
-		puts("usage: rtscope-agent symbols --json\n\n"
-		     "Tell where the kernel's functions are: for who looks at this machine from\n"
-		     "outside. It takes root.");
+	if (argc < 2 || argc > 2 + modules_only || strcmp(argv[1], "--json")) {
+		puts("usage: rtscope-agent symbols --json [--modules]\n\n"
+		     "Tell where the kernel's functions are, or those of its modules alone: for who\n"
+		     "looks at this machine from outside. It takes root.");
 		return argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) ? 0 : 2;
 	}
 	file = fopen(KALLSYMS, "re");
@@ -121,7 +124,7 @@ int symbols_main(int argc, char **argv)
 		return fail(1, "this kernel does not name its functions: it has no " KALLSYMS
 			       " (CONFIG_KALLSYMS)");
 	hello_write(&json);
-	known = send_all(&json, file);
+	known = send_all(&json, file, modules_only);
 	fclose(file);
 	json_begin(&json, "end");
 	json_string(&json, "status", known ? "complete" : "failed");

@@ -12,8 +12,27 @@ USER_SPACE: Final = "user space"
 _KERNEL: Final = 1 << 63
 _LONGEST_FUNCTION: Final = 1 << 20
 _MOST_SYMBOLS: Final = 2_000_000
+_NO_FUNCTION: Final = ("__pfx_", "__cfi_", "$", ".")
+_LEADING: Final = (
+    *("__per_cpu_offset", "pcpu_hot", "current_task", "__preempt_count", "__entry_task"),
+    "init_task",
+)
+"""as the agent's verb `symbols` chooses them"""
 _CLONE: Final = re.compile(r"\.(?:isra|constprop|part|cold|lto_priv|llvm)(?:\.[0-9]+)?")
 _LINE: Final = re.compile(r"([0-9a-f]{1,16}) (\S{1,600})(?: (\[\S{1,80}\]))?")
+
+
+def from_system_map(text: str) -> str:
+    """The functions of a System.map, and the data that lead to the running task, as Symbols takes
+    them; empty where it holds no functions, as a distribution's that only tells where to look."""
+    lines = []
+    for line in text.splitlines():
+        address, _, rest = line.partition(" ")
+        kind, _, name = rest.partition(" ")
+        function = kind in {"t", "T", "w", "W"} and not name.startswith(_NO_FUNCTION)
+        if function or name in _LEADING:
+            lines.append(f"{address} {name}\n")
+    return "".join(lines)
 
 
 class Symbols:

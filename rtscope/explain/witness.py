@@ -1,4 +1,4 @@
-"""Read what the emulator's plugin saw (rtscope/lab/witness.c). The file is not trusted."""
+"""Read what the emulator's plugin saw (rtscope/lab/plugin). The file is not trusted."""
 
 from typing import Final
 

@@ -68,6 +68,12 @@ def takes_snapshots(kernel: Kernel) -> bool:
     return built_in or _FIRMWARE_MODULE in kernel.modules
 
 
+def kernel_system_map(kernel: Kernel) -> str:
+    """Its System.map; empty where nobody kept it."""
+    path = _kernels() / kernel.name / "System.map"
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
 def kernel_modules(kernel: Kernel, load: str | None = None) -> dict[str, bytes]:
     """The modules that it loads at boot, by name, in order; `load` and what it needs come last.
 

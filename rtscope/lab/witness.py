@@ -6,14 +6,18 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from rtscope.explain.symbols import Symbols
-from rtscope.lab.kernels import cache_directory, kernel_config, kernel_modules
+from rtscope.explain.symbols import Symbols, from_system_map
+from rtscope.lab.kernels import (
+    cache_directory,
+    kernel_config,
+    kernel_modules,
+    kernel_system_map,
+)
 from rtscope.lab.vm import VmTarget
 from rtscope.model.errors import RtscopeError
 from rtscope.store.files import write_file
@@ -60,21 +64,36 @@ def watched(
 
 
 def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbols:
-    """The kernel's functions and its modules', asked of the kernel itself once and then remembered.
+    """The kernel's functions and its modules'.
 
-    `on_start` gets the agent where one is started for it. Raises RtscopeError.
+    Those of its System.map, where it has one, and what only the running kernel can tell: that is
+    asked once and then remembered. `on_start` gets the agent where one is started for it. Raises
+    RtscopeError.
     """
-    modules = [hashlib.sha256(data).hexdigest() for data in kernel_modules(target.kernel).values()]
-    asked = [target.kernel.sha256, *modules, target.board, target.spec.memory, target.spec.cpus]
-    key = hashlib.sha256(repr(asked).encode()).hexdigest()[:32]
+    known = from_system_map(kernel_system_map(target.kernel))
+    loaded = (target.spec.load or "").split(" ")[0] or None
+    modules = kernel_modules(target.kernel, loaded)
+    if known and not modules:
+        return Symbols(known)
+    hashes = [hashlib.sha256(data).hexdigest() for data in modules.values()]
+    asked = [target.kernel.sha256, *hashes, target.board, target.spec.memory, target.spec.cpus]
+    key = hashlib.sha256(repr([*asked, bool(known)]).encode()).hexdigest()[:32]
     path = cache_directory() / "symbols" / f"{key}.txt"
     try:
-        return Symbols(path.read_text(encoding="utf-8"))
+        return Symbols(known + path.read_text(encoding="utf-8"))
     except (OSError, RtscopeError):
         pass
-    with target.started_agent(["symbols", "--json"]) as agent:
+    text = _asked(target, ["--modules"] if known else [], on_start)
+    symbols = Symbols(known + text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(text.encode(), path, "the kernel's symbols", overwrite=True)
+    return symbols
+
+
+def _asked(target: VmTarget, options: list[str], on_start: Callable[[Agent], None]) -> str:
+    told: list[str] = []
+    with target.started_agent(["symbols", "--json", *options]) as agent:
         on_start(agent)
-        told: list[str] = []
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, SymbolsLine):
                 told.append(line.text)
@@ -82,11 +101,7 @@ def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbo
                 raise RtscopeError(
                     f"the kernel {target.kernel.name} does not tell where its functions are"
                 )
-    text = "".join(told)
-    symbols = Symbols(text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(text.encode(), path, "the kernel's symbols", overwrite=True)
-    return symbols
+    return "".join(told)
 
 
 def _running_task(target: VmTarget, symbols: Symbols) -> dict[str, int]:
@@ -116,9 +131,10 @@ def _built() -> str:
     Not with the agent: that is linked with musl and has no library of its own, while a plugin lives
     within the emulator and its C library. Raises RtscopeError.
     """
-    source = (files("rtscope.lab") / "witness.c").read_bytes()
+    sources = sorted((Path(__file__).parent / "plugin").glob("*.[ch]"))
+    content = b"".join(path.read_bytes() for path in sources)
     compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-    key = hashlib.sha256(source + repr(_FLAGS).encode()).hexdigest()[:32]
+    key = hashlib.sha256(content + repr(_FLAGS).encode()).hexdigest()[:32]
     plugin = cache_directory() / "plugins" / f"{os.uname().machine}-{key}.so"
     if plugin.exists():
         return str(plugin)
@@ -127,9 +143,10 @@ def _built() -> str:
     plugin.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=plugin.parent) as directory:
         new = Path(directory) / "plugin.so"
+        files = [str(path) for path in sources if path.suffix == ".c"]
         done = subprocess.run(
-            [compiler, *_FLAGS, "-x", "c", "-", "-o", str(new)],
-            input=source, capture_output=True, check=False, timeout=120,
+            [compiler, *_FLAGS, *files, "-o", str(new)],
+            capture_output=True, check=False, timeout=120,
         )  # fmt: skip
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()

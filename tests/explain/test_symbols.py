@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtscope.explain.symbols import Symbols
+from rtscope.explain.symbols import Symbols, from_system_map
 from rtscope.model.errors import RtscopeError
 
 TEXT = """351c0 pcpu_hot
@@ -53,3 +53,16 @@ def test_data_are_found_by_name_and_are_no_functions() -> None:
 def test_what_are_no_symbols_is_refused(text: str) -> None:
     with pytest.raises(RtscopeError, match="no line of a kernel's symbols"):
         Symbols(text)
+
+
+def test_a_system_map_is_read_but_for_what_are_no_functions() -> None:
+    text = (
+        "00000000000351c0 D pcpu_hot\nffffffff81000000 T _text\nffffffff81000010 t __pfx_work\n"
+        "ffffffff81000020 t work\nffffffff82000000 D jiffies\nffffffff82000010 r .str\n"
+    )
+    symbols = Symbols(from_system_map(text))
+
+    assert symbols.address("work") == 0xFFFFFFFF81000020
+    assert symbols.address("pcpu_hot") == 0x351C0
+    assert symbols.address("jiffies") is symbols.address("__pfx_work") is None
+    assert from_system_map("ffffffffffffffff B The real System.map is in a -dbg package\n") == ""
