@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
-from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Thread, Windows
+from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Taker, Thread, Windows
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 
 TEXT = st.text(max_size=20)
@@ -74,6 +74,12 @@ def threads(draw: st.DrawFn, number: int = 0, beyond: bool = True) -> Thread:
         mean_ns=None if low is None or high is None else draw(st.floats(low, high)),
         stddev_ns=draw(st.none() | FIGURES),
         missed=draw(st.none() | COUNTS),
+        takers=draw(
+            st.lists(
+                st.builds(Taker, TEXT, COUNTS, st.integers(0, 99), st.none() | CPUS, COUNTS),
+                max_size=3,
+            )
+        ),
         worst=draw(st.lists(st.builds(Sample, SPANS_NS, latencies, st.none() | CPUS), max_size=3)),
         windows=draw(windows()),
     )

@@ -20,6 +20,7 @@ from rtscope.model.run import (
     RunWarning,
     Sample,
     Status,
+    Taker,
     Thread,
 )
 from rtscope.store.database import new_run_id
@@ -185,6 +186,7 @@ def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
         missed=result.missed,
         name=result.name,
         facts={key: value for key, value in result.facts.items() if value is not None},
+        takers=[Taker(t.name, t.tid, t.priority, t.cpu, t.count) for t in result.takers],
         worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
         windows=heard.windows.get(result.thread, WindowLog()).windows(),
     )

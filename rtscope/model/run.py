@@ -32,6 +32,20 @@ class Sample(msgspec.Struct, frozen=True):
     cpu: int | None = None
 
 
+class Taker(msgspec.Struct, frozen=True):
+    """A thread of the measured program that took events."""
+
+    name: str
+    """as the kernel shows it; main for the main thread"""
+    tid: int
+    priority: int
+    """0: an ordinary thread"""
+    cpu: int | None
+    """the CPU it was pinned to"""
+    count: int
+    """events that it took"""
+
+
 class Windows(msgspec.Struct, frozen=True):
     """Latency over time: one entry a window, in order; lists of equal length."""
 
@@ -66,6 +80,8 @@ class Thread(msgspec.Struct, frozen=True):
     """what tells it from the probe's other threads: a clock, a method; "" where all are alike"""
     facts: dict[str, float] = {}
     """the probe's own figures, their units in their names"""
+    takers: list[Taker] = []
+    """of the probe signal: which threads took the events, who took most first"""
     worst: list[Sample] = []
     windows: Windows = Windows()
 

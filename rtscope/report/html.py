@@ -48,6 +48,7 @@ from rtscope.report.references import (
     entry_lines,
     facts_of,
 )
+from rtscope.report.takers import takers_columns
 from rtscope.statistics.figures import PERCENTS, Figures, figures
 from rtscope.statistics.reference import beside, tables_beside
 from rtscope.statistics.verdict import Judgement
@@ -101,6 +102,7 @@ class _View(msgspec.Struct, frozen=True):
     """of the threads that can be put together"""
     missing: list[str]
     facts_table: list[Column]
+    takers: list[Column]
     by_microsecond: list[Column]
     rows_left_out: int
     loads: list[str]
@@ -244,6 +246,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         ],
         words.missing_lines(totals),
         facts_columns(run.threads),
+        takers_columns(run.threads),
         columns,
         left_out,
         words.load_lines(run),
@@ -291,7 +294,9 @@ def _worst(run: Run) -> list[tuple[str, Sample, str]]:
     found.sort(key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))
     return [
         (
-            words.thread_name(thread) if thread.name or sample.cpu is None else f"CPU {sample.cpu}",
+            words.thread_name(
+                thread if sample.cpu is None else msgspec.structs.replace(thread, cpu=sample.cpu)
+            ),
             sample,
             words.moment_text(run, sample.time_ns),
         )

@@ -23,6 +23,7 @@ from rtscope.report.columns import Column, fitted
 from rtscope.report.explanations import headline, off_line, totals_line, tree_columns
 from rtscope.report.facts import facts_columns
 from rtscope.report.groups import figures_of_group, groups_of
+from rtscope.report.takers import takers_columns
 from rtscope.report.words import (
     NOTHING,
     count_text,
@@ -94,6 +95,9 @@ class Summary:
             if facts:
                 yield Text()
                 yield fitted(facts, options.max_width)
+            if takers := takers_columns(self.run.threads):
+                yield Text()
+                yield fitted(takers, options.max_width)
             if self.run.probe == "gtod":
                 yield Text()
                 yield from _microseconds(self.run, options.max_width)

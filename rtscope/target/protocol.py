@@ -104,6 +104,16 @@ class WorstSample(msgspec.Struct, frozen=True):
     cpu: CpuIndex | None = None
 
 
+class ThreadTaker(msgspec.Struct, frozen=True):
+    """A thread of the measured program that took events of a series."""
+
+    name: Annotated[str, msgspec.Meta(max_length=64)]
+    tid: Count
+    priority: Priority
+    count: Count
+    cpu: CpuIndex | None = None
+
+
 class ThreadResult(Line, frozen=True, tag="thread"):
     """A measuring thread's figures."""
 
@@ -121,6 +131,7 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     stddev_ns: Figure | None = None
     worst: list[WorstSample] = []
     facts: dict[str, float | None] = {}
+    takers: Annotated[list[ThreadTaker], msgspec.Meta(max_length=1024)] = []
 
 
 class ThreadHistogram(Line, frozen=True, tag="histogram"):
