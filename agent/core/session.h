@@ -111,6 +111,8 @@ struct probe {
 	int (*option)(int val, const char *argument, char *error, size_t error_size);
 	/* Add its own options to the start line's object "options". */
 	void (*describe)(struct json *json);
+	/* All facts that its threads may have, a NULL last; N stands for a number. NULL: none. */
+	const char *const *facts;
 	/*
 	 * The threads it wants for @cpus, at most ROLES_MAX. Returns their number, or -1 with
 	 * a sentence in @error.

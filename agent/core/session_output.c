@@ -102,6 +102,10 @@ void output_start(struct session *session)
 	json_object_begin(json, "options");
 	probe->describe(json);
 	json_object_end(json);
+	json_array_begin(json, "facts");
+	for (unsigned int i = 0; probe->facts && probe->facts[i]; i++)
+		json_string(json, NULL, probe->facts[i]);
+	json_array_end(json);
 	put_tristate(json, "high_resolution", session->high_resolution);
 	json_u64(json, "notice_address", record_notice_address());
 	json_array_begin(json, "threads");

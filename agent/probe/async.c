@@ -337,6 +337,8 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return count;
 }
 
+static const char *const facts[] = { "not_waiting", "sender_cpu", NULL };
+
 static const struct probe probe = {
 	.name = "async",
 	.help = "From just before a thread signals another until that one runs, both at priority 89.\n\n"
@@ -353,6 +355,7 @@ static const struct probe probe = {
 	.defaults = set_defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 };
 

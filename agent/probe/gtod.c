@@ -333,6 +333,9 @@ static void print(const struct measuring *measuring, unsigned int count)
 	free(first);
 }
 
+static const char *const facts[] = { "cost_ns", "resolution_ns", "step_ns", "backwards",
+				     "vdso",	"frequency_hz",	 NULL };
+
 static const struct probe probe = {
 	.name = "gtod",
 	.help = "What reading the clock costs and how finely it tells the time: pairs of readings of\n"
@@ -347,6 +350,7 @@ static const struct probe probe = {
 	.defaults = defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 	.print = print,
 };

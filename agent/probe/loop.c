@@ -407,6 +407,23 @@ static void observe(struct measuring *measuring)
 		watch_report(&loop.watch[i], &loop.limits, &gaps);
 }
 
+static const char *const facts[] = { "in_range",
+				     "over",
+				     "under",
+				     "in_range_20pct",
+				     "over_20pct",
+				     "under_20pct",
+				     "expected",
+				     "drift_ns_per_s",
+				     "longest_ns",
+				     "shortest_ns",
+				     "uncertain",
+				     "unseen",
+				     "observer_gaps",
+				     "observer_gap_median_ns",
+				     "observer_gap_max_ns",
+				     NULL };
+
 static const struct probe probe = {
 	.name = "loop",
 	.help = "How regular a periodic loop is, seen from another CPU: the length of each period, for\n"
@@ -429,6 +446,7 @@ static const struct probe probe = {
 	.defaults = defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 };
 

@@ -345,6 +345,8 @@ static void release(struct measuring *measuring)
 	}
 }
 
+static const char *const facts[] = { "rounds", "violations", "cpuN", "other_cpus", NULL };
+
 static const struct probe probe = {
 	.name = "migrate",
 	.help = "Whether the N threads of highest priority run on the N CPUs: one thread more than there\n"
@@ -362,6 +364,7 @@ static const struct probe probe = {
 	.defaults = defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 };
 

@@ -206,6 +206,10 @@ static void measure(struct measuring *measuring)
 	measuring_fact(measuring, "slept", (double)(after.ru_nvcsw - before.ru_nvcsw));
 }
 
+static const char *const facts[] = { "noise_percent", "gaps",  "longest_gap_ns", "stolen_ns",
+				     "observed_ns",   "spins", "spin_ns",	 "preempted",
+				     "slept",	      NULL };
+
 static const struct probe probe = {
 	.name = "noise",
 	.help = "What a spinning thread is robbed of: each gap between two readings of the clock that\n"
@@ -224,6 +228,7 @@ static const struct probe probe = {
 	.defaults = defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 };
 

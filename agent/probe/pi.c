@@ -226,6 +226,8 @@ static void be_high(struct measuring *measuring)
 	measuring_fact(measuring, "inversions", (double)inversions);
 }
 
+static const char *const facts[] = { "hold_ns", "medium_ns", "inversions", NULL };
+
 static const struct probe probe = {
 	.name = "pi",
 	.help = "How long the thread of highest priority waits for a lock that the lowest one holds while\n"
@@ -241,6 +243,7 @@ static const struct probe probe = {
 	.defaults = defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 };
 

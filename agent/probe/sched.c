@@ -175,6 +175,8 @@ static void print(const struct measuring *measuring, unsigned int count)
 	}
 }
 
+static const char *const facts[] = { "start_ns", "failed", "criterion_ns", "pass", NULL };
+
 static const struct probe probe = {
 	.name = "sched",
 	.help = "How late a periodic thread starts its work: from start + i * period, to the clock read\n"
@@ -189,6 +191,7 @@ static const struct probe probe = {
 	.defaults = defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 	.print = print,
 };

@@ -406,6 +406,15 @@ static void print_takers(const struct measuring *measuring, unsigned int count)
 	}
 }
 
+static const char *const facts[] = { "jitter_ns",
+				     "deadline_violations",
+				     "lost",
+				     "taken_by_own_thread",
+				     "taken_by_others",
+				     "threads_that_took",
+				     "taken_by_priority_N",
+				     NULL };
+
 static const struct probe probe = {
 	.name = "signal",
 	.help = "How long an event takes to reach a program of 31 threads as a signal: from the stamp of\n"
@@ -424,6 +433,7 @@ static const struct probe probe = {
 	.defaults = set_defaults,
 	.option = take_option,
 	.describe = describe,
+	.facts = facts,
 	.plan = plan,
 	.add = add_takers,
 	.print = print_takers,

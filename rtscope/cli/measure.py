@@ -181,7 +181,8 @@ def measure(
             "--budget",
             "-B",
             metavar="LIMIT",
-            help="Exit 1 unless kept: 'max<50us', 'p99.99<30us', 'mean<5us', 'missed<1'.",
+            help="Exit 1 unless kept: 'max<50us', 'p99.99<30us', 'missed<1', "
+            "'inversions[inherit]<1' (a fact of the probe, of its threads of that name).",
         ),
     ] = None,
     seed: Annotated[
@@ -237,7 +238,6 @@ def measure(
     from rtscope.statistics.verdict import exit_code, judge
 
     limits = [parse_limit(text) for text in budget or []]
-    check_limits(probe, limits)
     place = explainable(target_of(target), explain or 0, worst)
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:
@@ -267,7 +267,7 @@ def measure(
     files = _outputs(output, loads)
     _check_files([*files, report, samples_file], force=force)
     for request in requests:
-        rehearse(request, target)
+        check_limits(rehearse(request, target), limits, target)
     interrupt = Interrupt()
     runs: list[Run] = []
     machine: Machine | None = None

@@ -1,5 +1,6 @@
 """Ask each target, before anything starts, whether and how it would measure each cell of a plan."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +15,6 @@ from rtscope.model.errors import RtscopeError
 from rtscope.target import local, protocol
 
 _SILENCE_S: Final = 20.0
-_WITHOUT_FACTS: Final = frozenset({"cyclic"})
 _START_NS: Final = 100_000_000
 """to start the agent, and to write and keep its result"""
 _LOAD_NS: Final = 500_000_000
@@ -39,8 +39,6 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
                 ("measure", cell.table, "probes"),
                 f"probes: the agent has no '{cell.request.probe}'; it has {', '.join(known)}",
             )
-        for text in cell.request.budget:
-            _check_limit(file, cell, text)
     asked: dict[bytes, protocol.Start] = {}
     planned = {}
     for cell in cells:
@@ -52,17 +50,33 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
         if key not in asked:
             asked[key] = _ask(file, cell, request)
         planned[cell.name] = asked[key]
+        for text in cell.request.budget:
+            _check_limit(file, cell, asked[key], text)
     return planned
 
 
-def check_limits(probe: str, limits: Sequence[Limit]) -> None:
-    """Refuse limits on facts of a probe that has none. Raises RtscopeError."""
+def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "local") -> None:
+    """Refuse limits on facts that the probe never has, or on threads that it has not.
+
+    On another target than this machine, the threads may be others. Raises RtscopeError.
+    """
+    names = list(dict.fromkeys(thread.name for thread in start.threads if thread.name))
     for limit in limits:
-        if limit.is_fact and probe in _WITHOUT_FACTS:
+        if limit.is_fact and not any(_names(fact, limit.figure) for fact in start.facts):
+            known = ", ".join([*start.facts, *FIGURES])
             raise RtscopeError(
-                f"'{limit.text}' can never be kept: {probe} has no figure '{limit.figure}', only "
-                f"{', '.join(FIGURES)} and pNN.N, such as p99.9"
+                f"'{limit.text}' can never be kept: {start.probe} has no figure '{limit.figure}', "
+                f"only {known} and pNN.N, such as p99.9"
             )
+        if limit.series and limit.series not in names and target == "local":
+            raise RtscopeError(
+                f"'{limit.text}' can never be kept: no thread of {start.probe} is called "
+                f"'{limit.series}', only {', '.join(names) or 'threads without a name'}"
+            )
+
+
+def _names(fact: str, figure: str) -> bool:
+    return re.fullmatch(re.escape(fact).replace("N", "[0-9]+"), figure) is not None
 
 
 def rehearse(request: Request, target: str = "local") -> protocol.Start:
@@ -95,9 +109,9 @@ def _known_probes() -> list[str]:
         return protocol.check_hello(next(agent.lines(_SILENCE_S))).probes
 
 
-def _check_limit(file: PlanFile, cell: Cell, text: str) -> None:
+def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -> None:
     try:
-        check_limits(cell.request.probe, [parse_limit(text)])
+        check_limits(start, [parse_limit(text)], cell.target)
     except RtscopeError as error:
         rules = enumerate(file.plan.budget)
         number = next(number for number, rule in rules if text in rule.limits)

@@ -12,12 +12,14 @@ FIGURES: Final = ("max", "mean", "missed")
 """what every probe has, besides quantiles"""
 
 _QUANTILE: Final = re.compile(r"p[0-9]{1,2}(?:\.[0-9]{1,9})?", re.ASCII)
-_LIMIT: Final = re.compile(rf"\s*({_QUANTILE.pattern}|[a-z][a-z0-9_]{{0,63}})\s*(<=|<)\s*(\S.*)")
+_LIMIT: Final = re.compile(
+    rf"\s*({_QUANTILE.pattern}|[a-z][a-z0-9_]{{0,63}})\s*(?:\[([^\[\]]{{1,80}})\])?\s*(<=|<)\s*(\S.*)"
+)
 _PLAIN: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?", re.ASCII)
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """One limit: `figure` must be below (or, `inclusive`, at most) `value` in every thread."""
+    """One limit: `figure` is to be below (or, `inclusive`, at most) `value` in every thread."""
 
     figure: str
     """max, mean, missed, p99.9, or the name of a fact of the probe: failed, longest_ns"""
@@ -25,6 +27,8 @@ class Limit(msgspec.Struct, frozen=True):
     """nanoseconds where `in_ns`, else a plain number"""
     inclusive: bool
     text: str
+    series: str = ""
+    """the name of the threads that it is for: inherit, CLOCK_MONOTONIC; "" for all"""
 
     @property
     def percent(self) -> float | None:
@@ -49,7 +53,8 @@ def parse_limit(text: str) -> Limit:
         raise RtscopeError(
             f"'{text}' is not a budget: write FIGURE<TIME with a figure of max, mean, pNN.N, or "
             "FIGURE<NUMBER with missed or a fact of the probe, such as 'max<50us', "
-            "'p99.99<=30us', 'missed<1', 'failed<1' or 'longest_ns<12ms'"
+            "'p99.99<=30us', 'missed<1', 'failed<1' or 'longest_ns<12ms'; FIGURE[NAME] is that of "
+            "the threads of this name, such as 'inversions[inherit]<1'"
         )
     if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?", match[1]) and not _QUANTILE.fullmatch(match[1]):
         raise RtscopeError(
@@ -57,10 +62,12 @@ def parse_limit(text: str) -> Limit:
             "sample is max"
         )
     figure = "mean" if match[1] == "avg" else match[1]
-    limit = Limit(figure, 0, match[2] == "<=", text.replace(" ", ""))
+    series = (match[2] or "").strip()
+    shown = f"{match[1]}{f'[{series}]' if series else ''}{match[3]}{match[4].replace(' ', '')}"
+    limit = Limit(figure, 0, match[3] == "<=", shown, series)
     if limit.in_ns:
-        return msgspec.structs.replace(limit, value=parse_time_ns(match[3]))
-    number = match[3].strip()
+        return msgspec.structs.replace(limit, value=parse_time_ns(match[4]))
+    number = match[4].strip()
     if figure == "missed" and not re.fullmatch(r"[0-9]{1,18}", number, re.ASCII):
         raise RtscopeError(f"'{text}' is not a budget: missed periods are a plain count")
     if not _PLAIN.fullmatch(number):

@@ -6,8 +6,8 @@ rank ceil(p n) is below the limit. Ten samples decide in either direction (see f
 samples beyond the quantile cannot keep a limit, ten samples above it break it however short the run
 was. A run that was cut short can break a limit but not keep one.
 
-A limit on a fact of the probe holds for every thread that has it; where no thread has it nothing is
-proven.
+A limit on a fact of the probe holds for every thread that has it, a limit on a series for the
+threads of that name; where there is no such thread nothing is proven.
 """
 
 import math
@@ -83,7 +83,9 @@ def exit_code(judgements: Sequence[Judgement]) -> int:
 
 
 def _judge(run: Run, limit: Limit) -> Judgement:
-    judged = run.threads
+    judged = [thread for thread in run.threads if limit.series in ("", thread.name)]
+    if not judged:
+        return Judgement(limit, "undecidable", f"{limit.text}: not proven, {_no_series(run)}")
     if limit.is_fact:
         judged = [thread for thread in judged if limit.figure in thread.facts]
         if not judged:
@@ -112,6 +114,12 @@ def _judge(run: Run, limit: Limit) -> Judgement:
         thread.cpu,
         worst.samples_missing,
     )
+
+
+def _no_series(run: Run) -> str:
+    names = list(dict.fromkeys(thread.name for thread in run.threads if thread.name))
+    known = ", ".join(names) or "threads without a name"
+    return f"no thread of this run is called so, only {known}"
 
 
 def _no_fact(run: Run) -> str:

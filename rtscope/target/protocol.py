@@ -89,6 +89,8 @@ class Start(Line, frozen=True, tag="start"):
     samples: Count = 0
     loads: list[StartLoad] = []
     options: dict[str, str | int | float | bool] = {}
+    facts: list[str] = []
+    """all that a thread of this probe may have; N stands for a number"""
     high_resolution: bool | None = None
     notice_address: Count = 0
     """the agent's function that is called for each sample among the worst so far; 0: untold"""

@@ -1,6 +1,7 @@
 """--dry-run says what would be measured, refuses what could not be, and starts nothing."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -35,6 +36,25 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
     assert lines[-1]["status"] == "planned"
     assert samples.read_text() == "mine"
     assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "probe", ["cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise"]
+)
+def test_every_fact_that_a_probe_gives_is_told_before_it_begins(
+    agent_path: Path, probe: str
+) -> None:
+    told = dry_run(agent_path, probe, "--json").stdout.splitlines()
+    start = next(line for line in map(json.loads, told) if line["type"] == "start")
+    patterns = [fact.replace("N", "[0-9]+") for fact in start["facts"]]
+    done = subprocess.run(
+        [agent_path, probe, "--json", "-D", "200ms"],
+        capture_output=True, text=True, timeout=20, check=True,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    facts = {key for line in lines if line["type"] == "thread" for key in line["facts"]}
+    assert bool(facts) == bool(patterns)
+    assert [fact for fact in facts if not any(re.fullmatch(one, fact) for one in patterns)] == []
 
 
 @pytest.mark.parametrize(

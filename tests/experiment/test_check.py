@@ -40,6 +40,7 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
         ('options = { phase = "fixed", magic = 3 }', 7, "options: magic: no option '--magic=3'"),
         ('options = { load = "cpu" }', 7, "options: load: 'load' is not an option of the probe's"),
         ('[[budget]]\nlimits = ["max<1s", "foo<1"]', 8, "limits: 'foo<1' can never be kept"),
+        ('[[budget]]\nlimits = ["max[x]<1s"]', 8, "limits: 'max[x]<1s' can never be kept"),
         ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time from 100ms"),
         ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: the agent has no 'magic'"),
         ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),
@@ -51,6 +52,32 @@ def test_what_the_agent_refuses_is_told_with_the_plans_line(
     with pytest.raises(RtscopeError) as caught:
         checked(measure)
     assert str(caught.value).startswith(f"plan.toml:{line}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("probe", "limit", "said"),
+    [
+        ("sched", "faild<1", "sched has no figure 'faild', only start_ns, failed,"),
+        ("noise", "gap<1", "noise has no figure 'gap', only noise_percent, gaps,"),
+        ("pi", "inversions[inherits]<1", "no thread of pi is called 'inherits', only inherit"),
+        ("gtod", "cost_ns[CLOCK_MONOTONIC]<1us", ""),
+        ("migrate", "cpu0<5", ""),
+        ("migrate", "violations[rank 1]<1", ""),
+        ("signal", "taken_by_priority_94[synchronous]<1", ""),
+    ],
+)  # fmt: skip
+def test_a_limit_that_can_never_be_kept_is_refused_whatever_the_probe(
+    probe: str, limit: str, said: str
+) -> None:
+    more = f'[[measure]]\nprobes = ["{probe}"]\nsamples = 5'
+    budget = f'[[budget]]\nprobes = ["{probe}"]\nlimits = ["{limit}"]'
+    if not said:
+        assert checked(f"{more}\n{budget}")
+        return
+    with pytest.raises(RtscopeError) as caught:
+        checked(f"{more}\n{budget}")
+    assert str(caught.value).startswith("plan.toml:12: limits: ")
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

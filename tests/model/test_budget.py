@@ -19,6 +19,14 @@ from rtscope.model.errors import RtscopeError
         ("over<=3", Limit("over", 3, True, "over<=3")),
         ("longest_ns<12ms", Limit("longest_ns", 12_000_000, False, "longest_ns<12ms")),
         ("stolen_percent<0.25", Limit("stolen_percent", 0.25, False, "stolen_percent<0.25")),
+        (
+            "inversions [inherit] < 1",
+            Limit("inversions", 1, False, "inversions[inherit]<1", "inherit"),
+        ),
+        (
+            "p99[cond from same CPU]<=5 us",
+            Limit("p99", 5_000, True, "p99[cond from same CPU]<=5us", "cond from same CPU"),
+        ),
         ("p50_ns<1us", Limit("p50_ns", 1_000, False, "p50_ns<1us")),
     ],
 )
@@ -37,6 +45,8 @@ def test_a_limit_is_read(text: str, limit: Limit) -> None:
         ("failed<many", "a plain number"),
         ("p100<5us", "a quantile is below p100"),
         ("failed", "FIGURE<NUMBER"),
+        ("max[]<5us", "is not a budget"),
+        ("max[a<5us", "is not a budget"),
         ("", "is not a budget"),
     ],
 )

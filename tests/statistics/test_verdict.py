@@ -24,6 +24,21 @@ def run_with(latencies: Sequence[int]) -> Run:
     return run_of(thread_of([1000] * len(latencies), 0), thread_of(latencies, 3))
 
 
+def test_a_limit_on_a_series_is_for_the_threads_of_its_name_alone() -> None:
+    inherit, none = (
+        msgspec.structs.replace(thread_of([ns]), name=name, facts={"inversions": count})
+        for name, ns, count in (("inherit", 1000, 0.0), ("none", 9000, 7.0))
+    )
+    run = run_of(inherit, none)
+    assert judged(run, "inversions<1").outcome == "broken"
+    assert judged(run, "inversions[inherit]<1").outcome == "kept"
+    assert judged(run, "inversions[none]<1").outcome == "broken"
+    assert judged(run, "max[inherit]<2us").outcome == "kept"
+    other = judged(run, "max[other]<2us")
+    assert other.outcome == "undecidable"
+    assert "called so, only inherit, none" in other.sentence
+
+
 @pytest.mark.parametrize(
     ("limit", "outcome"),
     [
