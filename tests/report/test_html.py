@@ -18,7 +18,6 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
 from rtscope.model.run import Asked, LoadWork, Phase, Run, RunWarning, Thread
-from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Thread
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.references.library import reference_named
 from rtscope.report import html as html_room
