@@ -1,0 +1,113 @@
+"""What made the worst samples late is told by function, and telling it changes no sample."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtscope.experiment.explain import Heard, explained
+from rtscope.experiment.measure import Request, measure
+from rtscope.explain.timeline import ASLEEP
+from rtscope.lab.kernels import Kernel
+from rtscope.lab.vm import vm_target
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run
+from rtscope.model.timeline import Explanation
+
+TIMER_PATH = {"hrtimer_interrupt", "__hrtimer_run_queues", "hrtimer_wakeup", "try_to_wake_up"}
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def measured(kernel: Kernel, folder: Path, *options: str) -> tuple[Run, bytes]:
+    """A run from the command line and the file of its samples."""
+    samples = folder / f"samples-{len(options)}"
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope.cli.main", "measure", "--json", "--no-report",
+         "--target", f"vm:{kernel.name}", "--samples", "300", "--samples-file", str(samples),
+         *options],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "XDG_DATA_HOME": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return msgspec.json.decode(done.stdout, type=Run), samples.read_bytes()
+
+
+def check_story(told: Explanation) -> None:
+    """It is whole, in the order of time, and every piece of it has a name."""
+    assert sum(function.ns for function in told.functions) == told.latency_ns
+    assert sum(call.ns for call in told.calls if not call.depth) <= told.latency_ns
+    assert sum(call.ns for call in told.calls if not call.depth) > 0.95 * told.latency_ns
+    assert [call.start_ns for call in told.calls] == sorted(call.start_ns for call in told.calls)
+    assert not [one for one in told.functions if one.function.startswith("0x")]
+    assert told.cause
+    assert told.notes == []
+
+
+def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
+    standard_kernel: Kernel, tmp_path: Path
+) -> None:
+    plain, plain_samples = measured(standard_kernel, tmp_path)
+    run, samples = measured(standard_kernel, tmp_path, "--explain", "2")
+
+    assert samples == plain_samples
+    assert run.threads == plain.threads
+    assert plain.explanations == []
+    worst = [sample.latency_ns for sample in run.threads[0].worst[:2]]
+    assert [told.latency_ns for told in run.explanations] == worst
+    for told in run.explanations:
+        check_story(told)
+        # Nothing else ran at the deadline: what the timer is late by is next to nothing.
+        assert told.calls[0].function == ASLEEP
+        assert told.calls[0].ns < 150
+        assert {call.function for call in told.calls} > TIMER_PATH
+        assert told.tasks is not None
+        assert told.tasks[0].name == "swapper/0"
+        assert told.tasks[-1].name.startswith("cyclic/0/")
+        assert told.interrupts_off
+        assert told.preemption_off
+
+
+def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
+    arm64_kernel: Kernel,
+) -> None:
+    target, request, heard = vm_target(f"vm:{arm64_kernel.name}"), Request(samples=100), Heard()
+    run = measure(request, Machine(), lambda agent: None, heard.hear, target)
+    (told,) = explained(run, heard, request, target, 1, lambda agent: None).explanations
+
+    check_story(told)
+    assert {call.function for call in told.calls} > TIMER_PATH
+    assert told.tasks is not None
+    assert told.tasks[-1].name.startswith("cyclic/0/")
+    assert told.interrupts_off
+    other = msgspec.structs.replace(run, elapsed_ns=(run.elapsed_ns or 0) + 1)
+    with pytest.raises(RtscopeError, match="part in their end"):
+        explained(other, heard, request, target, 1, lambda agent: None)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--explain", "2"], "--explain cannot look into local"),
+        (["--explain", "11", "--target", "vm:KERNEL"], "--worst 11, not 10"),
+        (["--explain", "1", "--target", "vm:KERNEL,cpus=2"], "machine of one CPU"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused_before_it_is_measured(
+    options: list[str], sentence: str, rt_kernel: Kernel
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope.cli.main", "measure",
+         *(word.replace("KERNEL", rt_kernel.name) for word in options)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert sentence in " ".join(done.stderr.split())
