@@ -69,12 +69,8 @@ def test_an_agent_measures(arch: str, emulator: str, cpu: str | None) -> None:
 
     assert lines[0]["type"] == "hello"
     assert lines[0]["arch"] == MACHINES.get(arch, arch)
-    assert lines[-1] | {"time_ns": 0} | {"high_resolution": None} == {
-        "type": "end",
-        "status": "complete",
-        "time_ns": 0,
-        "high_resolution": None,
-    }
+    assert (lines[-1]["type"], lines[-1]["status"]) == ("end", "complete")
+    assert [phase["name"] for phase in lines[-1]["phases"]] == ["measuring"]
     started = next(line for line in lines if line["type"] == "start")
     threads = [line for line in lines if line["type"] == "thread"]
     histograms = [line for line in lines if line["type"] == "histogram"]
