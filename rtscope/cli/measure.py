@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rtscope.experiment.measure import Request
+    from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
     from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
-    from rtscope.target.agent import Agent, Target
+    from rtscope.target.agent import Stoppable, Target
     from rtscope.target.protocol import AnyLine
 
 DEFAULT_DURATION = "60s"
@@ -38,7 +39,7 @@ class Interrupt:
     def __init__(self) -> None:
         """Nothing has been received and no agent runs."""
         self.signal: int | None = None
-        self.agent: Agent | None = None
+        self.agent: Stoppable | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Take a signal."""
@@ -49,7 +50,7 @@ class Interrupt:
                 self.agent.kill()
         self.signal = number
 
-    def watch(self, agent: "Agent") -> None:
+    def watch(self, agent: "Stoppable") -> None:
         """Pass signals on to this agent, also one that came before it."""
         self.agent = agent
         if self.signal is not None:
@@ -188,6 +189,16 @@ def measure(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of loads and phases. [default: 1]")
     ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=1000,
+            metavar="N",
+            help="In the lab: measure with N seeds from --seed on, side by side, and put them "
+            "together.",
+        ),
+    ] = None,
     worst: Annotated[
         int | None, typer.Option(min=0, max=64, help="Worst samples kept a thread. [default: 10]")
     ] = None,
@@ -231,14 +242,16 @@ def measure(
     rtscope measure --load idle --load mixed --duration 30s
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
+    from rtscope.cli.seeds import measure_seeds, several_seeds
     from rtscope.experiment.check import check_limits, rehearse
     from rtscope.experiment.explain import explainable
     from rtscope.experiment.measure import Request, read_machine
     from rtscope.experiment.targets import target_of
-    from rtscope.statistics.verdict import exit_code, judge
+    from rtscope.statistics.verdict import judge
 
     limits = [parse_limit(text) for text in budget or []]
     place = explainable(target_of(target), explain or 0, worst)
+    several = several_seeds(place, seeds, seed, samples_file, explain)
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:
         raise RtscopeError("--samples-file holds one run: give one --load, or measure them in turn")
@@ -279,7 +292,11 @@ def measure(
                 machine = machine or read_machine(place, interrupt.watch)
                 if interrupt.signal is not None:
                     break
-                run, told = _told_one(request, machine, place, interrupt, explain, quiet=quiet)
+                if several:
+                    run = measure_seeds(request, several, machine, place, interrupt, quiet=quiet)
+                    told = True
+                else:
+                    run, told = _told_one(request, machine, place, interrupt, explain, quiet=quiet)
             except RtscopeError as error:
                 failure = error
                 break
@@ -294,6 +311,20 @@ def measure(
     if runs and not no_report:
         judgements = [judge(run, limits) for run in runs]
         lost |= not write_report(runs, judgements, runs[-1].id, report, json=json)
+    _end(runs, limits, failure, interrupt, lost=lost)
+
+
+def _end(
+    runs: Sequence["Run"],
+    limits: Sequence["Limit"],
+    failure: RtscopeError | None,
+    interrupt: Interrupt,
+    *,
+    lost: bool,
+) -> NoReturn:
+    """End with the status that tells what became of the runs."""
+    from rtscope.statistics.verdict import exit_code, judge
+
     if failure and interrupt.signal is None:
         raise failure
     if interrupt.signal is not None:

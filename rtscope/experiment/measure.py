@@ -23,6 +23,7 @@ from rtscope.model.run import (
     Taker,
     Thread,
 )
+from rtscope.statistics.figures import figures_of_run
 from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
 from rtscope.target import protocol
@@ -361,6 +362,17 @@ def measure(
         return in_lab(run, lab, begun) if lab else run
 
 
+def instructions(run: Run, lab: Lab) -> dict[str, float]:
+    """Least, mean and most of all threads in instructions; empty where time is not counted so."""
+    if lab.mips is None:
+        return {}
+    known = figures_of_run(run)
+    figures_ns = {"min": known.min_ns, "mean": known.mean_ns, "max": known.max_ns}
+    return {
+        name: round(ns * lab.mips / 1000, 1) for name, ns in figures_ns.items() if ns is not None
+    }
+
+
 def in_lab(run: Run, lab: Lab, begun: str) -> Run:
     """The run of an emulated machine: dated by the host, and with what its figures leave out."""
     if lab.mode == "exact":
@@ -381,4 +393,5 @@ def in_lab(run: Run, lab: Lab, begun: str) -> Run:
         turns = "the CPUs take turns on one thread, and the turns appear as latency"
         warnings.append(RunWarning("cpus-take-turns", turns))
     others = [warning for warning in run.warnings if warning.code != "virtualised"]
+    lab = msgspec.structs.replace(lab, instructions=instructions(run, lab))
     return msgspec.structs.replace(run, created=begun, warnings=warnings + others, lab=lab)

@@ -38,6 +38,7 @@ from rtscope.target.protocol import files_of
 
 _SILENCE_S: Final = 90.0
 _ASK_MACHINE: Final = ["machine", "--json"]
+_SEED_OPTION: Final = "--seed="
 _SAMPLES_OPTION: Final = "--samples-file="
 _GUEST_SAMPLES: Final = "/tmp/samples"  # noqa: S108 - in the guest, whose only program is ours
 _FILES = msgspec.json.Decoder(dict[str, str])
@@ -98,21 +99,23 @@ class VmTarget(msgspec.Struct, frozen=True):
         return dict(text)
 
     def _boot(self, arguments: list[str]) -> Boot:
-        given = self._given(arguments)
+        own_seed = [word for word in arguments if word.startswith(_SEED_OPTION)]
+        seed = own_seed[-1].removeprefix(_SEED_OPTION) if own_seed else str(self.spec.seed)
+        given = self._given(arguments, seed)
         stops = self.restores and len(given) < ARGUMENTS_SIZE
         exact = self.spec.mode == "exact"
         own = [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
         image = self._image({} if stops else {"rtscope.args": given})
-        lab = self._lab(qemu_command(self.board, self.spec, own, stops=stops), image)
+        lab = self._lab(qemu_command(self.board, self.spec, own, stops=stops), image, int(seed))
         return Boot(lab, kernel_file(self.kernel), image, given if stops else None)
 
-    def _given(self, arguments: list[str]) -> bytes:
+    def _given(self, arguments: list[str], seed: str) -> bytes:
         """What the machine's first program is to run, as it reads it."""
         words = arguments
         if arguments[0] not in {"machine", "symbols"}:
-            words = [f"rtscope_seed={self.spec.seed}", *arguments, "--progress=0"]
-            if not any(word.startswith("--seed=") for word in arguments):
-                words.append(f"--seed={self.spec.seed}")
+            # In one order: the words lie on the stack of the agent, and another is another run.
+            words = [word for word in arguments if not word.startswith(_SEED_OPTION)]
+            words = [f"rtscope_seed={seed}", *words, "--progress=0", f"{_SEED_OPTION}{seed}"]
         return "".join(f"{word}\n" for word in words).encode()
 
     def _image(self, more: dict[str, bytes]) -> bytes:
@@ -128,13 +131,13 @@ class VmTarget(msgspec.Struct, frozen=True):
             files[f"boot/config-{self.kernel.release}"] = config
         return initramfs(files)
 
-    def _lab(self, command: list[str], image: bytes) -> Lab:
+    def _lab(self, command: list[str], image: bytes, seed: int) -> Lab:
         exact = self.spec.mode == "exact"
         return Lab(
             mode=self.spec.mode,
             mips=self.spec.mips if exact else None,
             cpus=self.spec.cpus,
-            seed=self.spec.seed,
+            seed=seed,
             qemu=self.qemu,
             command=command,
             kernel=self.kernel.name,

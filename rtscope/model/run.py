@@ -150,10 +150,23 @@ class Lab(msgspec.Struct, frozen=True):
     initramfs_sha256: str
     patches: list[str] = []
     """series in the kernel, each with its hash; empty too where the lab did not build it"""
+    instructions: dict[str, float] = {}
+    """the figures of all threads in instructions: min, mean and max; empty in fast mode"""
     restored: bool = False
     """began from a snapshot that was taken when the boot was over; False: the run booted"""
     console: str = ""
     """the last of what the kernel and the agent wrote to the console"""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One run of an ensemble: its request measured with one seed."""
+
+    seed: int
+    """with which it can be repeated alone"""
+    status: Status
+    threads: list[Thread]
+    elapsed_ns: int | None = None
+    loads: list[LoadWork] = []
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -189,5 +202,7 @@ class Run(msgspec.Struct, frozen=True):
     """of the worst samples, how they came about; worst first"""
     lab: Lab | None = None
     """how the machine was emulated; None for a real one"""
+    members: list[Member] = []
+    """of an ensemble, whose union the threads are; empty for a run by itself"""
     format: Literal["rtscope-run"] = "rtscope-run"
     version: int = FORMAT_VERSION

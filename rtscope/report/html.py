@@ -27,6 +27,7 @@ from rtscope.model.units import format_duration_ns
 from rtscope.report import words
 from rtscope.report.charts import Chart, Labelled, by_microsecond, charts_of
 from rtscope.report.columns import Column, rows_of
+from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import (
     Lanes,
     headline,
@@ -101,6 +102,9 @@ class _View(msgspec.Struct, frozen=True):
     totals: list[_Row]
     """of the threads that can be put together"""
     missing: list[str]
+    instructions: str
+    members: list[Column]
+    member_lines: list[str]
     facts_table: list[Column]
     takers: list[Column]
     by_microsecond: list[Column]
@@ -245,6 +249,9 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
             if not group.lone
         ],
         words.missing_lines(totals),
+        words.instructions_line(run),
+        member_columns(run),
+        member_lines(run),
         facts_columns(run.threads),
         takers_columns(run.threads),
         columns,

@@ -20,6 +20,7 @@ from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report.charts import by_microsecond
 from rtscope.report.columns import Column, fitted
+from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import headline, off_line, totals_line, tree_columns
 from rtscope.report.facts import facts_columns
 from rtscope.report.groups import figures_of_group, groups_of
@@ -28,6 +29,7 @@ from rtscope.report.words import (
     NOTHING,
     count_text,
     doubts,
+    instructions_line,
     load_lines,
     missing_lines,
     phases_line,
@@ -91,6 +93,12 @@ class Summary:
             yield fitted(_columns(self.run, totals), options.max_width)
             for line in missing_lines(totals):
                 yield Text(f"{NOTHING} {line}", style="dim")
+            if counted := instructions_line(self.run):
+                yield Text(counted)
+            if members := member_columns(self.run):
+                yield Text()
+                yield fitted(members, options.max_width)
+                yield from (Text(line) for line in member_lines(self.run))
             facts = facts_columns(self.run.threads)
             if facts:
                 yield Text()

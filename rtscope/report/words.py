@@ -168,6 +168,14 @@ def moment_text(run: Run, since_start_ns: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
+def instructions_line(run: Run) -> str:
+    """The figures as the instructions that they are; empty where time did not count those."""
+    if not (run.lab and run.lab.instructions):
+        return ""
+    told = ", ".join(f"{name} {count:,.0f}" for name, count in run.lab.instructions.items())
+    return f"in instructions: {told} (at {run.lab.mips:g} million a second)"
+
+
 def preemption_text(run: Run) -> str:
     """rt (uname -v says PREEMPT_RT), or not known."""
     machine = run.machine

@@ -8,14 +8,18 @@ from rtscope.model.run import Lab
 from rtscope.target.protocol import AnyLine
 
 
-class Agent(Protocol):
-    """A started agent. Its lines are read once, in order, until its end line."""
+class Stoppable(Protocol):
+    """What a signal ends."""
 
     def interrupt(self) -> None:
         """Ask the agent to end early and still say what it measured."""
 
     def kill(self) -> None:
         """End the agent at once; what it measured is lost."""
+
+
+class Agent(Stoppable, Protocol):
+    """A started agent. Its lines are read once, in order, until its end line."""
 
     def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError."""

@@ -1,0 +1,117 @@
+"""An ensemble holds each of its runs by the seed, and all their samples together."""
+
+import msgspec
+import pytest
+
+from rtscope.experiment.crew import Crew
+from rtscope.experiment.ensemble import union
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Machine
+from rtscope.model.run import LoadWork, Run, RunWarning, Sample, Thread
+from rtscope.report.ensemble import member_columns, member_lines
+from rtscope.report.html import html_report
+from rtscope.statistics.ensemble import mean_of_members
+from rtscope.store.runfile import check_run
+
+
+def run_of(latencies_ns: list[int], status: str = "complete") -> Run:
+    mean = sum(latencies_ns) / len(latencies_ns)
+    thread = Thread(
+        thread=0,
+        cpu=0,
+        policy="fifo",
+        priority=80,
+        count=len(latencies_ns),
+        histogram=Histogram.of(latencies_ns),
+        min_ns=min(latencies_ns),
+        max_ns=max(latencies_ns),
+        mean_ns=mean,
+        stddev_ns=0.0,
+        missed=1,
+        worst=[Sample(5, max(latencies_ns))],
+    )
+    return msgspec.convert(
+        {
+            "id": "0123456789abcdef",
+            "created": "2026-11-21T00:00:00",
+            "probe": "cyclic",
+            "status": status,
+            "load": "ipc",
+            "machine": Machine(),
+            "threads": [thread],
+            "elapsed_ns": 10,
+            "loads": [LoadWork("ipc", 1, 7, 2.0, {"messages": 5})],
+            "warnings": [RunWarning("same", "in each")],
+        },
+        Run,
+        from_attributes=True,
+    )
+
+
+def test_the_union_holds_all_samples_and_each_run_by_its_seed() -> None:
+    one, other = run_of([3000, 4000]), run_of([3500, 9000, 4000])
+    together = union([(7, one), (8, other)], 2)
+    check_run(together)
+    (thread,) = together.threads
+
+    assert together.status == "complete"
+    assert (thread.count, thread.missed, thread.min_ns, thread.max_ns) == (5, 2, 3000, 9000)
+    assert thread.histogram == Histogram.of([3000, 4000, 3500, 9000, 4000])
+    assert thread.mean_ns == pytest.approx(4700)
+    assert [sample.latency_ns for sample in thread.worst] == [9000]
+    assert together.elapsed_ns == 20
+    assert together.loads == [LoadWork("ipc", 1, None, 4.0, {"messages": 10})]
+    assert len(together.warnings) == 1
+    assert [(member.seed, member.threads) for member in together.members] == [
+        (7, one.threads),
+        (8, other.threads),
+    ]
+    assert together.id not in {one.id, other.id}
+
+
+def test_an_ensemble_with_an_unfinished_or_missing_run_is_not_complete() -> None:
+    assert union([(1, run_of([1])), (2, run_of([2], "watchdog"))], 2).status == "watchdog"
+    assert union([(1, run_of([1]))], 2).status == "interrupted"
+
+
+def test_reports_show_each_seed_and_the_mean_of_all_with_its_limits() -> None:
+    together = union([(7, run_of([3000])), (8, run_of([5000]))], 2)
+    columns = {column.title: column.cells for column in member_columns(together)}
+
+    assert columns["seed"] == ["7", "8"]
+    assert columns["max"] == ["3.00 us", "5.00 us"]
+    assert "4.00 us on average" in member_lines(together)[1]
+    assert "3.00 us to 5.00 us over 2 seeds" in member_lines(together)[1]
+    page = html_report([together])
+    assert "Each seed" in page
+    assert "over 2 seeds" in page
+    assert "Each seed" not in html_report([run_of([3000])])
+
+
+def test_the_mean_of_members_has_students_limits() -> None:
+    told = mean_of_members([1.0, 2.0, 3.0])
+
+    # t(2, 97.5 %) = 4.3027, and the standard error is 1 / sqrt(3).
+    assert told.mean_ns == 2.0
+    assert told.interval.low_ns == pytest.approx(2 - 2.48414, abs=1e-4)
+    assert told.interval.high_ns == pytest.approx(2 + 2.48414, abs=1e-4)
+    assert mean_of_members([5.0]).interval.low_ns is None
+
+
+def test_a_crew_is_interrupted_together_with_those_that_come_late() -> None:
+    class Stopped:
+        told = ""
+
+        def interrupt(self) -> None:
+            self.told += "interrupt "
+
+        def kill(self) -> None:
+            self.told += "kill "
+
+    crew, early, late = Crew(), Stopped(), Stopped()
+    crew.watch(early)
+    crew.interrupt()
+    crew.watch(late)
+    crew.kill()
+
+    assert (early.told, late.told) == ("interrupt kill ", "interrupt kill ")
