@@ -1,0 +1,51 @@
+"""A delay of known length in a module is named as what made a thread late."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.explain import Heard, explained
+from rtscope.experiment.measure import Request, measure
+from rtscope.lab.vm import vm_target
+from rtscope.model.machine import Machine
+
+DELAY_NS = 200_000
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+@pytest.fixture(scope="module")
+def kernel() -> str:
+    """The lab's own real-time kernel, built where it has not been."""
+    subprocess.run(
+        [sys.executable, "-m", "rtscope.cli.main", "lab", "kernel", "build", "x86_64-rt"],
+        check=True, env=os.environ,
+    )  # fmt: skip
+    return "x86_64-rt"
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("what", ["interrupts", "preemption"])
+def test_the_module_that_turned_them_off_is_named(kernel: str, what: str) -> None:
+    parameters = f"delay_us={DELAY_NS // 1000} preemption={int(what == 'preemption')}"
+    target = vm_target(f"vm:{kernel},load=rtdelay {parameters}")
+    request, heard = Request(samples=400), Heard()
+    run = measure(request, Machine(), lambda agent: None, heard.hear, target)
+    (told,) = explained(run, heard, request, target, 1, lambda agent: None).explanations
+
+    assert told.latency_ns > DELAY_NS / 2
+    assert told.cause[0].function.endswith(" [rtdelay]")
+    assert told.cause[0].ns > 0.9 * told.latency_ns
+    assert sum(function.ns for function in told.functions) == told.latency_ns
+    assert told.tasks is not None
+    assert told.tasks[0].name.startswith("rtdelay/")
+    off = {"interrupts": told.interrupts_off, "preemption": told.preemption_off}
+    longest = {name: max((one.ns for one in found or []), default=0) for name, found in off.items()}
+    assert longest[what] > 0.9 * told.latency_ns
+    assert longest["interrupts" if what == "preemption" else "preemption"] < 0.1 * DELAY_NS
