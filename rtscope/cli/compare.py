@@ -26,6 +26,9 @@ def compare(
 ) -> None:
     """Put two runs side by side, with confidence intervals and one sentence.
 
+    Where a probe's threads are told apart by names (clocks, methods), each name has a table and a
+    sentence of its own, and with --json a line.
+
     The sentence says that B is better, worse, or that there is no evidence of either. It rests on
     quantiles that both runs have the samples for, never on the maxima alone.
 
@@ -48,14 +51,14 @@ def compare(
     import msgspec
 
     from rtscope.report.terminal import comparison_table, output_console
-    from rtscope.statistics.comparison import compare as compare_runs
+    from rtscope.statistics.comparison import compare_series
     from rtscope.store.naming import run_named
 
-    comparison = compare_runs(run_named(runs[0]), run_named(runs[1]))
-    if json:
-        typer.echo(msgspec.json.encode(comparison))
-    else:
-        output_console().print(comparison_table(comparison))
+    for comparison in compare_series(run_named(runs[0]), run_named(runs[1])):
+        if json:
+            typer.echo(msgspec.json.encode(comparison))
+        else:
+            output_console().print(comparison_table(comparison))
 
 
 def _beside(names: list[str], reference_name: str, *, json: bool) -> None:

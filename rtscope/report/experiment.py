@@ -9,9 +9,10 @@ from rich.text import Text
 
 from rtscope.model.run import Run
 from rtscope.report.columns import Column, fitted
+from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.live import LiveState, LiveView
 from rtscope.report.words import count_text, plain, quantile_text, span_text, time_text
-from rtscope.statistics.figures import figures_of_run
+from rtscope.statistics.figures import Figures
 from rtscope.statistics.verdict import Judgement
 
 _HEAD_LINES = 3
@@ -61,16 +62,18 @@ def unkept(results: Sequence[CellResult]) -> list[tuple[str, Judgement]]:
 
 @dataclass
 class CellTable:
-    """All cells with their figures; renders itself to the width it gets."""
+    """All cells with the figures of each of their series; renders itself to the width it gets."""
 
     results: Sequence[CellResult]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
-        rows = [figures_of_run(result.run) if result.run else None for result in self.results]
+        shown = [part for result in self.results for part in _parts(result)]
+        rows = [figures for _, figures, _ in shown]
+        results = [result for _, _, result in shown]
         yield fitted(
             [
-                Column("cell", 0, [plain(result.name) for result in self.results], left=True),
+                Column("cell", 0, [name for name, _, _ in shown], left=True),
                 Column("samples", 5, [count_text(row.count if row else None) for row in rows]),
                 Column("missed", 6, [count_text(row.missed if row else None) for row in rows]),
                 Column("min", 7, [time_text(row.min_ns if row else None) for row in rows]),
@@ -81,11 +84,27 @@ class CellTable:
                     [quantile_text(row.quantile(99.0)) if row else time_text(None) for row in rows],
                 ),
                 Column("max", 1, [time_text(row.max_ns if row else None) for row in rows]),
-                Column("verdict", 2, [_verdict(result) for result in self.results], left=True),
-                Column("run", 8, [_run_id(result) for result in self.results], left=True),
+                Column("verdict", 2, [_verdict(result) for result in results], left=True),
+                Column("run", 8, [_run_id(result) for result in results], left=True),
             ],
             options.max_width,
         )
+
+
+def _parts(result: CellResult) -> list[tuple[str, Figures | None, CellResult]]:
+    """The rows of one cell: one for each of its series, which are not alike."""
+    name, run = plain(result.name), result.run
+    if run is None:
+        return [(name, None, result)]
+    groups = groups_of(run)
+    return [
+        (
+            name if len(groups) == 1 else f"{name}: {group.label}",
+            figures_of_group(run, group),
+            result,
+        )
+        for group in groups
+    ]
 
 
 def _verdict(result: CellResult) -> Text:

@@ -221,6 +221,9 @@ class ComparisonTable:
         """Rich's protocol."""
         comparison = self.comparison
         rows = comparison.rows
+        if comparison.series:
+            yield Text()
+            yield Text(plain(comparison.series), style="bold")
         columns = [
             Column("figure", 0, [row.figure for row in rows], left=True),
             Column("A", 1, [_estimate(row.a) for row in rows]),

@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run, Windows
 from rtscope.model.units import format_ns
 from rtscope.statistics import confidence
@@ -76,6 +77,8 @@ class Comparison(msgspec.Struct, frozen=True):
     b: Figures
     differences: list[str] = []
     """in what the runs were not alike, loudest first; shown beside the outcome"""
+    series: str = ""
+    """the name of the threads that are compared: a clock, a method; "" for all"""
 
 
 class _Side(msgspec.Struct, frozen=True):
@@ -89,6 +92,41 @@ class _Side(msgspec.Struct, frozen=True):
         cluster = confidence.cluster_size(self.ranks, self.windows, percent)
         body = self.body.inflation if percent <= BODY_PERCENT else 1.0
         return self.ranks.total / max(self.batches.inflation, cluster, body)
+
+
+def compare_series(a: Run, b: Run) -> list[Comparison]:
+    """One comparison for each name that threads of both runs have; for all where none has one.
+
+    Where each run has a single name, these two are compared, whatever they are. Raises RtscopeError
+    as compare does, and where both have names but none in common.
+    """
+    left, right = (list(dict.fromkeys(t.name for t in run.threads)) for run in (a, b))
+    if a.probe != b.probe or (len(left) <= 1 and len(right) <= 1):
+        return [compare(a, b)]
+    both = [name for name in left if name in right]
+    if not both:
+        raise RtscopeError(
+            f"A measured {', '.join(left)} and B {', '.join(right)}: they have nothing in common"
+        )
+    alone = [
+        f"only {label} measured {', '.join(rest)}"
+        for label, rest in (
+            ("A", [name for name in left if name not in both]),
+            ("B", [name for name in right if name not in both]),
+        )
+        if rest
+    ]
+    told = []
+    for name in both:
+        comparison = compare(*(_only(run, name) for run in (a, b)))
+        differences = [*comparison.differences, *alone]
+        told.append(msgspec.structs.replace(comparison, series=name, differences=differences))
+    return told
+
+
+def _only(run: Run, name: str) -> Run:
+    threads = [thread for thread in run.threads if thread.name == name]
+    return msgspec.structs.replace(run, threads=threads)
 
 
 def compare(a: Run, b: Run) -> Comparison:

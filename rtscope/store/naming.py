@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from rtscope.model.errors import RtscopeError
-from rtscope.model.run import Run
+from rtscope.model.run import FINAL, Run
 from rtscope.store import database
 from rtscope.store.importer import import_file
 
@@ -29,6 +29,7 @@ def run_named(name: str) -> Run:
 def runs_named(name: str) -> list[Run]:
     """The runs of the experiment whose id begins with `name`, oldest first, or the one run.
 
+    Each cell has one: the last that was measured to its end, a partial one where there is no other.
     Raises RtscopeError where there is none, or where several experiments begin so.
     """
     if re.fullmatch(r"[0-9a-f]{1,16}", name) and not Path(name).is_file():
@@ -39,5 +40,8 @@ def runs_named(name: str) -> list[Run]:
                 f"{len(experiments)} experiments begin with '{name}': {', '.join(experiments)}"
             )
         if held:
-            return [database.load(run.id) for run in reversed(held)]
+            oldest_first = held[::-1]
+            chosen = {run.cell: run.id for run in oldest_first}
+            chosen |= {run.cell: run.id for run in oldest_first if run.status in FINAL}
+            return [database.load(run.id) for run in oldest_first if run.id in chosen.values()]
     return [run_named(name)]

@@ -3,6 +3,7 @@
 import io
 from xml.etree import ElementTree as ET
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -59,6 +60,20 @@ def test_the_table_has_every_cell_with_its_worst_and_its_verdict() -> None:
         (line,) = [line for line in lines if line.startswith(f"{name} ")]
         assert verdict in line
         assert ("9.00 us" in line) == (name not in ("failed", "left"))
+
+
+def test_series_that_are_not_alike_have_rows_of_their_own() -> None:
+    inherit, none = (
+        msgspec.structs.replace(thread_of([ns]), thread=ns, name=name)
+        for name, ns in (("inherit", 2000), ("none", 12_000))
+    )
+    lines = shown(CellTable([CellResult("pi, load idle", run_of(inherit, none))])).splitlines()
+    first, second = (line for line in lines if line.startswith("pi, load idle: "))
+    assert "inherit on CPU 0" in first
+    assert "2.00 us" in first
+    assert "12.00 us" not in first
+    assert "none on CPU 0" in second
+    assert "12.00 us" in second
 
 
 def test_the_display_tells_what_is_done_and_what_is_left() -> None:

@@ -4,10 +4,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning
-from rtscope.statistics.comparison import compare
+from rtscope.statistics.comparison import compare, compare_series
 from tests.measured import latencies, run_of, thread_of
 
 KINDS = ["independent", "wandering", "bursts", "levels", "outliers"]
@@ -95,6 +96,25 @@ def test_too_few_samples_are_said_to_be_too_few() -> None:
     assert told.outcome == "too few"
     assert "needs 20 samples, has 5" in told.sentence
     assert compare(run_of(), run_of()).outcome == "too few"
+
+
+def test_series_are_compared_by_their_names() -> None:
+    def run(**latencies_ns: int) -> Run:
+        threads = [
+            msgspec.structs.replace(thread_of([ns] * 5000), thread=number, name=name)
+            for number, (name, ns) in enumerate(latencies_ns.items())
+        ]
+        return run_of(*threads)
+
+    told = compare_series(run(coarse=5000, fine=1000), run(fine=2000, coarse=4000, tai=1))
+    assert [(one.series, one.outcome) for one in told] == [("coarse", "better"), ("fine", "worse")]
+    assert all("only B measured tai" in one.differences for one in told)
+    (one,) = compare_series(run(relative=2000), run(absolute=1000))
+    assert (one.series, one.outcome) == ("", "better")
+    with pytest.raises(RtscopeError, match="A measured a, b and B c: they have nothing in common"):
+        compare_series(run(a=1, b=2), run(c=3))
+    plain = run_of(thread_of([1000] * 5000, 0), thread_of([1000] * 5000, 1))
+    assert [one.series for one in compare_series(plain, plain)] == [""]
 
 
 def test_different_probes_are_not_compared() -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.model.run import Run
+from rtscope.model.run import Run, Status
 from rtscope.store.database import list_runs, load, save
+from rtscope.store.naming import runs_named
 from tests.measured import run_of, thread_of
 
 OLD_TABLE = """CREATE TABLE runs (
@@ -53,6 +54,24 @@ def test_the_runs_of_one_experiment_are_found(tmp_path: Path) -> None:
     assert len(list_runs(store=store)) == 4
     assert list_runs(store=store, experiment="b") == []
     assert load("0" * 15 + "4", store).experiment == "aa11"
+
+
+def test_each_cell_of_an_experiment_stands_for_itself_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    held: list[tuple[str, Status]] = [
+        ("one", "complete"),
+        ("two", "interrupted"),
+        ("two", "complete"),
+        ("two", "failed"),
+        ("three", "interrupted"),
+        ("three", "failed"),
+    ]
+    for number, (cell, status) in enumerate(held, 1):
+        save(msgspec.structs.replace(a_run(number, "aa11", cell), status=status))
+    found = [(run.cell, run.status) for run in runs_named("aa")]
+    assert found == [("one", "complete"), ("two", "complete"), ("three", "failed")]
 
 
 def test_an_older_store_is_read_and_left_as_it_is(old_store: Path) -> None:
