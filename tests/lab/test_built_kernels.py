@@ -1,0 +1,135 @@
+"""The lab's own kernels: what they are, and that the delays put into them are found."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.measure import Request, measure, read_machine
+from rtscope.experiment.targets import target_of
+from rtscope.lab.build import build_kernel, built_kernel, plan_build
+from rtscope.lab.kernels import Kernel
+from rtscope.lab.vm import vm_target
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run
+
+CORE = ["x86_64-rt", "x86_64-std", "arm64-rt"]
+OTHERS = ["arm64-std", "riscv64-rt"]
+ALL = [
+    *(pytest.param(name, marks=pytest.mark.kernels) for name in CORE),
+    *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
+]
+PERIOD_US = 2000
+
+
+@functools.cache
+def built(name: str) -> Kernel:
+    plan = plan_build(name, configs=[], patches=[])
+    return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def measured(target: str, samples: int, samples_file: Path | None = None) -> Run:
+    request = Request(samples=samples, samples_file=str(samples_file) if samples_file else None)
+    return measure(request, Machine(), lambda agent: None, lambda line: None, target_of(target))
+
+
+@functools.cache
+def undisturbed_ns(target: str) -> int:
+    """The shortest of a run without delays."""
+    min_ns = measured(target, 1000).threads[0].min_ns
+    assert min_ns is not None
+    return min_ns
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_named_kernel_boots_settles_and_is_measured(name: str) -> None:
+    kernel = built(name)
+    run = measured(f"vm:{name}", 500)
+
+    assert run.status == "complete"
+    assert (run.threads[0].count, run.threads[0].missed) == (500, 0)
+    codes = {warning.code for warning in run.warnings}
+    assert not {"boot-not-over", "no-high-resolution-timers"} & codes
+    assert run.lab is not None
+    assert run.lab.patches == kernel.patches
+    machine = read_machine(target_of(f"vm:{name}"))
+    assert machine.kernel_release == kernel.release
+    assert (machine.preemption == "rt") == name.endswith("-rt")
+    assert machine.hz == 1000
+
+
+@pytest.mark.kernels
+def test_a_nanosecond_of_the_x86_kernels_is_a_nanosecond(tmp_path: Path) -> None:
+    """At 2 ns an instruction all times are of one parity, but not where the clock drifts."""
+    built("x86_64-rt")
+    measured("vm:x86_64-rt,mips=500", 300, tmp_path / "samples")
+    lines = (tmp_path / "samples").read_text().splitlines()
+    woken_ns = [
+        int(fields[2]) + int(fields[3])
+        for fields in (line.split("\t") for line in lines if not line.startswith("#"))
+    ]
+
+    assert len(woken_ns) == 300
+    assert len({time_ns % 2 for time_ns in woken_ns}) == 1
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("preempt", ["none", "voluntary", "full"])
+def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str) -> None:
+    built("x86_64-std")
+    machine = read_machine(target_of(f"vm:x86_64-std,preempt={preempt}"))
+
+    assert machine.preemption == preempt
+
+
+@pytest.mark.kernels
+def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice() -> None:
+    built("x86_64-rt")
+    with pytest.raises(RtscopeError, match="does not let preempt= choose at boot"):
+        vm_target("vm:x86_64-rt,preempt=full")
+    with pytest.raises(RtscopeError, match="no module 'none' below"):
+        vm_target("vm:x86_64-rt,load=none")
+
+
+@pytest.mark.parametrize("preemption", [False, True], ids=["interrupts", "preemption"])
+@pytest.mark.parametrize(
+    "delay_us",
+    [
+        pytest.param(delay_us, marks=pytest.mark.kernels if core else pytest.mark.long)
+        for delay_us, core in [(20, 1), (50, 0), (100, 0), (200, 1), (500, 0), (1000, 1)]
+    ],
+)
+@pytest.mark.parametrize("name", CORE)
+def test_a_delay_put_into_the_kernel_is_found_to_2_us_or_2_percent(
+    name: str, delay_us: int, preemption: bool
+) -> None:
+    """A deadline just after the delay's beginning is late by the delay and the path after it.
+
+    That path is the shortest of an undisturbed run: nothing has to leave idle. How near a deadline comes to the beginning is a matter of how many delays the sweep meets:
+    more of them are needed to find a short one to 2 us than a long one to 2 percent.
+    """
+    built(name)
+    target = f"vm:{name}"
+    module = f"rtdelay delay_us={delay_us} period_us={PERIOD_US} phase_us=1234"
+    samples = 4000 if delay_us <= 200 else 1000
+    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", samples)
+    expected_us = delay_us + undisturbed_ns(target) / 1000
+
+    assert run.threads[0].max_ns is not None
+    found_us = run.threads[0].max_ns / 1000
+    assert found_us == pytest.approx(expected_us, abs=max(2, 0.02 * delay_us))
+
+
+@pytest.mark.long
+def test_a_kernel_built_anew_is_the_same_to_the_bit() -> None:
+    first = built("x86_64-rt")
+    plan = plan_build("x86_64-rt", name="x86_64-rt-anew", configs=[], patches=[])
+    second = build_kernel(plan, 2, lambda words, done, total: None, anew=True)
+
+    assert second.sha256 == first.sha256
