@@ -111,8 +111,9 @@ def test_a_delay_put_into_the_kernel_is_found_to_2_us_or_2_percent(
 ) -> None:
     """A deadline just after the delay's beginning is late by the delay and the path after it.
 
-    That path is the shortest of an undisturbed run: nothing has to leave idle. How near a deadline comes to the beginning is a matter of how many delays the sweep meets:
-    more of them are needed to find a short one to 2 us than a long one to 2 percent.
+    That path is the shortest of an undisturbed run: nothing has to leave idle. How near a deadline
+    comes to the beginning is a matter of how many delays the sweep meets: more of them are needed
+    to find a short one to 2 us than a long one to 2 percent.
     """
     built(name)
     target = f"vm:{name}"
