@@ -86,6 +86,10 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """the probe of rtscope that measures the same; None where none does"""
     load: str | None = None
     """in words, where all entries have the same"""
+    seconds: float | None = None
+    """how long it was measured, where a figure depends on it: only runs as long stand beside it"""
+    isolated: bool = False
+    """measured with every CPU but 0 isolated: only runs of such machines stand beside it"""
     together: list[Literal["interval", "duration"]] = []
     """what runs of one entry may differ in and still be put together"""
     caveats: list[str] = []

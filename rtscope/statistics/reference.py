@@ -26,6 +26,7 @@ from rtscope.statistics import confidence
 from rtscope.statistics.confidence import Interval
 from rtscope.statistics.figures import Figures, as_arrays, figures_of_run
 
+_DURATIONS_DIFFER: Final = 0.1
 _RULES: Final[dict[str, Callable[[list[float]], float]]] = {"sum": sum, "most": max, "least": min}
 
 
@@ -70,17 +71,47 @@ def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
     if not found:
         probes = sorted({table.probe for table in reference.tables if table.probe})
         measured = sorted({run.probe for run in runs})
+        demands = [
+            f"{table.name} for {words}"
+            for table in reference.tables
+            if table.probe in measured and (words := _demands(table))
+        ]
         raise RtscopeError(
             f"no table of {reference.name} was measured as {', '.join(measured) or 'nothing'} "
             f"measures: its tables are for the probes {', '.join(probes) or '(none)'}"
+            f"{'; ' if demands else ''}{', '.join(demands)}"
         )
     return found
+
+
+def _demands(table: Table) -> str:
+    """What a table demands of runs besides the probe, in words."""
+    told = []
+    if table.seconds is not None:
+        told.append(f"runs of {format_duration_ns(round(table.seconds * 1e9))}")
+    if table.isolated:
+        told.append("machines with every CPU but 0 isolated")
+    return " and ".join(told)
 
 
 def _fits(table: Table, run: Run) -> bool:
     wanted = {entry.thread for entry in table.entries}
     named = {thread.name for thread in run.threads}
-    return table.probe == run.probe and (None in wanted or bool(wanted & named))
+    return (
+        table.probe == run.probe
+        and (None in wanted or bool(wanted & named))
+        and (table.seconds is None or _lasted(run, table.seconds))
+        and (not table.isolated or _all_but_first_isolated(run))
+    )
+
+
+def _lasted(run: Run, seconds: float) -> bool:
+    return abs((run.elapsed_ns or 0) / 1e9 - seconds) <= _DURATIONS_DIFFER * seconds
+
+
+def _all_but_first_isolated(run: Run) -> bool:
+    cpus = [cpu for cpu in run.machine.cpus if cpu.online]
+    return len(cpus) > 1 and all(cpu.isolated == (cpu.number != 0) for cpu in cpus)
 
 
 def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:

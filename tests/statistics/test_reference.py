@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rtscope.model.errors import RtscopeError
-from rtscope.model.machine import Machine
+from rtscope.model.machine import Cpu, Machine
 from rtscope.model.reference import Table
 from rtscope.model.run import Asked, Run
 from rtscope.references.library import reference_named
@@ -15,6 +15,8 @@ from tests.measured import latencies, run_of, thread_of
 LOONGSON = reference_named("loongson-2f")
 CELLEB = reference_named("celleb")
 T2080 = reference_named("t2080")
+LOOP = reference_named("driver-loop")
+STRESS = "cpu:1+network:1+timers:1"
 
 
 def a_run(load: str = "idle", mean_us: float = 3, number: int = 1, **fields: object) -> Run:
@@ -33,7 +35,7 @@ def named(run: Run, *names: str, **fields: object) -> Run:
 
 
 def table(name: str) -> Table:
-    return next(t for one in (LOONGSON, CELLEB, T2080) for t in one.tables if t.name == name)
+    return next(t for one in (LOONGSON, CELLEB, T2080, LOOP) for t in one.tables if t.name == name)
 
 
 def loongson(*runs: Run) -> Beside:
@@ -138,15 +140,43 @@ def test_facts_fill_figures() -> None:
     assert cells["Avg Latency verdict"].value is None
 
 
+def isolating(*isolated: int) -> Machine:
+    return Machine("board", cpus=[Cpu(number, isolated=number in isolated) for number in range(10)])
+
+
 def test_cpus_fill_rows_of_cpus() -> None:
     threads = [thread_of([1000 * (cpu + 1)] * 50, cpu) for cpu in (0, 5, 9)]
-    ours = beside(T2080, table("isolated"), [run_of(*threads)])
+    run = run_of(*threads, load=STRESS, machine=isolating(*range(1, 10)))
+    ours = beside(T2080, table("isolated"), [run])
     assert [(one.entry, one.name) for one in ours.filled] == [
         ("core 0", "core 0"),
         ("core 5", "core 5"),
-        (None, "idle, CPU 9"),
+        (None, f"{STRESS}, CPU 9"),
     ]
     assert ours.filled[1].cells[2].value == 6000
+    idle = msgspec.structs.replace(run, load="idle")
+    assert {one.entry for one in beside(T2080, table("isolated"), [idle]).filled} == {None}
+
+
+@pytest.mark.parametrize("isolated", [(), (5,), tuple(range(10))])
+def test_cores_that_are_not_isolated_stand_beside_no_isolated_ones(
+    isolated: tuple[int, ...],
+) -> None:
+    run = a_run(STRESS, machine=isolating(*isolated))
+    assert beside(T2080, table("isolated"), [run]).filled == []
+    assert [one.name for one in tables_beside(T2080, [run])] == ["steps"]
+
+
+def test_a_figure_after_some_time_is_of_runs_as_long() -> None:
+    runs = [
+        named(a_run(number=number, probe="loop", elapsed_ns=seconds * 10**9), "absolute")
+        for number, seconds in enumerate((30, 1800, 36), 1)
+    ]
+    for wanted, run in (("narrow", runs[0]), ("narrow-30-min", runs[1])):
+        assert [one.runs for one in beside(LOOP, table(wanted), runs).filled] == [[run.id]]
+    assert [one.name for one in tables_beside(LOOP, runs[1:])] == ["narrow-30-min"]
+    with pytest.raises(RtscopeError, match="narrow for runs of 30s, narrow-30-min for runs of 30m"):
+        tables_beside(LOOP, runs[2:])
 
 
 def test_only_what_the_table_puts_together_is_put_together() -> None:
@@ -155,18 +185,22 @@ def test_only_what_the_table_puts_together_is_put_together() -> None:
 
     runs = [asked(1, 1000), asked(2, 2000)]
     assert len(loongson(*runs).filled) == 1
-    t2080 = beside(T2080, table("isolated"), runs)
-    assert [words.rpartition(", ")[2] for words in t2080.columns] == ["every 1us", "every 2us"]
-    assert [(one.entry, one.column) for one in t2080.filled] == [("core 0", 0), ("core 0", 1)]
+    steps = beside(T2080, table("steps"), runs)
+    assert [words.rpartition(", ")[2] for words in steps.columns] == ["every 1us", "every 2us"]
+    assert [one.column for one in steps.filled] == [0, 1]
     phases = loongson(asked(1, 1000, distance_ns=0), asked(2, 1000, distance_ns=5))
     assert len(phases.filled) == 2
     assert phases.columns[1].endswith("distance_ns 5")
 
 
 def test_a_step_of_a_plan_fills_its_row() -> None:
-    run = a_run("cpu:1", cell="as booted: cyclic, load cpu:1")
-    ours = beside(T2080, table("steps"), [run, a_run("cpu:1", number=2, cell="as bootedly: x")])
-    assert [one.entry for one in ours.filled] == ["as booted", None]
+    runs = [
+        a_run(STRESS, cell=f"as booted: cyclic, load {STRESS}"),
+        a_run(STRESS, number=2, cell="as bootedly: x"),
+        a_run("idle", number=3, cell="as booted: cyclic, load idle"),
+    ]
+    ours = beside(T2080, table("steps"), runs)
+    assert [one.entry for one in ours.filled] == ["as booted", None, None]
 
 
 def test_cores_above_a_limit_are_counted() -> None:
