@@ -10,7 +10,7 @@ from rich.text import Text
 from rtscope.model.reference import Entry, Figure, Reference, Table, Value
 from rtscope.model.run import Run
 from rtscope.model.units import NS_PER_UNIT
-from rtscope.report.columns import Column, FittedTable
+from rtscope.report.columns import Column, FittedTable, PiecedTable
 from rtscope.report.words import NOTHING, count_text, doubts, plain, time_text
 from rtscope.statistics.reference import Beside, Cell, Filled, column_label
 
@@ -216,7 +216,7 @@ def beside_page(
             _title(table),
             *(Text(line) for line in column_lines(ours)),
             Text(),
-            FittedTable(columns_beside(table, ours)),
+            PiecedTable(columns_beside(table, ours)),
             Text(),
             *(Text(plain(text)) for text in ours.said),
             Text("To be known of the published figures:", style="bold"),

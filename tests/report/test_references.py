@@ -11,7 +11,12 @@ from rich.console import Console, RenderableType
 from rtscope.model.machine import Machine
 from rtscope.model.run import RunWarning
 from rtscope.references.library import reference_named, reference_names
-from rtscope.report.references import beside_page, reference_page, reference_table
+from rtscope.report.references import (
+    beside_page,
+    published_text,
+    reference_page,
+    reference_table,
+)
 from rtscope.statistics.reference import beside
 from tests.measured import run_of, thread_of
 
@@ -56,6 +61,22 @@ def test_ours_stand_beside_the_published() -> None:
     assert re.search(r"cpu:2 +9.00 us", text)
     assert text.count("! mind this") == 1
     assert "whole microseconds" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_published_and_ours_are_all_there_on_a_narrow_terminal(width: int) -> None:
+    for name, probe in (("loongson-2f", "cyclic"), ("celleb", "sched")):
+        reference = reference_named(name)
+        table = next(one for one in reference.tables if one.probe == probe)
+        run = run_of(thread_of([5000] * 500 + [33_000], windows=20), probe=probe)
+        page = beside_page(reference, [(table, beside(reference, table, [run]))], [run])
+        lines = shown(page, width).splitlines()
+        assert "not shown" not in "".join(lines)
+        words = " ".join(" ".join(lines).split())
+        for entry in table.entries:
+            for figure, value in zip(table.figures, entry.values, strict=True):
+                assert published_text(figure, value) in words
+        assert "33.00 us" in words
 
 
 def test_hostile_runs_do_not_steer_the_terminal() -> None:
