@@ -111,7 +111,7 @@ class _View(msgspec.Struct, frozen=True):
     rows_left_out: int
     loads: list[str]
     phases: str
-    worst: list[tuple[str, Sample, str]]
+    worst: list[tuple[str, Sample, str, str]]
     told: list[_Told]
     command: str
     quantity: str
@@ -295,8 +295,8 @@ def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
     return views
 
 
-def _worst(run: Run) -> list[tuple[str, Sample, str]]:
-    """The worst samples of all threads: thread, sample, UTC time."""
+def _worst(run: Run) -> list[tuple[str, Sample, str, str]]:
+    """The worst samples of all threads: thread, sample, time on CLOCK_MONOTONIC, UTC time."""
     found: list[tuple[Thread, Sample]] = [(t, sample) for t in run.threads for sample in t.worst]
     found.sort(key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))
     return [
@@ -305,6 +305,7 @@ def _worst(run: Run) -> list[tuple[str, Sample, str]]:
                 thread if sample.cpu is None else msgspec.structs.replace(thread, cpu=sample.cpu)
             ),
             sample,
+            words.monotonic_text(run, sample.time_ns),
             words.moment_text(run, sample.time_ns),
         )
         for thread, sample in found[:_WORST_SHOWN]

@@ -176,6 +176,13 @@ def instructions_line(run: Run) -> str:
     return f"in instructions: {told} (at {run.lab.mips:g} million a second)"
 
 
+def monotonic_text(run: Run, since_start_ns: int) -> str:
+    """The same on CLOCK_MONOTONIC as the kernel's log and traces write it; empty if not known."""
+    if run.start_monotonic_ns is None:
+        return ""
+    return f"{(run.start_monotonic_ns + since_start_ns) / 1e9:.6f}"
+
+
 def preemption_text(run: Run) -> str:
     """rt (uname -v says PREEMPT_RT), or not known."""
     machine = run.machine

@@ -328,6 +328,14 @@ def test_the_page_tells_when_the_load_ran_beside_the_latency_over_time() -> None
         assert ATTACK not in page
 
 
+def test_a_worst_sample_can_be_found_in_a_trace() -> None:
+    page = without_scripts(html_report([measured_run(start_monotonic_ns=6_978_000_000_123)]))
+    run = measured_run()
+    found = 6978 + max(thread.worst[0].time_ns for thread in run.threads) / 1e9
+    assert f"<td>{found:.6f} s</td>" in page
+    assert "CLOCK_MONOTONIC" not in without_scripts(html_report([run]))
+
+
 def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: Path) -> None:
     page = html_report([measured_run()])
     holed = page.replace(
