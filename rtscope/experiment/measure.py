@@ -392,6 +392,9 @@ def in_lab(run: Run, lab: Lab, begun: str) -> Run:
     if lab.mode == "exact" and lab.cpus > 1:
         turns = "the CPUs take turns on one thread, and the turns appear as latency"
         warnings.append(RunWarning("cpus-take-turns", turns))
+    if lab.command[0] == "qemu-system-riscv64":
+        coarse = "the clock of the riscv64 board ticks every 100 ns: no figure here is finer"
+        warnings.append(RunWarning("coarse-clock", coarse))
     others = [warning for warning in run.warnings if warning.code != "virtualised"]
     lab = msgspec.structs.replace(lab, instructions=instructions(run, lab))
     return msgspec.structs.replace(run, created=begun, warnings=warnings + others, lab=lab)
