@@ -144,6 +144,20 @@ static void find_running_task(void)
 	preempt_count = guest_places.preempt ? guest_memory(guest_places.preempt + offset) : NULL;
 }
 
+/* In user space, and where the kernel has just been entered, the register is the program's. */
+static uint64_t task_in_register(uint64_t address)
+{
+	static uint64_t task;
+	uint64_t value;
+
+	if (!guest_in_kernel(address))
+		return task;
+	value = read_register(architecture->current);
+	if (guest_in_kernel(value))
+		task = value;
+	return task;
+}
+
 static void observe_task(uint64_t address, struct guest_state *state)
 {
 	static uint64_t task_before;
@@ -151,8 +165,8 @@ static void observe_task(uint64_t address, struct guest_state *state)
 
 	if (current_task)
 		state->task = *current_task;
-	else if (emulator.read_register && architecture->current >= 0 && guest_in_kernel(address))
-		state->task = read_register(architecture->current);
+	else if (cpu && emulator.read_register && architecture->current >= 0)
+		state->task = task_in_register(address);
 	if (guest_places.preempt_in_task != UINT64_MAX && state->task) {
 		if (state->task != task_before)
 			count_before = guest_memory(state->task + guest_places.preempt_in_task);
