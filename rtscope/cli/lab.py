@@ -1,7 +1,7 @@
 """rtscope lab: emulated machines, and the proof that they repeat."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,11 +9,52 @@ from rtscope.cli import kernels
 from rtscope.cli.measure import Interrupt
 from rtscope.model.units import parse_time_ns
 
+if TYPE_CHECKING:
+    from rtscope.lab.vm import VmTarget
+
 app = typer.Typer(
     help="Real kernels on emulated machines whose time is counted in instructions.",
     no_args_is_help=True,
 )
 app.add_typer(kernels.app, name="kernel")
+
+
+@app.command("boot")
+def boot(
+    name: Annotated[str, typer.Argument(metavar="KERNEL", help="As vm:KERNEL takes it.")],
+    verb: Annotated[
+        list[str] | None,
+        typer.Argument(help="What the agent does there. [default: cyclic --duration 5s]"),
+    ] = None,
+) -> None:
+    """Boot with the console on this terminal and run the agent; Ctrl-C or Ctrl-A x ends it.
+
+    Time is the host's unless mode=exact says otherwise.
+
+    \b
+    rtscope lab boot 6.12-rt-amd64
+    rtscope lab boot 6.12-rt-amd64,cpus=2 -- cyclic --duration 10s --load mixed
+    """
+    from rtscope.lab.console import run_verb
+
+    raise typer.Exit(run_verb(_for_a_person(name), verb or ["cyclic", "--duration=5s"]))
+
+
+@app.command("shell")
+def shell(
+    name: Annotated[str, typer.Argument(metavar="KERNEL", help="As vm:KERNEL takes it.")],
+) -> None:
+    """Boot into a shell on this terminal, with the agent at hand; exit or Ctrl-A x ends it."""
+    from rtscope.lab.console import run_shell
+
+    raise typer.Exit(run_shell(_for_a_person(name)))
+
+
+def _for_a_person(name: str) -> "VmTarget":
+    """The machine of this name; one whose time would race while nobody types is not meant."""
+    from rtscope.lab.vm import vm_target
+
+    return vm_target(f"vm:{name}" if "mode=" in name else f"vm:{name},mode=fast")
 
 
 @app.command("verify")

@@ -44,7 +44,14 @@ class Guest:
     def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError."""
         emulator = self._start()
-        yield from emulator.lines(silence_limit_s)
+        try:
+            yield from emulator.lines(silence_limit_s)
+        except RtscopeError as error:
+            if self._lab.mode == "kvm" and not (emulator.hello or self._interrupted):
+                raise RtscopeError(
+                    f"mode=kvm does not work on this machine, use mode=fast: {error}"
+                ) from None
+            raise
 
     def samples(self) -> bytes:
         """What the agent wrote to its samples file, once the machine has ended by itself."""

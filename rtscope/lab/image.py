@@ -1,24 +1,24 @@
 """An initramfs that is the same bytes whenever and wherever it is made: a cpio archive, "newc"."""
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
 _TRAILER = "TRAILER!!!"
 _ALIGNMENT = 512
 
 
-def initramfs(files: Mapping[str, bytes], executable: str = "init") -> bytes:
+def initramfs(files: Mapping[str, bytes], executables: Collection[str] = ("init",)) -> bytes:
     """The archive of `files` by path, the directories above them and /dev/console.
 
     Names are sorted, times and owners are 0, so that equal files make equal bytes. All files are
-    read-only but `executable`, which may be run. Format: the kernel's
+    read-only but `executables`, which may be run. Format: the kernel's
     Documentation/driver-api/early-userspace/buffer-format.rst.
     """
     directories = {str(parent) for path in [*files, "dev/console"] for parent in _above(path)}
     entries = dict.fromkeys(directories, (stat.S_IFDIR | 493, b"", (0, 0)))
     entries |= {
-        path: (stat.S_IFREG | (0o755 if path == executable else 0o444), data, (0, 0))
+        path: (stat.S_IFREG | (0o755 if path in executables else 0o444), data, (0, 0))
         for path, data in files.items()
     }
     entries["dev/console"] = (stat.S_IFCHR | 0o600, b"", (5, 1))

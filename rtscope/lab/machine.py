@@ -3,11 +3,12 @@
 import re
 import shutil
 import subprocess
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 import msgspec
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.run import LabMode as Mode
 
 KERNEL: Final = "kernel"
 INITRAMFS: Final = "initramfs.cpio"
@@ -73,7 +74,7 @@ class Spec(msgspec.Struct, frozen=True):
 
     kernel: str
     cpus: int = 1
-    mode: Literal["exact", "fast"] = "exact"
+    mode: Mode = "exact"
     mips: float = 1000.0
     memory: int = 512
     """MiB"""
@@ -100,7 +101,7 @@ def parse_spec(text: str) -> Spec:
         ):
             raise RtscopeError(
                 f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
-                "mode=exact or mode=fast, mips=N, memory=MIB, seed=N, preempt=none, voluntary or "
+                "mode=exact, fast or kvm, mips=N, memory=MIB, seed=N, preempt=none, voluntary or "
                 "full, load=MODULE, and start=restored or booted, once each"
             )
         given[key] = value
@@ -108,10 +109,8 @@ def parse_spec(text: str) -> Spec:
         raise RtscopeError("vm: lacks the name of a kernel; `rtscope lab kernel list` lists them")
     cpus = _number(text, given, "cpus", 1, 1, _MOST_CPUS)
     mode = given.get("mode", "exact" if cpus == 1 else "fast")
-    if mode == "kvm":
-        raise RtscopeError(f"vm:{text}: mode=kvm is not there yet: use exact or fast")
-    if mode not in {"exact", "fast"}:
-        raise RtscopeError(f"vm:{text}: mode is exact or fast, not '{mode}'")
+    if mode not in get_args(Mode):
+        raise RtscopeError(f"vm:{text}: mode is exact, fast or kvm, not '{mode}'")
     if mode == "exact" and cpus > 1 and given.get("insist") != "yes":
         raise RtscopeError(
             f"vm:{text}: with more than one CPU in exact mode the CPUs take turns, and the turns "
@@ -121,7 +120,7 @@ def parse_spec(text: str) -> Spec:
     return Spec(
         kernel=kernel,
         cpus=cpus,
-        mode="exact" if mode == "exact" else "fast",
+        mode=cast("Mode", mode),
         mips=_mips(text, given, mode),
         memory=_number(text, given, "memory", 512, 64, 1 << 20),
         seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
@@ -205,18 +204,10 @@ def qemu_command(
     clock that counts instructions and never waits for the host's, and no random numbers of the
     host's.
     """
-    if spec.mode == "exact":
-        time = ["-rtc", "base=2020-01-01T00:00:00,clock=vm", "-accel", "tcg,thread=single"]
-        time += ["-icount", f"shift={_SHIFT_OF_MIPS[spec.mips]},sleep=off,align=off"]
-    else:
-        time = ["-accel", "tcg,thread=multi"]
     lines, samples = board.channels
     options = [
-        f"console={board.console}",
-        "quiet panic=-1 nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
-        "cryptomgr.notests",
-        *([f"preempt={spec.preempt}"] if spec.preempt else []),
-        *kernel_options,
+        "quiet",
+        *_kernel_options(board, spec, kernel_options),
         f"rtscope_channel={lines}",
         f"rtscope_samples={samples}",
         *(["rtscope_snapshot=1"] if stops else []),
@@ -227,12 +218,53 @@ def qemu_command(
         "-fw_cfg", f"name=opt/rtscope/args,file={ARGUMENTS}",
     ]  # fmt: skip
     return [
-        board.emulator, "-nodefaults", "-no-user-config", *board.options,
-        "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", "1", *time,
-        "-display", "none", "-no-reboot", "-serial", f"file:{CONSOLE}",
+        *_machine(board, spec), "-serial", f"file:{CONSOLE}",
         "-chardev", "stdio,id=lines,signal=off", *(word.format("lines") for word in board.ports),
         "-chardev", f"file,id=samples,path={SAMPLES}",
         *(word.format("samples") for word in board.ports),
         *(snapshot if stops else []),
         "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", " ".join(options),
+    ]  # fmt: skip
+
+
+def console_command(
+    board: Board, spec: Spec, kernel_options: list[str], *, ends_on_interrupt: bool
+) -> list[str]:
+    """QEMU's command line for a person: the console is the terminal, where Ctrl-A x ends it.
+
+    So does Ctrl-C where it `ends_on_interrupt`; else the guest gets it.
+    """
+    signal = "on" if ends_on_interrupt else "off"
+    options = _kernel_options(board, spec, kernel_options)
+    return [
+        *_machine(board, spec),
+        "-chardev", f"stdio,id=console,mux=on,signal={signal}",
+        "-serial", "chardev:console", "-mon", "chardev=console",
+        "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", " ".join(options),
+    ]  # fmt: skip
+
+
+def _kernel_options(board: Board, spec: Spec, own: list[str]) -> list[str]:
+    return [
+        f"console={board.console}",
+        "panic=-1 nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
+        "cryptomgr.notests",
+        *([f"preempt={spec.preempt}"] if spec.preempt else []),
+        *own,
+    ]
+
+
+def _machine(board: Board, spec: Spec) -> list[str]:
+    """The emulator and the machine without its ports."""
+    if spec.mode == "exact":
+        time = ["-rtc", "base=2020-01-01T00:00:00,clock=vm", "-accel", "tcg,thread=single"]
+        time += ["-icount", f"shift={_SHIFT_OF_MIPS[spec.mips]},sleep=off,align=off"]
+    elif spec.mode == "kvm":
+        time = ["-accel", "kvm"]
+    else:
+        time = ["-accel", "tcg,thread=multi"]
+    return [
+        board.emulator, "-nodefaults", "-no-user-config", *board.options,
+        "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", "1", *time,
+        "-display", "none", "-no-reboot",
     ]  # fmt: skip

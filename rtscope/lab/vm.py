@@ -1,6 +1,7 @@
 """A target: an emulated machine that boots one of the lab's kernels with the agent inside."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -162,6 +163,11 @@ def vm_target(name: str) -> VmTarget:
             "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
         )
     kernel_modules(kernel, spec.load.split(" ")[0] if spec.load else None)
+    if spec.mode == "kvm" and kernel.arch != os.uname().machine:
+        raise RtscopeError(
+            f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "
+            "mode=fast"
+        )
     restores = spec.start != "booted" and takes_snapshots(kernel)
     if spec.start == "restored" and not restores:
         raise RtscopeError(

@@ -127,11 +127,15 @@ class Asked(msgspec.Struct, frozen=True):
     """of its plan's samples or duration, how much was asked for (rtscope run --scale)"""
 
 
+LabMode = Literal["exact", "fast", "kvm"]
+
+
 class Lab(msgspec.Struct, frozen=True):
     """The emulated machine of a lab run: enough for somebody else to get the same bits."""
 
-    mode: Literal["exact", "fast"]
-    """exact: time counts instructions, and every run is the same; fast: time is the host's"""
+    mode: LabMode
+    """exact: time counts instructions, and every run is the same; fast and kvm: time is the host's,
+    and kvm runs the guest's instructions on the host's CPU"""
     mips: float | None
     """million instructions a second of virtual time; None in fast mode"""
     cpus: int
@@ -151,7 +155,7 @@ class Lab(msgspec.Struct, frozen=True):
     patches: list[str] = []
     """series in the kernel, each with its hash; empty too where the lab did not build it"""
     instructions: dict[str, float] = {}
-    """the figures of all threads in instructions: min, mean and max; empty in fast mode"""
+    """figures of all threads in instructions: min, mean, max; empty where time is the host's"""
     restored: bool = False
     """began from a snapshot that was taken when the boot was over; False: the run booted"""
     console: str = ""

@@ -1,0 +1,104 @@
+"""A machine of the lab for a person: its console on this terminal, a verb or a shell in it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from rtscope.lab.image import initramfs
+from rtscope.lab.kernels import kernel_file, kernel_modules
+from rtscope.lab.machine import INITRAMFS, KERNEL, console_command
+from rtscope.lab.vm import VmTarget
+from rtscope.model.errors import RtscopeError
+from rtscope.target.local import agent_path
+
+_BUSYBOX: Final = "busybox"
+_INIT: Final = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t tmpfs tmpfs /tmp
+mount -t debugfs debugfs /sys/kernel/debug
+while read module; do insmod $module; done < /rtscope.modules
+ip link set lo up
+echo 'rtscope-agent is here; exit ends the machine, and so does Ctrl-A x'
+setsid cttyhack sh
+reboot -f
+"""
+
+
+def run_verb(target: VmTarget, words: list[str]) -> int:
+    """Boot with the kernel's log and the agent's output on this terminal; QEMU's exit status.
+
+    Ctrl-C and Ctrl-A x end it. Raises RtscopeError.
+    """
+    arguments = "".join(f"{word}\n" for word in words).encode()
+    files = {"init": agent_path(target.kernel.arch).read_bytes(), "rtscope.args": arguments}
+    return _run(target, files, ["init"], ends_on_interrupt=True)
+
+
+def run_shell(target: VmTarget) -> int:
+    """Boot into a shell of busybox's, which gets Ctrl-C itself. Raises RtscopeError."""
+    if target.kernel.arch != os.uname().machine:
+        raise RtscopeError(
+            f"{target.name}: a shell is this machine's busybox, which does not run on "
+            f"{target.kernel.arch}; rtscope lab boot runs the agent there"
+        )
+    busybox = shutil.which(_BUSYBOX)
+    if not busybox or b"/ld-linux" in Path(busybox).read_bytes():
+        raise RtscopeError(
+            "a shell needs a busybox that brings all it needs: install the package busybox-static"
+        )
+    files = {
+        "init": _INIT.encode(),
+        "bin/busybox": Path(busybox).read_bytes(),
+        "bin/rtscope-agent": agent_path(target.kernel.arch).read_bytes(),
+        **{f"{name}/.keep": b"" for name in ("proc", "sys", "tmp")},
+    }
+    return _run(target, files, ["init", "bin/busybox", "bin/rtscope-agent"])
+
+
+def _run(
+    target: VmTarget,
+    files: dict[str, bytes],
+    executables: list[str],
+    *,
+    ends_on_interrupt: bool = False,
+) -> int:
+    modules = kernel_modules(target.kernel)
+    files |= {f"modules/{name}.ko": data for name, data in modules.items()}
+    files["rtscope.modules"] = "".join(f"/modules/{name}.ko\n" for name in modules).encode()
+    own = target.kernel.options
+    command = console_command(target.board, target.spec, own, ends_on_interrupt=ends_on_interrupt)
+    keeper = ["setpriv", "--pdeathsig=KILL", "--"] if shutil.which("setpriv") else []
+    with tempfile.TemporaryDirectory(prefix="rtscope-vm-") as name, _terminal_kept():
+        directory = Path(name)
+        (directory / KERNEL).symlink_to(kernel_file(target.kernel))
+        (directory / INITRAMFS).write_bytes(initramfs(files, executables))
+        with subprocess.Popen([*keeper, *command], cwd=directory) as process:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                return 130
+            finally:
+                process.kill()
+
+
+@contextmanager
+def _terminal_kept() -> Iterator[None]:
+    """However QEMU ends, the terminal is afterwards as it was."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    settings = termios.tcgetattr(sys.stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, settings)

@@ -1,0 +1,92 @@
+"""A machine for a person: its console is this terminal, and nothing is left of it afterwards."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rtscope.lab.console import run_shell
+from rtscope.lab.kernels import Kernel
+from rtscope.lab.vm import vm_target
+from rtscope.model.errors import RtscopeError
+
+
+def lab(*words: str, agent: Path, wait_for: str = "", text: str = "") -> tuple[int, str]:
+    """Exit status and output of rtscope lab; `text` is typed once the console shows `wait_for`."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope.cli.main", "lab", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, "RTSCOPE_AGENT": str(agent)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ender = threading.Timer(200, process.terminate)
+        ender.start()
+        shown = ""
+        for line in process.stdout:
+            shown += line
+            if wait_for and wait_for in line:
+                process.stdin.write(text)
+                process.stdin.flush()
+        ender.cancel()
+        return process.wait(), shown
+
+
+def test_boot_shows_the_kernels_log_and_what_the_agent_says(
+    rt_kernel: Kernel, agent_path: Path
+) -> None:
+    status, shown = lab("boot", rt_kernel.name, "--", "cyclic", "--samples=50", agent=agent_path)
+
+    assert status == 0
+    assert f"Linux version {rt_kernel.release}" in shown
+    assert "# complete after" in shown
+
+
+def test_shell_runs_what_is_typed_and_exit_ends_the_machine(
+    rt_kernel: Kernel, agent_path: Path
+) -> None:
+    status, shown = lab(
+        "shell",
+        rt_kernel.name,
+        agent=agent_path,
+        wait_for="exit ends the machine",
+        text="rtscope-agent --version\nexit\n",
+    )
+
+    assert status == 0
+    assert "rtscope-agent 0." in shown
+    assert "Restarting system" in shown
+
+
+def test_a_shell_without_a_static_busybox_names_the_package(
+    rt_kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "busybox").write_bytes(b"\x7fELF needs /lib64/ld-linux-x86-64.so.2")
+    (tmp_path / "busybox").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(RtscopeError, match="install the package busybox-static"):
+        run_shell(vm_target(f"vm:{rt_kernel.name},mode=fast"))
+
+
+def test_kvm_measures_or_says_in_time_that_it_does_not_work(
+    rt_kernel: Kernel, agent_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+    target = vm_target(f"vm:{rt_kernel.name},mode=kvm")
+    begun = time.monotonic()
+    refusal = ""
+    with target.started_agent(["cyclic", "--json", "--samples=10"]) as agent:
+        try:
+            assert list(agent.lines(60))
+        except RtscopeError as error:
+            refusal = str(error)
+    assert not refusal or "does not work on this machine, use mode=fast: " in refusal
+    assert not refusal or time.monotonic() - begun < 100  # bounded, however busy the host is
