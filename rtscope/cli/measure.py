@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rtscope.experiment.measure import Request
     from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
+    from rtscope.model.reference import Reference
     from rtscope.model.run import Run
     from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
@@ -508,6 +509,7 @@ def write_report(
     chosen: Path | None,
     *,
     json: bool,
+    reference: "Reference | None" = None,
 ) -> bool:
     """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
     from rtscope.report.html import html_report
@@ -515,7 +517,7 @@ def write_report(
     from rtscope.store.files import write_file
 
     path = chosen or report_path(name)
-    page = html_report(runs, judgements)
+    page = html_report(runs, judgements, reference)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(page.encode(), path, "the report", overwrite=chosen is not None)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rtscope.experiment.planfile import PlanFile
     from rtscope.experiment.runner import Experiment
     from rtscope.model.machine import Machine
+    from rtscope.model.reference import Reference
     from rtscope.model.run import Run
     from rtscope.report.experiment import CellResult, ExperimentState
     from rtscope.target.protocol import AnyLine
@@ -323,6 +324,22 @@ def _told(result: "CellResult") -> str:
     )
 
 
+def _reference(file: "PlanFile", runs: list["Run"]) -> "Reference | None":
+    """What the plan wants its runs beside; None, and a sentence, where none of them fits."""
+    from rtscope.references.library import reference_named
+    from rtscope.statistics.reference import tables_beside
+
+    if not file.plan.reference:
+        return None
+    reference = reference_named(file.plan.reference)
+    try:
+        tables_beside(reference, runs)
+    except RtscopeError as error:
+        complain(f"the report is without the plan's reference: {error}")
+        return None
+    return reference
+
+
 def _finish(
     file: "PlanFile", experiment: "Experiment", results: list["CellResult"], output: "Output"
 ) -> bool:
@@ -350,6 +367,7 @@ def _finish(
             experiment.id,
             output.report,
             json=output.json,
+            reference=_reference(file, runs),
         )
     if output.junit:
         page = junit_report(file.plan.title, results)

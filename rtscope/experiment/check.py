@@ -12,6 +12,7 @@ from rtscope.experiment.planfile import Place, PlanFile
 from rtscope.experiment.targets import target_of
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
+from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
 
 _SILENCE_S: Final = 20.0
@@ -32,6 +33,11 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
             target_of(target)
         except RtscopeError as error:
             raise file.refusal(("targets", number), f"targets: {error}") from None
+    if file.plan.reference:
+        try:
+            reference_named(file.plan.reference)
+        except RtscopeError as error:
+            raise file.refusal(("reference",), f"reference: {error}") from None
     known = _known_probes()
     for cell in cells:
         if cell.request.probe not in known:

@@ -130,6 +130,7 @@ def run_cells(
             run,
             experiment=experiment.id,
             cell=cell.name,
+            place=cell.place,
             target=cell.target,
             asked=msgspec.structs.replace(run.asked, scale=cell.scale),
         )

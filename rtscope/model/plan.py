@@ -79,6 +79,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     title: Annotated[OneLine, Meta(min_length=1)]
     measure: Annotated[list[Measure], Meta(min_length=1, max_length=1000)]
     description: str = ""
+    reference: OneLine = ""
+    """name of the published tables that the report puts beside the runs"""
     order: Literal["shuffled", "as written"] = "shuffled"
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 1
     """of the order, and of the loads and phases: repetition r uses seed + r - 1"""

@@ -201,6 +201,8 @@ class Run(msgspec.Struct, frozen=True):
     """id of the experiment that this run is of; "" for a run of its own"""
     cell: str = ""
     """which cell of the experiment's plan it is, in words; unique within the experiment"""
+    place: int | None = None
+    """of the cell in its plan as that is written; None for a run of its own"""
     agent_version: str | None = None
     explanations: list[Explanation] = []
     """of the worst samples, how they came about; worst first"""

@@ -27,7 +27,7 @@ def run_named(name: str) -> Run:
 
 
 def runs_named(name: str) -> list[Run]:
-    """The runs of the experiment whose id begins with `name`, oldest first, or the one run.
+    """The runs of the experiment whose id begins with `name`, in its plan's order, or the one run.
 
     Each cell has one: the last that was measured to its end, a partial one where there is no other.
     Raises RtscopeError where there is none, or where several experiments begin so.
@@ -43,5 +43,6 @@ def runs_named(name: str) -> list[Run]:
             oldest_first = held[::-1]
             chosen = {run.cell: run.id for run in oldest_first}
             chosen |= {run.cell: run.id for run in oldest_first if run.status in FINAL}
-            return [database.load(run.id) for run in oldest_first if run.id in chosen.values()]
+            runs = [database.load(run.id) for run in oldest_first if run.id in chosen.values()]
+            return sorted(runs, key=lambda run: run.place or 0)
     return [run_named(name)]

@@ -319,4 +319,6 @@ def test_table_2_is_measured_whole_at_a_reduced_number_of_samples(
     held = runs(rtscope)
     assert len({run["cell"] for run in held}) == len(held) == 49
     assert {(run["count"], run["status"]) for run in held} == {(30, "complete")}
+    page = Path(done.stdout.partition("report: ")[2].strip()).read_text()
+    assert "Porting RT-preempt to Loongson2F" in page
     assert "49 of 49 cells done" in done.stderr

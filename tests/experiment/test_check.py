@@ -94,6 +94,12 @@ def test_a_target_that_cannot_be_reached_is_told_with_the_plans_line(
         checked(plan=f'targets = ["local", "{target}"]')
 
 
+def test_a_reference_that_is_none_is_told_with_the_plans_line() -> None:
+    with pytest.raises(RtscopeError, match=r"plan\.toml:2: reference: there is no reference 'x'"):
+        checked(plan='reference = "x"')
+    assert checked(plan='reference = "loongson-2f"')
+
+
 def test_the_time_of_a_cell_is_that_of_its_samples_or_its_duration() -> None:
     starts = checked(
         """

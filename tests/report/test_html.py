@@ -336,6 +336,14 @@ def test_a_worst_sample_can_be_found_in_a_trace() -> None:
     assert "CLOCK_MONOTONIC" not in without_scripts(html_report([run]))
 
 
+def test_the_published_tables_come_before_a_long_list_of_runs() -> None:
+    run = measured_run()
+    for count, first in ((1, False), (5, True)):
+        page = html_report([run] * count, reference=reference_named("loongson-2f"))
+        assert (page.index("Beside Porting") < page.index('<section class="run">')) is first
+        assert page.count("Beside Porting") == 1
+
+
 def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: Path) -> None:
     page = html_report([measured_run()])
     holed = page.replace(

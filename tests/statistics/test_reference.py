@@ -175,7 +175,7 @@ def test_a_figure_after_some_time_is_of_runs_as_long() -> None:
     for wanted, run in (("narrow", runs[0]), ("narrow-30-min", runs[1])):
         assert [one.runs for one in beside(LOOP, table(wanted), runs).filled] == [[run.id]]
     assert [one.name for one in tables_beside(LOOP, runs[1:])] == ["narrow-30-min"]
-    with pytest.raises(RtscopeError, match="narrow for runs of 30s, narrow-30-min for runs of 30m"):
+    with pytest.raises(RtscopeError, match="narrow for runs of 30s, narrow-30-min for runs of 18"):
         tables_beside(LOOP, runs[2:])
 
 

@@ -74,6 +74,15 @@ def test_each_cell_of_an_experiment_stands_for_itself_once(
     assert found == [("one", "complete"), ("two", "complete"), ("three", "failed")]
 
 
+def test_the_runs_of_an_experiment_stand_in_the_order_of_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for number, place in enumerate((3, 1, 2), 1):
+        save(msgspec.structs.replace(a_run(number, "aa11", f"cell {place}"), place=place))
+    assert [run.cell for run in runs_named("aa11")] == ["cell 1", "cell 2", "cell 3"]
+
+
 def test_an_older_store_is_read_and_left_as_it_is(old_store: Path) -> None:
     before = old_store.read_bytes()
     assert [run.experiment for run in list_runs(store=old_store)] == [""]
