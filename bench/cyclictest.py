@@ -13,7 +13,6 @@ interval: this machine's noise moves both, so absolute figures mean little.
 import argparse
 import itertools
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -23,6 +22,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from ratios import median_interval
 
 AGENT = Path(__file__).parents[1] / "build" / "native" / "rtscope-agent"
 CPUS = sorted(os.sched_getaffinity(0))
@@ -139,20 +140,6 @@ def pairs(count: int, interval_us: int, seconds: int, *options: str) -> list[tup
             first = ours(interval_us, seconds, *options)
             results.append((first, theirs(interval_us, seconds)))
     return results
-
-
-def median_interval(ordered: list[float]) -> tuple[float, float]:
-    """The median's interval by the sign test: the closest ranks that hold it 95 times of 100.
-
-    The whole range where there are fewer than six values.
-    """
-    count = len(ordered)
-    outside = 0
-    tail = 0.0
-    while (tail := tail + math.comb(count, outside) / 2**count) <= 0.025:
-        outside += 1
-    rank = max(outside - 1, 0)
-    return ordered[rank], ordered[count - 1 - rank]
 
 
 def report(title: str, results: list[tuple[Result, Result]]) -> None:

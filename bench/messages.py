@@ -1,14 +1,14 @@
 """The agent's async and signal against rt-tests and LTP, in alternating triples: mean latency.
 
     .venv/bin/python bench/messages.py --pairs 5 --seconds 2
-    .venv/bin/python bench/messages.py --async-handler PATH
+    .venv/bin/python bench/messages.py --ltp /srv/mirrors/ltp.git
 
-PATH is LTP's program, made in testcases/realtime of its source by
-
-    cc -O2 -D_GNU_SOURCE -Iinclude func/async_handler/async_handler.c lib/*.c -lpthread -lm
+LTP's program is made of its source at one commit, which git fetches and checks; where there is no
+network, --ltp names a clone, or async_handler is left out, which is said.
 
 Every program has one CPU, the same real-time priority and the same pause, and who goes first
-alternates. What is said is the median of the paired ratios (ours / theirs) of the means.
+alternates. What is said is the median of the paired ratios (ours / theirs) of the means and its
+95 % interval; a warm ratio whose interval lies above 1 is a failure.
 
 The instants are not quite the same:
 
@@ -39,9 +39,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ratios import median_interval
+
 AGENT = Path(__file__).parents[1] / "build" / "native" / "rtscope-agent"
 CPU = max(os.sched_getaffinity(0))
 INTERVAL_US = 1000
+LTP = "https://github.com/linux-test-project/ltp"
+LTP_COMMIT = "695827725f4fc14fe583043127e0335c29bbd52d"
 
 
 class Contest(NamedTuple):
@@ -117,6 +121,26 @@ def async_handler_us(path: Path, seconds: int) -> float:
     return float(found[1]) + 0.5
 
 
+def async_handler(repository: str, directory: Path) -> Path | None:
+    """LTP's program, made in this directory; None, and a line, where its source is not there."""
+    git = ["git", "-C", str(directory)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    fetch = [*git, "fetch", "-q", "--depth=1", repository, LTP_COMMIT]
+    done = subprocess.run(fetch, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode:
+        print(f"async_handler is left out: {repository} cannot be fetched: {done.stderr.strip()}")
+        return None
+    subprocess.run([*git, "checkout", "-q", LTP_COMMIT, "--", "testcases/realtime"], check=True)
+    source = directory / "testcases" / "realtime"
+    program = directory / "async_handler"
+    subprocess.run(
+        ["cc", "-O2", "-D_GNU_SOURCE", "-Iinclude", "func/async_handler/async_handler.c",
+         *map(str, sorted((source / "lib").glob("*.c"))), "-o", program, "-lpthread", "-lm"],
+        check=True, cwd=source,
+    )  # fmt: skip
+    return program
+
+
 def contests(async_handler: Path | None) -> list[Contest]:
     """What can be compared here."""
 
@@ -136,8 +160,11 @@ def contests(async_handler: Path | None) -> list[Contest]:
     return found
 
 
-def compare(contest: Contest, triples: int, seconds: int) -> None:
-    """Print the median paired ratios of warm and cold to theirs, and the medians themselves."""
+def compare(contest: Contest, triples: int, seconds: int) -> bool:
+    """Print the median paired ratios of warm and cold to theirs, and the medians themselves.
+
+    False where our warm mean is worse: the ratio's whole 95 % interval lies above 1.
+    """
     runs: dict[str, Callable[[], float]] = {
         "theirs": partial(contest.mean_us, seconds),
         "warm": partial(ours_us, contest.ours, "warm", seconds),
@@ -148,17 +175,20 @@ def compare(contest: Contest, triples: int, seconds: int) -> None:
         names = list(runs) if triple % 2 else list(reversed(runs))
         for name in names:
             means[name].append(runs[name]())
-    ratio = {
-        name: statistics.median(a / b for a, b in zip(means[name], means["theirs"], strict=True))
+    ratios = {
+        name: sorted(a / b for a, b in zip(means[name], means["theirs"], strict=True))
         for name in ("warm", "cold")
     }
     middle = {name: statistics.median(values) for name, values in means.items()}
+    low, high = median_interval(ratios["warm"])
     print(
         f"{contest.theirs:14} {middle['theirs']:6.2f} us   rtscope {' '.join(contest.ours[:3]):40}"
-        f" warm {middle['warm']:6.2f} us, median ratio {ratio['warm']:.3f}"
-        f"   cold {middle['cold']:6.2f} us, {ratio['cold']:.3f}",
+        f" warm {middle['warm']:6.2f} us, median ratio {statistics.median(ratios['warm']):.3f}"
+        f" ({low:.3f} to {high:.3f})"
+        f"   cold {middle['cold']:6.2f} us, {statistics.median(ratios['cold']):.3f}",
         flush=True,
     )
+    return low <= 1
 
 
 def main() -> None:
@@ -166,13 +196,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=2)
-    parser.add_argument("--async-handler", type=Path, metavar="PATH")
+    parser.add_argument("--ltp", default=LTP, metavar="REPOSITORY")
     arguments = parser.parse_args()
     if os.geteuid():
         sys.exit("real-time priorities need root: run this bench as root")
     print(f"CPU {CPU}, {arguments.pairs} runs of {arguments.seconds} s each, means")
-    for contest in contests(arguments.async_handler):
-        compare(contest, arguments.pairs, arguments.seconds)
+    with tempfile.TemporaryDirectory() as directory:
+        worse = [
+            contest.theirs
+            for contest in contests(async_handler(arguments.ltp, Path(directory)))
+            if not compare(contest, arguments.pairs, arguments.seconds)
+        ]
+    if worse:
+        sys.exit(f"our mean is worse than that of {', '.join(worse)}")
 
 
 if __name__ == "__main__":
