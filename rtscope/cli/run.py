@@ -150,7 +150,7 @@ def run(
 def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | None]) -> None:
     from rtscope.report.columns import Column, fitted
     from rtscope.report.terminal import output_console
-    from rtscope.report.words import NOTHING, plain, span_text
+    from rtscope.report.words import plain, span_text
 
     console = output_console()
     console.print(plain(file.plan.title), style="bold", markup=False)
@@ -159,7 +159,7 @@ def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | Non
     spans = [times[cell.name] for cell in cells]
     columns = [
         Column("cell", 0, [plain(cell.name) for cell in cells], left=True),
-        Column("takes about", 1, [NOTHING if ns is None else span_text(ns) for ns in spans]),
+        Column("takes about", 1, ["its own time" if ns is None else span_text(ns) for ns in spans]),
         Column("ends after", 3, [_ends_after(cell) for cell in cells], left=True),
         Column("budget", 2, [", ".join(cell.request.budget) for cell in cells], left=True),
     ]
@@ -167,7 +167,7 @@ def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | Non
     console.print(fitted(columns, console.width))
     total = f"{len(cells)} cells, about {span_text(sum(ns or 0 for ns in spans))}"
     unknown = spans.count(None)
-    more = f" and {unknown} cells that take as long as their probe does" if unknown else ""
+    more = f", and for {unknown} the time that their probe takes" if unknown else ""
     console.print(f"\n{total}{more}; nothing was measured", markup=False)
 
 

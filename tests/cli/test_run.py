@@ -102,6 +102,11 @@ def test_a_dry_run_shows_the_matrix_and_its_time_and_measures_nothing(
     assert done.returncode == 0, done.stderr
     assert "cyclic, load timers:1, every 500us" in done.stdout
     assert "4 cells, about 3.1 s; nothing was measured" in done.stdout
+    with plan.open("a") as file:
+        file.write('[[measure]]\nprobes = ["gtod"]\nsamples = 10\n')
+    timed = rtscope("run", str(plan), "--dry-run").stdout
+    assert "gtod, load idle its own time 10 samples" in " ".join(timed.split())
+    assert "about 3.1 s, and for 1 the time that their probe takes" in timed
     assert runs(rtscope) == []
 
 
