@@ -1,0 +1,77 @@
+"""A guest that goes wrong while it measures ends in time and in words; several CPUs are told."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtscope.experiment.measure import Request, measure
+from rtscope.lab.boot import resume
+from rtscope.lab.emulator import Emulator
+from rtscope.lab.kernels import Kernel
+from rtscope.lab.machine import MONITOR
+from rtscope.lab.monitor import Monitor
+from rtscope.lab.vm import vm_target
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.target.protocol import Start
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+@pytest.fixture
+def monitor(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Monitor]:
+    """Connects to the monitor of the guest that was restored last."""
+    places: list[Path] = []
+
+    def noted(emulator: Emulator, directory: Path) -> None:
+        places.append(directory / MONITOR)
+        resume(emulator, directory)
+
+    monkeypatch.setattr("rtscope.lab.guest.resume", noted)
+    return lambda: Monitor(places[-1], lambda: False)
+
+
+def test_a_kernel_that_panics_while_it_measures_says_so(
+    rt_kernel: Kernel, monitor: Callable[[], Monitor]
+) -> None:
+    target = vm_target(f"vm:{rt_kernel.name}")
+    # A machine check whose processor context is corrupt: Intel's manual, volume 3, 16.3.2.2.
+    broken = "mce 0 1 0xbe00000000000000 0x4 0 0"
+
+    def measuring() -> None:
+        with target.started_agent(["cyclic", "--json", "--samples=1000000"]) as agent:
+            for line in agent.lines(60):
+                if isinstance(line, Start):
+                    with monitor() as qemu:
+                        qemu.command("human-monitor-command", **{"command-line": broken})
+
+    with pytest.raises(RtscopeError, match=r"(?s)kernel panicked: .*achine check.*console:\n"):
+        measuring()
+
+
+def test_a_guest_that_falls_silent_is_ended_after_its_share_of_cpu_time(rt_kernel: Kernel) -> None:
+    hasty = msgspec.structs.replace(vm_target(f"vm:{rt_kernel.name}"), boot_limit_s=4.0)
+
+    # Nothing says when this measurement ends.
+    with (
+        hasty.started_agent(["cyclic", "--json"]) as agent,
+        pytest.raises(RtscopeError, match=r"fell silent within 4 s of .* CPU time and was ended"),
+    ):
+        list(agent.lines(60))
+
+
+def test_several_cpus_are_measured_and_labelled_as_functional(rt_kernel: Kernel) -> None:
+    target = vm_target(f"vm:{rt_kernel.name},cpus=2")
+    run = measure(Request(samples=50), Machine(), lambda agent: None, lambda line: None, target)
+
+    assert [thread.cpu for thread in run.threads] == [0, 1]
+    assert all(thread.count == 50 for thread in run.threads)
+    assert run.lab is not None
+    assert (run.lab.mode, run.lab.restored, run.lab.instructions) == ("fast", False, {})
+    codes = {warning.code: warning.text for warning in run.warnings}
+    assert "what runs where" in codes["functional-only"]

@@ -1,0 +1,64 @@
+"""Ten runs of one measurement are one: idle, under each load, and beside a busy host."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.measure import Request, agent_arguments
+from rtscope.lab.kernels import Kernel
+from rtscope.lab.vm import vm_target
+from rtscope.target.protocol import check_hello
+
+RUNS = 10
+SAMPLES = 300
+ALL = ("idle", "mixed", "cache", "cpu", "disk", "files", "ipc", "memory", "network", "process",
+       "timers", "video")  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def hashes(kernel: Kernel, load: str, runs: int, place: Path) -> list[str]:
+    """Of every sample of each run, half of them beside stress-ng."""
+    target = vm_target(f"vm:{kernel.name}")
+    request = Request(load=load, samples=SAMPLES, samples_file=str(place / "samples"))
+    found = []
+    for number in range(runs):
+        busy = ["stress-ng", "--quiet", "--cpu", "2"] if number % 2 else ["sleep", "infinity"]
+        with subprocess.Popen(busy) as beside:
+            try:
+                with target.started_agent(agent_arguments(request)) as agent:
+                    for _ in agent.lines(90):
+                        pass
+            finally:
+                beside.terminate()
+        samples = (place / "samples").read_bytes()
+        assert samples.count(b"\n") > SAMPLES
+        found.append(hashlib.sha256(samples).hexdigest())
+    return found
+
+
+@pytest.mark.parametrize("load", ["idle", "process"])
+def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
+    rt_kernel: Kernel, load: str, tmp_path: Path
+) -> None:
+    assert len(set(hashes(rt_kernel, load, 2, tmp_path))) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("load", ALL)
+def test_ten_runs_are_the_same_half_of_them_beside_a_busy_host(
+    rt_kernel: Kernel, load: str, tmp_path: Path
+) -> None:
+    assert len(set(hashes(rt_kernel, load, RUNS, tmp_path))) == 1
+
+
+def test_every_load_of_the_agent_is_among_those(rt_kernel: Kernel) -> None:
+    with vm_target(f"vm:{rt_kernel.name}").started_agent(["machine", "--json"]) as agent:
+        hello = check_hello(next(iter(agent.lines(60))))
+
+    assert set(hello.loads) - {"stress-ng", "cmd"} == set(ALL)
