@@ -50,7 +50,7 @@ BOARDS: Final = {
     "aarch64": Board(
         emulator="qemu-system-aarch64",
         package="qemu-system-arm",
-        options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72"],
+        options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72,cntfrq=1000000000"],
         console="ttyAMA0",
         ports=["-device", "pci-serial,chardev={}"],
         channels=("/dev/ttyS0", "/dev/ttyS1"),
