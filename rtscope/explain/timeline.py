@@ -234,12 +234,12 @@ def _task_names(late: Late, seen: Witnessed, notes: list[str]) -> Callable[[int]
 
 def _cause(calls: list[Call], latency_ns: int) -> list[Call]:
     """From the longest outermost call inwards, as long as one callee takes 2/3 of its caller and
-    a fifth of the latency."""
+    a fifth of the latency; empty where no call takes that much."""
     way: list[Call] = []
     inside = [call for call in calls if not call.depth]
     while inside:
         longest = max(inside, key=lambda call: call.ns)
-        if way and (3 * longest.ns < 2 * way[-1].ns or 5 * longest.ns < latency_ns):
+        if 5 * longest.ns < latency_ns or (way and 3 * longest.ns < 2 * way[-1].ns):
             break
         way.append(longest)
         end_ns = longest.start_ns + longest.ns

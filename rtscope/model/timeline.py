@@ -48,7 +48,8 @@ class Explanation(msgspec.Struct, frozen=True):
     witness: str
     """who saw it, in words"""
     cause: list[Call] = []
-    """the way to where most of the time went: the longest outermost call, its longest, and so on"""
+    """the way to where most of the time went: the longest outermost call, its longest, and so on;
+    empty where no call took a good part of the latency"""
     calls: list[Call] = []
     """the longest of them; whoever called one of these is here too"""
     functions: list[FunctionTime] = []

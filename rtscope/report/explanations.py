@@ -58,7 +58,7 @@ def headline(run: Run, told: Explanation) -> str:
         f"{time_text(told.latency_ns)} late{where}, due {told.time_ns / 1e9:.6f} s after the start"
     )
     if not told.cause:
-        return text
+        return f"{text}: {_spread(told)}"
     inmost = told.cause[-1]
     callers = [plain(call.function) for call in reversed(told.cause[:-1])]
     called = f", called by {' ← '.join(callers[:_MOST_CALLERS])}" if callers else ""
@@ -74,6 +74,21 @@ def headline(run: Run, told: Explanation) -> str:
     states = ", ".join(word for word in state if word)
     spent = f"{time_text(inmost.ns)} of it in {plain(inmost.function)}{called}"
     return f"{text}: {spent}{f' ({states})' if states else ''}"
+
+
+def _spread(told: Explanation) -> str:
+    """Where no call took long: who had the CPU, and which function most often."""
+    times: dict[str, int] = {}
+    for one in told.tasks or []:
+        times[one.name] = times.get(one.name, 0) + one.ns
+    words = ["no call took a good part of it"]
+    if times:
+        name = max(times, key=lambda name: times[name])
+        words.append(f"{plain(name)} ran for {time_text(times[name])}")
+    if told.functions:
+        most = told.functions[0]
+        words.append(f"{plain(most.function)} took {time_text(most.ns)} in all")
+    return ", ".join(words)
 
 
 def tree(told: Explanation) -> list[Row]:

@@ -21,7 +21,7 @@ from rtscope.model.units import format_duration_ns
 from rtscope.report.charts import by_microsecond
 from rtscope.report.columns import Column, fitted
 from rtscope.report.ensemble import member_columns, member_lines
-from rtscope.report.explanations import headline, off_line, totals_line, tree_columns
+from rtscope.report.explanations import headline, off_line, totals_line, tree, tree_columns
 from rtscope.report.facts import facts_columns
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.takers import takers_columns
@@ -135,7 +135,8 @@ def _microseconds(run: Run, width: int) -> RenderResult:
 
 def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
     yield Text(headline(run, told), style="bold")
-    yield fitted(tree_columns(told), width)
+    if tree(told):
+        yield fitted(tree_columns(told), width)
     for line in (off_line(told), totals_line(told)):
         if line:
             yield Text(line)

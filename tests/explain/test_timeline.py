@@ -153,5 +153,6 @@ def test_a_long_story_is_kept_within_bounds_and_its_totals_whole(rounds: int) ->
     one = told([*loop, *AWAKE[-2:]], 100 * rounds + 10)
 
     assert len(one.calls) == 400
+    assert one.cause == []
     assert sum(function.ns for function in one.functions) == 100 * rounds + 10
     assert len(msgspec.json.encode(one)) < 60_000

@@ -58,6 +58,18 @@ def test_the_sentence_names_the_function_its_callers_and_what_was_off() -> None:
     assert headline(a_run(), blind).endswith("called by run_timers ← timer_interrupt")
 
 
+def test_where_no_call_took_long_the_sentence_names_who_ran() -> None:
+    spread = msgspec.structs.replace(TOLD, cause=[], calls=[Call(0, 50, 0, "short")])
+
+    assert headline(a_run(), spread).endswith(
+        "start: no call took a good part of it, swapper/0 ran for 9.50 us, slow_driver [driver] "
+        "took 7.00 us in all"
+    )
+    assert tree(spread) == []
+    assert "swapper/0 ran for" in " ".join(shown(a_run(spread)).split())
+    assert "as a table" not in html_report([a_run(spread)])
+
+
 def test_the_tree_shows_what_took_long_below_what_called_it() -> None:
     assert [(row.depth, [call.function for call in row.calls]) for row in tree(TOLD)] == [
         (0, ["timer_interrupt", "run_timers"]),
