@@ -88,7 +88,7 @@ class VmTarget(msgspec.Struct, frozen=True):
         """
         path = cache_directory() / "machines" / f"{self._boot(_ASK_MACHINE).key}.json"
         try:
-            return dict(_FILES.decode(path.read_bytes()))
+            return self._config() | _FILES.decode(path.read_bytes())
         except (OSError, msgspec.MsgspecError):
             pass
         with self.started_agent(_ASK_MACHINE) as guest:
@@ -97,7 +97,12 @@ class VmTarget(msgspec.Struct, frozen=True):
         text = {name: content for name, content in files.items() if isinstance(content, str)}
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(msgspec.json.encode(text), path, "the machine's description", overwrite=True)
-        return dict(text)
+        return self._config() | text
+
+    def _config(self) -> dict[str, str | bytes]:
+        """The kernel's configuration: the guest's own is packed, and only text is remembered."""
+        config = kernel_config(self.kernel)
+        return {f"/boot/config-{self.kernel.release}": config.decode()} if config else {}
 
     def _boot(self, arguments: list[str]) -> Boot:
         own_seed = [word for word in arguments if word.startswith(_SEED_OPTION)]
