@@ -23,7 +23,6 @@ ALL = [
     *(pytest.param(name, marks=pytest.mark.kernels) for name in CORE),
     *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
 ]
-PERIOD_US = 2000
 
 
 @functools.cache
@@ -132,9 +131,9 @@ def test_a_delay_put_into_the_kernel_is_found_to_2_us_or_2_percent(
     """
     built(name)
     target = f"vm:{name}"
-    module = f"rtdelay delay_us={delay_us} period_us={PERIOD_US} phase_us=1234"
-    samples = 4000 if delay_us <= 200 else 1000
-    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", samples)
+    period_us = max(2000, 20 * delay_us)
+    module = f"rtdelay delay_us={delay_us} period_us={period_us} phase_us=1234"
+    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", 4000)
     expected_us = delay_us + (0 if preemption else undisturbed_ns(target) / 1000)
 
     assert run.threads[0].max_ns is not None
