@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.lab_cells import LabCells
 from rtscope.cli.measure import Interrupt, keep_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
@@ -254,11 +255,14 @@ def _measure_cells(
         kept &= keep_run(run)
         output.json_line(run)
 
+    lab = LabCells(interrupt, machine_of)
     with _display(console, state, output) as draw:
         for outcome in run_cells(
-            experiment, measure_cell, keep, lambda: interrupt.signal is not None
+            experiment, measure_cell, keep, lambda: interrupt.signal is not None, lab
         ):
             cell = outcome.cell.name
+            left.pop(cell, None)
+            state.left_ns = list(left.values())
             result = (
                 _judged(outcome.run) if outcome.run else CellResult(cell, failure=outcome.failure)
             )

@@ -4,10 +4,13 @@ What is done is what the store has: a run carries the id of its experiment and t
 so saving it and noting the cell as done are one step, and no crash can come between them.
 """
 
+import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, cast
 
 import msgspec
 
@@ -107,32 +110,73 @@ def _differences(
     return told
 
 
+class LabMeasure(Protocol):
+    """How the lab's cells are measured, several at once."""
+
+    def begin(self, cells: Iterable[Cell]) -> None:
+        """Called once before the first of them."""
+
+    def measure(self, cell: Cell) -> Run:
+        """Measure one, in a thread of its own. Raises RtscopeError."""
+        ...
+
+
 def run_cells(
     experiment: Experiment,
     measure: Callable[[Cell], Run],
     keep: Callable[[Run], None],
     stopped: Callable[[], bool],
+    lab: LabMeasure | None = None,
 ) -> Iterator[Outcome]:
-    """Measure what is left, keeping each run before the next begins; yields each outcome.
+    """Measure what is left, keeping each run as it ends; yields each outcome.
 
-    A cell that cannot be measured does not stop the others. Ends early, after the present cell,
-    once `stopped` says so.
+    Real machines are measured one cell at a time; after those come the cells of the lab, as many
+    at once as there are CPUs. A cell that cannot be measured does not stop the others. Ends early,
+    after the present cells, once `stopped` says so.
     """
-    for cell in experiment.left:
+    emulated = [cell for cell in experiment.left if lab and cell.target.startswith("vm:")]
+    real = [cell for cell in experiment.left if cell not in emulated]
+    for cell in real:
         if stopped():
             return
-        try:
-            run = measure(cell)
-        except RtscopeError as error:
-            yield Outcome(cell, None, str(error))
-            continue
-        run = msgspec.structs.replace(
-            run,
-            experiment=experiment.id,
-            cell=cell.name,
-            place=cell.place,
-            target=cell.target,
-            asked=msgspec.structs.replace(run.asked, scale=cell.scale),
-        )
-        keep(run)
-        yield Outcome(cell, run)
+        yield _kept(experiment, cell, partial(measure, cell), keep)
+    if lab and emulated and not stopped():
+        lab.begin(emulated)
+        yield from _side_by_side(experiment, emulated, lab.measure, keep, stopped)
+
+
+def _side_by_side(
+    experiment: Experiment,
+    cells: list[Cell],
+    measure: Callable[[Cell], Run],
+    keep: Callable[[Run], None],
+    stopped: Callable[[], bool],
+) -> Iterator[Outcome]:
+    def measure_unless_stopped(cell: Cell) -> Run | None:
+        return None if stopped() else measure(cell)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        begun = {pool.submit(measure_unless_stopped, cell): cell for cell in cells}
+        for future in as_completed(begun):
+            if future.exception() or future.result():
+                measured = cast("Callable[[], Run]", future.result)
+                yield _kept(experiment, begun[future], measured, keep)
+
+
+def _kept(
+    experiment: Experiment, cell: Cell, measured: Callable[[], Run], keep: Callable[[Run], None]
+) -> Outcome:
+    try:
+        run = measured()
+    except RtscopeError as error:
+        return Outcome(cell, None, str(error))
+    run = msgspec.structs.replace(
+        run,
+        experiment=experiment.id,
+        cell=cell.name,
+        place=cell.place,
+        target=cell.target,
+        asked=msgspec.structs.replace(run.asked, scale=cell.scale),
+    )
+    keep(run)
+    return Outcome(cell, run)

@@ -1,10 +1,11 @@
 """An experiment that is broken off is gone on with: no cell is repeated and none is lost."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Barrier
 
 import msgspec
 import pytest
@@ -269,3 +270,43 @@ def test_a_run_says_what_it_is_of(tmp_path: Path) -> None:
     assert run == outcome.run
     assert (run.cell, run.target, run.asked.scale) == ("cyclic, load idle", "local", 0.25)
     assert run.experiment == list_runs(store=store)[0].experiment != ""
+
+
+def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> None:
+    # The second waits for the first: one after the other they would never end.
+    both = Barrier(2, timeout=30)
+    order: list[str] = []
+
+    class Lab:
+        def begin(self, cells: Iterable[Cell]) -> None:
+            order.extend(f"begin {cell.target}" for cell in cells)
+
+        def measure(self, cell: Cell) -> Run:
+            both.wait()
+            if cell.name == cells[1].name:
+                raise RtscopeError("the guest panicked")
+            return measured(cell)
+
+    def measure(cell: Cell) -> Run:
+        order.append(cell.target)
+        return measured(cell)
+
+    cells = [
+        msgspec.structs.replace(cell, target=target)
+        for cell, target in zip(plan(3), ["vm:a", "vm:a", "local"], strict=True)
+    ]
+    kept: list[str] = []
+    outcomes = list(
+        run_cells(
+            Experiment("x", cells, {}),
+            measure,
+            lambda run: kept.append(run.target),
+            lambda: False,
+            Lab(),
+        )
+    )
+
+    assert order == ["local", "begin vm:a", "begin vm:a"]
+    failures = [outcome.failure for outcome in outcomes if outcome.failure]
+    assert failures == ["the guest panicked"]
+    assert kept == ["local", "vm:a"]
