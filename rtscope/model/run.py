@@ -137,7 +137,7 @@ class Lab(msgspec.Struct, frozen=True):
     """exact: time counts instructions, and every run is the same; fast and kvm: time is the host's,
     and kvm runs the guest's instructions on the host's CPU"""
     mips: float | None
-    """million instructions a second of virtual time; None in fast mode"""
+    """million instructions a second of virtual time; None where it is the host's time"""
     cpus: int
     seed: int
     """of what a machine leaves to chance: random numbers, memory layout, the phase of measuring"""
