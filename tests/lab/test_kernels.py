@@ -68,7 +68,7 @@ def test_what_is_no_kernel_is_refused_and_leaves_nothing(
 
     with pytest.raises(RtscopeError, match=sentence):
         add_file(tmp_path / "k", name=None, config=None, modules=None, load=[])
-    assert list((cache / "kernels").iterdir()) == []
+    assert list(cache.rglob("*")) == []
 
 
 def test_a_kernel_is_found_again_by_its_name_and_replaced_by_another(
