@@ -167,9 +167,9 @@ class Emulator(AgentProcess):
         """A sentence for a monitor that failed: QEMU's end explains more than the error does."""
         return self.why_it_ended() if self.has_ended(1) else str(error)
 
-    def agent_said(self) -> str:
-        """The agent's first complaint on the console; "" where it had none."""
-        said = _AGENT_SAID.search(self.console())
+    def agent_said(self, after: int = 0) -> str:
+        """The agent's first complaint `after` so much of the console; "" where it had none."""
+        said = _AGENT_SAID.search(self.console(), after)
         return said[0] if said else ""
 
     def _tail(self) -> str:

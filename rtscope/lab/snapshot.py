@@ -134,12 +134,13 @@ def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
             monitor.command("migrate", uri=f"exec:cat > part && mv part {SNAPSHOT}")
             monitor.wait_for_status("postmigrate", _SAVE_S)
             shutil.copyfile(directory / CONSOLE, directory / _BOOT_CONSOLE)
+            booted = len(emulator.console())
             monitor.command("cont")
     except RtscopeError as error:
         raise RtscopeError(emulator.why(error)) from None
     if not emulator.has_ended(_END_S):
         return "the machine did not end after it"
-    return emulator.agent_said()
+    return emulator.agent_said(booted)
 
 
 def _keep(directory: Path, place: Path) -> None:

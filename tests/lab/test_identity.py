@@ -12,9 +12,9 @@ from rtscope.lab.vm import vm_target
 from rtscope.target.protocol import check_hello
 
 RUNS = 10
-SAMPLES = 300
-ALL = ("idle", "mixed", "cache", "cpu", "disk", "files", "ipc", "memory", "network", "process",
-       "timers", "video")  # fmt: skip
+SAMPLES = 200
+ALL = ("idle", "cache", "cpu", "disk", "files", "ipc", "memory", "network", "process",
+       "timers", "video", "mixed")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
