@@ -3,14 +3,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/cpus.h"
 
@@ -31,34 +27,22 @@ void cpus_unpin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/*
- * Asked for a child that sleeps: asking for itself, a thread would be moved to each CPU in turn and
- * wait there for its turn, behind whatever runs.
- */
+/* Of all CPUs the kernel grants a thread those that its cpuset has, isolated ones among them. */
 void cpus_usable(struct cpus *cpus)
 {
-	pid_t parent = getpid(), asked = fork();
-	cpu_set_t set;
+	cpu_set_t before, granted;
 
 	cpus->count = 0;
-	if (asked == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (getppid() == parent) /* which may have died before that was asked for */
-			pause();
-		_exit(0);
-	}
-	if (asked < 0)
+	if (sched_getaffinity(0, sizeof(before), &before))
 		return;
+	cpus_unpin();
+	if (sched_getaffinity(0, sizeof(granted), &granted))
+		granted = before;
+	sched_setaffinity(0, sizeof(before), &before);
 	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
-		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
-		if (sched_setaffinity(asked, sizeof(set), &set) == 0)
+		if (CPU_ISSET(cpu, &granted))
 			cpus->number[cpus->count++] = (uint16_t)cpu;
 	}
-	memset(&set, 0xff, sizeof(set));
-	sched_setaffinity(asked, sizeof(set), &set);
-	kill(asked, SIGKILL);
-	waitpid(asked, NULL, 0);
 }
 
 static bool contains(const struct cpus *cpus, unsigned int cpu)

@@ -269,27 +269,30 @@ static void json_thread(struct session *session, const struct measuring *measuri
 	json_end(json);
 }
 
-static void put_buckets(struct json *json, const char *key, const struct histogram *histogram,
+static void put_buckets(struct json *json, const char *key, const struct record *record,
 			uint64_t (*value)(unsigned int index))
 {
+	const uint64_t *count = record->histogram->count;
+
 	json_array_begin(json, key);
-	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		if (histogram->count[i])
-			json_u64(json, NULL, value ? value(i) : histogram->count[i]);
+	for (unsigned int i = histogram_index(record->min_ns);
+	     record->count && i <= histogram_index(record->max_ns); i++) {
+		if (count[i])
+			json_u64(json, NULL, value ? value(i) : count[i]);
 	}
 	json_array_end(json);
 }
 
 static void json_histogram(struct session *session, const struct measuring *measuring)
 {
-	const struct histogram *histogram = measuring->record.histogram;
+	const struct record *record = &measuring->record;
 	struct json *json = &session->json;
 
 	json_begin(json, "histogram");
 	json_u64(json, "thread", measuring->index);
-	put_buckets(json, "lower_ns", histogram, histogram_lower_ns);
-	put_buckets(json, "width_ns", histogram, histogram_width_ns);
-	put_buckets(json, "count", histogram, NULL);
+	put_buckets(json, "lower_ns", record, histogram_lower_ns);
+	put_buckets(json, "width_ns", record, histogram_width_ns);
+	put_buckets(json, "count", record, NULL);
 	json_end(json);
 }
 
