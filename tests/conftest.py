@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 # The machine is shared: how long an example takes says nothing.
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
+
+# Started in the background of a script, this process has it ignored, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _MEASURING = ("tests/agent", "tests/cli", "tests/lab")
 
