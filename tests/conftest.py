@@ -14,7 +14,7 @@ import pytest
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
 
-# Started in the background of a script, this process has it ignored, and so would all that it starts.
+# In the background of a script it is ignored, and so it would be in all that is started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _MEASURING = ("tests/agent", "tests/cli", "tests/lab")
