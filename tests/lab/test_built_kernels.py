@@ -110,6 +110,15 @@ def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice() -> None
         vm_target("vm:x86_64-rt,load=none")
 
 
+def delayed_us(target: str, delay_us: int, *, preemption: bool) -> float:
+    """The longest of 4000 latencies beside delays put into the kernel."""
+    period_us = max(2000, 20 * delay_us)
+    module = f"rtdelay delay_us={delay_us} period_us={period_us} phase_us=1234"
+    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", 4000)
+    assert run.threads[0].max_ns is not None
+    return run.threads[0].max_ns / 1000
+
+
 @pytest.mark.parametrize("preemption", [False, True], ids=["interrupts", "preemption"])
 @pytest.mark.parametrize(
     "delay_us",
@@ -126,19 +135,17 @@ def test_a_delay_put_into_the_kernel_is_found_to_2_us_or_2_percent(
 
     Where interrupts were off, that is the shortest path of an undisturbed run, for nothing has to
     leave idle. Where only preemption was, the interrupt came and woke the thread meanwhile, and
-    what is left is to switch to it. How near a deadline comes to the beginning is a matter of how
-    many delays the sweep meets: more of them are needed for 2 us than for 2 percent.
+    what is left is a part of that path: the switch. How near a deadline comes to the beginning is
+    a matter of how many delays the sweep meets: 2 us need more of them than 2 percent.
     """
     built(name)
     target = f"vm:{name}"
-    period_us = max(2000, 20 * delay_us)
-    module = f"rtdelay delay_us={delay_us} period_us={period_us} phase_us=1234"
-    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", 4000)
-    expected_us = delay_us + (0 if preemption else undisturbed_ns(target) / 1000)
+    path_us = undisturbed_ns(target) / 1000
+    allowed_us = max(2, 0.02 * delay_us)
 
-    assert run.threads[0].max_ns is not None
-    found_us = run.threads[0].max_ns / 1000
-    assert found_us == pytest.approx(expected_us, abs=max(2, 0.02 * delay_us))
+    found_us = delayed_us(target, delay_us, preemption=preemption)
+    assert found_us <= delay_us + path_us + allowed_us
+    assert found_us >= delay_us + (0 if preemption else path_us) - allowed_us
 
 
 @pytest.mark.long

@@ -30,23 +30,24 @@ MODULE_PARM_DESC(preemption, "turn off preemption only, not interrupts");
 
 static struct task_struct *thread;
 
-static void spin(void)
+static void spin_until(u64 end_ns)
 {
-	u64 end_ns = ktime_get_ns() + delay_us * (u64)NSEC_PER_USEC;
-
 	while (ktime_get_ns() < end_ns)
 		; /* cpu_relax() would take a real microsecond in an emulator */
 }
 
+/* The clock is read before, so that no interrupt or tracer at the beginning makes it longer. */
 static void delay(void)
 {
+	u64 end_ns = ktime_get_ns() + delay_us * (u64)NSEC_PER_USEC;
+
 	if (preemption) {
 		preempt_disable();
-		spin();
+		spin_until(end_ns);
 		preempt_enable();
 	} else {
 		local_irq_disable();
-		spin();
+		spin_until(end_ns);
 		local_irq_enable();
 	}
 }
