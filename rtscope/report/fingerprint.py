@@ -1,16 +1,20 @@
 """What was measured and how, as pairs of words and values."""
 
+import shlex
+
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
-from rtscope.report.words import NOTHING, plain, preemption_text, span_text
+from rtscope.report.words import NOTHING, machine_name, plain, preemption_text, span_text
 
 
 def fingerprint(run: Run) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
     """The facts of a run and its machine, and longer lists to fold away."""
-    facts = [*_asked(run), *_machine(run)]
+    facts = [*_asked(run), *_lab(run), *_machine(run)]
     details = [(title, lines) for title, lines in _details(run.machine) if lines]
+    if run.lab and run.lab.console:
+        details.append(("Lines of the guest's console", run.lab.console.splitlines()))
     return [(name, plain(value)) for name, value in facts], [
         (title, [plain(line) for line in lines]) for title, lines in details
     ]
@@ -44,6 +48,25 @@ def _option(name: str, value: str | float | bool) -> tuple[str, str]:
     return name.replace("_", " "), str(value)
 
 
+def _lab(run: Run) -> list[tuple[str, str]]:
+    """What somebody else needs to get the same bits."""
+    lab = run.lab
+    if lab is None:
+        return []
+    began = "restored from a snapshot of its booted machine" if lab.restored else "booted"
+    values = [
+        ("lab", f"{lab.mode} mode, {began}, seed {lab.seed}"),
+        ("emulator", f"QEMU {lab.qemu}"),
+        ("emulator's command line", shlex.join(lab.command)),
+        ("lab's kernel", f"{lab.kernel}, from {lab.kernel_source}"),
+        ("patches", "; ".join(lab.patches)),
+        ("kernel's SHA-256", lab.kernel_sha256),
+        ("configuration's SHA-256", lab.config_sha256),
+        ("initramfs' SHA-256", lab.initramfs_sha256),
+    ]
+    return [(name, value) for name, value in values if value]
+
+
 def _machine(run: Run) -> list[tuple[str, str]]:
     machine = run.machine
     throttling = None
@@ -55,7 +78,7 @@ def _machine(run: Run) -> list[tuple[str, str]]:
         )
     memory = machine.memory_bytes
     values = [
-        ("host", machine.hostname),
+        ("host", machine_name(run)),
         ("board", machine.board),
         ("CPU", machine.cpu_model),
         ("architecture", machine.architecture),

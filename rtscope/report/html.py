@@ -161,6 +161,7 @@ def html_report(
         plain=words.plain,
     )
     environment.globals["rows_of"] = rows_of
+    environment.globals["machine_name"] = words.machine_name
     template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
     return template.render(
         views=views,
@@ -225,7 +226,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     totals = [(group.label, figures_of_group(run, group)) for group in groups]
     columns, left_out = by_microsecond(run) if run.probe == "gtod" else ([], 0)
     facts, details = fingerprint(run)
-    where = [run.machine.hostname, run.machine.cpu_model, run.machine.kernel_release]
+    where = [words.machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
     how = [f"{words.plain(run.probe)} under load {words.plain(run.load)}"]
     if run.asked.interval_ns:
         how.append(f"every {format_duration_ns(run.asked.interval_ns)}")

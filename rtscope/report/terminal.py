@@ -31,6 +31,7 @@ from rtscope.report.words import (
     doubts,
     instructions_line,
     load_lines,
+    machine_name,
     missing_lines,
     phases_line,
     plain,
@@ -164,7 +165,7 @@ def _heading(run: Run) -> list[Text]:
         how.append(f"for {span_text(run.elapsed_ns)}")
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")
-    where = [machine.hostname, machine.cpu_model, machine.kernel_release]
+    where = [machine_name(run), machine.cpu_model, machine.kernel_release]
     told = " · ".join(plain(text) for text in where if text)
     virtual = machine.virtualisation
     if virtual not in (None, "none"):

@@ -17,7 +17,7 @@ from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
-from rtscope.model.run import Asked, LoadWork, Phase, Run, RunWarning, Thread
+from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Thread
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.references.library import reference_named
 from rtscope.report import html as html_room
@@ -379,6 +379,34 @@ def test_data_cannot_end_its_block_and_come_back_whole(text: str) -> None:
     written = json_in_html({text: [text, 1.5]})
     assert not set("<>&\u2028\u2029") & set(written)
     assert json.loads(written) == {text: [text, 1.5]}
+
+
+def test_a_lab_run_tells_all_that_somebody_else_needs_for_the_same_bits() -> None:
+    lab = Lab(
+        mode="exact",
+        mips=1000,
+        cpus=1,
+        seed=7,
+        qemu="7.2.22",
+        command=["qemu-system-x86_64", "-append", "quiet panic=-1"],
+        kernel="mine-rt",
+        kernel_source="debian:linux-source-6.12",
+        kernel_sha256="a1" * 32,
+        config_sha256="b2" * 32,
+        initramfs_sha256="c3" * 32,
+        patches=["lab-x86_64: 1 patches, sha256 d4"],
+        restored=True,
+        console="the guest's last words <b>",
+    )
+    machine = Machine(hostname="(none)")
+    page = html_report([measured_run(lab=lab, target="vm:mine-rt,seed=7", machine=machine)])
+    assert "<h1>Measured on vm:mine-rt,seed=7</h1>" in page
+    for told in (
+        "exact mode, restored from a snapshot of its booted machine, seed 7", "QEMU 7.2.22",
+        "qemu-system-x86_64 -append &#39;quiet panic=-1&#39;", "debian:linux-source-6.12",
+        "a1" * 32, "b2" * 32, "c3" * 32, "d4", "last words &lt;b&gt;",
+    ):  # fmt: skip
+        assert told in page
 
 
 def test_everything_about_the_run_is_in_the_page() -> None:
