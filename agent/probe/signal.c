@@ -406,14 +406,10 @@ static void print_takers(const struct measuring *measuring, unsigned int count)
 	}
 }
 
-static const char *const facts[] = { "jitter_ns",
-				     "deadline_violations",
-				     "lost",
-				     "taken_by_own_thread",
-				     "taken_by_others",
-				     "threads_that_took",
-				     "taken_by_priority_N",
-				     NULL };
+static const char *const facts[] = {
+	"jitter_ns",	   "deadline_violations", "lost", "taken_by_own_thread",
+	"taken_by_others", "threads_that_took",	  NULL,
+};
 
 static const struct probe probe = {
 	.name = "signal",

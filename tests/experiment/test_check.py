@@ -63,7 +63,11 @@ def test_what_the_agent_refuses_is_told_with_the_plans_line(
         ("gtod", "cost_ns[CLOCK_MONOTONIC]<1us", ""),
         ("migrate", "cpu0<5", ""),
         ("migrate", "violations[rank 1]<1", ""),
-        ("signal", "taken_by_priority_94[synchronous]<1", ""),
+        (
+            "signal",
+            "taken_by_priority_94[synchronous]<1",
+            "signal has no figure 'taken_by_priority_94', only jitter_ns,",
+        ),
     ],
 )  # fmt: skip
 def test_a_limit_that_can_never_be_kept_is_refused_whatever_the_probe(
