@@ -17,8 +17,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from rtscope.lab.boards import find_board
 from rtscope.lab.kernels import add_package, find_kernel, kernel_file, list_kernels
-from rtscope.lab.machine import BOARDS, CONSOLE, INITRAMFS, KERNEL, parse_spec, qemu_command
+from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, parse_spec, qemu_command
 
 AGENT = Path(__file__).parents[1] / "build" / "native" / "rtscope-agent"
 SAMPLES = 5000
@@ -89,7 +90,7 @@ def measured(kernel_name: str, command: str) -> Figures:
         directory = Path(name)
         (directory / KERNEL).symlink_to(kernel_file(kernel))
         write_image(directory, files)
-        qemu = qemu_command(BOARDS[kernel.arch], parse_spec(kernel_name), [])
+        qemu = qemu_command(find_board(kernel.board, kernel.arch), parse_spec(kernel_name), [])
         subprocess.run(qemu, cwd=directory, stdin=subprocess.DEVNULL, check=True, timeout=600)
         console = (directory / CONSOLE).read_text(errors="replace")
     found = re.search(r"Min:\s*(\d+).*Avg:\s*(\d+)", console)

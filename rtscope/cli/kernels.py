@@ -40,6 +40,10 @@ def add(
         list[str] | None,
         typer.Option(metavar="MODULE", help="Load this one at boot, and what it needs."),
     ] = None,
+    board: Annotated[
+        str | None,
+        typer.Option(metavar="BOARD", help="What it runs on. [default: its architecture's]"),
+    ] = None,
 ) -> None:
     """Keep a kernel under a name.
 
@@ -53,9 +57,13 @@ def add(
 
     package = source.removeprefix("debian:")
     if package == source:
-        kernel = add_file(Path(source), name=name, config=config, modules=modules, load=load or [])
-    elif config or modules:
-        raise RtscopeError("--config and --modules are for a kernel's file: a package has its own")
+        kernel = add_file(
+            Path(source), name=name, config=config, modules=modules, load=load or [], board=board
+        )
+    elif config or modules or board:
+        raise RtscopeError(
+            "--config, --modules and --board are for a kernel's file: a package has its own"
+        )
     else:
         print(f"downloading {package}", file=sys.stderr)
         kernel = add_package(package, name=name, load=load or [])

@@ -50,6 +50,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     name: str
     architecture: Architecture
+    board: str | None
     source: Source
     series: list[Series]
     asked: dict[str, Asked]
@@ -91,9 +92,12 @@ def plan_build(
         msgspec.to_builtins(architecture),
         compiler,
         _SAME_EVERYWHERE,
+        *([chosen.board] if chosen.board else []),
     ]
     key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
-    return Plan(good_name(name or recipe), architecture, found, series, asked, tools, key)
+    return Plan(
+        good_name(name or recipe), architecture, chosen.board, found, series, asked, tools, key
+    )
 
 
 def built_kernel(plan: Plan) -> Kernel | None:
@@ -302,6 +306,7 @@ def _keep(plan: Plan, folder: Path) -> Kernel:
         config=objects / ".config",
         system_map=objects / "System.map",
         modules=[*objects.rglob("*.ko"), *(folder / "modules").rglob("*.ko")],
+        board=plan.board,
         key=plan.key,
         patches=[str(one) for one in plan.series],
         options=plan.architecture.options,

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 import platformdirs
 
+from rtscope.lab.boards import find_board
 from rtscope.lab.kernelfile import read_kernel
 from rtscope.lab.modules import wanted_modules
 from rtscope.lab.packages import fetch_package
@@ -34,6 +35,8 @@ class Kernel(msgspec.Struct, frozen=True):
     sha256: str
     """of what is booted"""
     config_sha256: str | None = None
+    board: str | None = None
+    """that it was built for; None for the usual one of its architecture"""
     modules: list[str] = []
     """loaded at boot, in this order"""
     key: str | None = None
@@ -125,17 +128,25 @@ def add_package(package: str, *, name: str | None, load: list[str]) -> Kernel:
         if not images:
             raise RtscopeError(f"the package {package} holds no kernel")
         config = next(iter((files / "boot").glob("config-*")), None)
-        return _keep(name, f"debian:{source}", images[0], config, files / "lib" / "modules", load)
+        modules = files / "lib" / "modules"
+        return _keep(name, f"debian:{source}", images[0], config, modules, load, board=None)
 
 
 def add_file(
-    file: Path, *, name: str | None, config: Path | None, modules: Path | None, load: list[str]
+    file: Path,
+    *,
+    name: str | None,
+    config: Path | None,
+    modules: Path | None,
+    load: list[str],
+    board: str | None = None,
 ) -> Kernel:
-    """Add a kernel from its file, by default under the file's name. Raises RtscopeError."""
+    """Add a kernel from its file, by default under the file's name and for its architecture's usual
+    board. Raises RtscopeError."""
     name = good_name(name or file.name)
     if load and modules is None:
         raise RtscopeError("--load needs --modules: the folder that holds the modules' files")
-    return _keep(name, str(file.absolute()), file, config, modules, load)
+    return _keep(name, str(file.absolute()), file, config, modules, load, board)
 
 
 def keep_built(
@@ -146,29 +157,19 @@ def keep_built(
     config: Path,
     system_map: Path,
     modules: list[Path],
+    board: str | None,
     key: str,
     patches: list[str],
     options: list[str],
     exact_options: list[str],
 ) -> Kernel:
     """Keep a kernel that the lab has built, with all its modules. Raises RtscopeError."""
-    found = read_kernel(_read(image), str(image))
-    settings = _read(config)
-    kernel = Kernel(
-        name=name,
-        arch=found.arch,
-        release=found.release,
-        source=source,
-        sha256=hashlib.sha256(found.data).hexdigest(),
-        config_sha256=hashlib.sha256(settings).hexdigest(),
-        key=key,
-        patches=patches,
-        options=options,
-        exact_options=exact_options,
+    kernel, files = _read_kernel(name, source, image, config, board)
+    files |= {f"modules/{path.name}": _read(path) for path in modules}
+    kernel = msgspec.structs.replace(
+        kernel, key=key, patches=patches, options=options, exact_options=exact_options
     )
-    files = {f"modules/{path.name}": _read(path) for path in modules}
-    files |= {"kernel": found.data, "config": settings, "System.map": _read(system_map)}
-    _put(kernel, files)
+    _put(kernel, files | {"System.map": _read(system_map)})
     return kernel
 
 
@@ -205,11 +206,24 @@ def _keep(
     config: Path | None,
     modules: Path | None,
     load: list[str],
+    board: str | None,
 ) -> Kernel:
-    found = read_kernel(_read(image), str(image))
     if modules and any(modules.rglob(f"{_FIRMWARE_MODULE}.ko*")):
         load = [*load, _FIRMWARE_MODULE]
     needed = wanted_modules(modules, load) if modules and load else {}
+    kernel, files = _read_kernel(name, source, image, config, board)
+    files |= {f"modules/{module}.ko": data for module, data in needed.items()}
+    kernel = msgspec.structs.replace(kernel, modules=list(needed))
+    _put(kernel, files)
+    return kernel
+
+
+def _read_kernel(
+    name: str, source: str, image: Path, config: Path | None, board: str | None
+) -> tuple[Kernel, dict[str, bytes]]:
+    """What is known of a kernel from its own files, and those that are kept of it, by name."""
+    found = read_kernel(_read(image), str(image))
+    find_board(board, found.arch)
     settings = _read(config) if config else None
     kernel = Kernel(
         name=name,
@@ -218,13 +232,9 @@ def _keep(
         source=source,
         sha256=hashlib.sha256(found.data).hexdigest(),
         config_sha256=hashlib.sha256(settings).hexdigest() if settings else None,
-        modules=list(needed),
+        board=board,
     )
-    files = {f"modules/{module}.ko": data for module, data in needed.items()}
-    if settings:
-        files["config"] = settings
-    _put(kernel, files | {"kernel": found.data})
-    return kernel
+    return kernel, {"kernel": found.data} | ({"config": settings} if settings else {})
 
 
 def _put(kernel: Kernel, files: dict[str, bytes]) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Literal, cast, get_args
 
 import msgspec
 
+from rtscope.lab.boards import Board
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import LabMode as Mode
 
@@ -24,48 +25,6 @@ _SHIFT_OF_MIPS: Final[dict[float, int]] = {1000 / (1 << shift): shift for shift 
 _MOST_CPUS: Final = 32
 
 
-class Board(msgspec.Struct, frozen=True):
-    """What differs between architectures."""
-
-    emulator: str
-    package: str
-    options: list[str]
-    console: str
-    """the first serial port, as the kernel names it"""
-    ports: list[str]
-    """QEMU's options for a port of the agent's, with {} for the character device"""
-    channels: tuple[str, str]
-    """those ports, as the kernel names them: for lines and for samples"""
-
-
-BOARDS: Final = {
-    "x86_64": Board(
-        emulator="qemu-system-x86_64",
-        package="qemu-system-x86",
-        options=["-machine", "pc", "-cpu", "max,-rdrand,-rdseed"],
-        console="ttyS0",
-        ports=["-serial", "chardev:{}"],
-        channels=("/dev/ttyS1", "/dev/ttyS2"),
-    ),
-    "aarch64": Board(
-        emulator="qemu-system-aarch64",
-        package="qemu-system-arm",
-        options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72,cntfrq=1000000000"],
-        console="ttyAMA0",
-        ports=["-device", "pci-serial,chardev={}"],
-        channels=("/dev/ttyS0", "/dev/ttyS1"),
-    ),
-    "riscv64": Board(
-        emulator="qemu-system-riscv64",
-        package="qemu-system-misc",
-        options=["-machine", "virt", "-cpu", "rv64"],
-        console="ttyS0",
-        ports=["-device", "pci-serial,chardev={}"],
-        channels=("/dev/ttyS1", "/dev/ttyS2"),
-    ),
-}
-
-
 class Spec(msgspec.Struct, frozen=True):
     """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
 
@@ -76,8 +35,8 @@ class Spec(msgspec.Struct, frozen=True):
     cpus: int = 1
     mode: Mode = "exact"
     mips: float = 1000.0
-    memory: int = 512
-    """MiB"""
+    memory: int | None = None
+    """MiB; None for what the board usually has"""
     seed: int = 1
     preempt: Literal["none", "voluntary", "full"] | None = None
     """chosen at boot, of a kernel that leaves it open; None for the kernel's own choice"""
@@ -86,6 +45,16 @@ class Spec(msgspec.Struct, frozen=True):
     start: Literal["restored", "booted"] | None = None
     """from a snapshot that was taken when the boot was over, or by a boot; None for the first where
     it is possible"""
+
+    @property
+    def module(self) -> str | None:
+        """The module that is asked for."""
+        return self.load.split(" ")[0] if self.load else None
+
+    @property
+    def module_parameters(self) -> str:
+        """As insmod takes them."""
+        return (self.load or "").partition(" ")[2]
 
 
 def parse_spec(text: str) -> Spec:
@@ -122,7 +91,7 @@ def parse_spec(text: str) -> Spec:
         cpus=cpus,
         mode=cast("Mode", mode),
         mips=_mips(text, given, mode),
-        memory=_number(text, given, "memory", 512, 64, 1 << 20),
+        memory=_number(text, given, "memory", 0, 64, 1 << 20) if "memory" in given else None,
         seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
         preempt=_preempt(text, given),
         load=given.get("load"),
@@ -265,6 +234,6 @@ def _machine(board: Board, spec: Spec) -> list[str]:
         time = ["-accel", "tcg,thread=multi"]
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
-        "-smp", str(spec.cpus), "-m", str(spec.memory), "-seed", "1", *time,
+        "-smp", str(spec.cpus), "-m", str(spec.memory or board.memory), "-seed", "1", *time,
         "-display", "none", "-no-reboot",
     ]  # fmt: skip

@@ -33,6 +33,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """fragments of kernel/configs, the later over the earlier"""
     patches: list[str] = []
     """series of kernel/patches, in their order"""
+    board: str | None = None
+    """of rtscope/lab/boards.py; None for the usual one of the architecture"""
 
 
 class Recipes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

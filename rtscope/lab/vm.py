@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from rtscope.lab.boards import Board, find_board
 from rtscope.lab.boot import ARGUMENTS_SIZE, Boot
 from rtscope.lab.emulator import BOOT_LIMIT_S
 from rtscope.lab.guest import Guest
@@ -22,14 +23,7 @@ from rtscope.lab.kernels import (
     kernel_modules,
     takes_snapshots,
 )
-from rtscope.lab.machine import (
-    BOARDS,
-    Board,
-    Spec,
-    parse_spec,
-    qemu_command,
-    qemu_version,
-)
+from rtscope.lab.machine import Spec, parse_spec, qemu_command, qemu_version
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
@@ -159,21 +153,21 @@ def vm_target(name: str) -> VmTarget:
     """The target that a name such as "vm:6.12-rt-amd64,mips=500" means. Raises RtscopeError."""
     spec = parse_spec(name.removeprefix("vm:"))
     kernel = find_kernel(spec.kernel)
-    if kernel.arch not in BOARDS:
-        raise RtscopeError(f"{name}: the lab has no machine of the architecture {kernel.arch}")
-    board = BOARDS[kernel.arch]
+    board = find_board(kernel.board, kernel.arch)
+    if spec.cpus > board.most_cpus:
+        raise RtscopeError(f"{name}: the board of {spec.kernel} has at most {board.most_cpus} CPUs")
     if spec.preempt and b"CONFIG_PREEMPT_DYNAMIC=y\n" not in (kernel_config(kernel) or b""):
         raise RtscopeError(
             f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "
             "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
         )
-    kernel_modules(kernel, spec.load.split(" ")[0] if spec.load else None)
+    kernel_modules(kernel, spec.module)
     if spec.mode == "kvm" and kernel.arch != os.uname().machine:
         raise RtscopeError(
             f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "
             "mode=fast"
         )
-    restores = spec.start != "booted" and takes_snapshots(kernel)
+    restores = spec.start != "booted" and board.restores and takes_snapshots(kernel)
     if spec.start == "restored" and not restores:
         raise RtscopeError(
             f"{name}: {spec.kernel} cannot be restored from a snapshot: that takes a kernel with "

@@ -71,8 +71,7 @@ def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbo
     RtscopeError.
     """
     known = from_system_map(kernel_system_map(target.kernel))
-    loaded = (target.spec.load or "").split(" ")[0] or None
-    modules = kernel_modules(target.kernel, loaded)
+    modules = kernel_modules(target.kernel, target.spec.module)
     if known and not modules:
         return Symbols(known)
     hashes = [hashlib.sha256(data).hexdigest() for data in modules.values()]

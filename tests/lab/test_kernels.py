@@ -84,6 +84,19 @@ def test_a_kernel_is_found_again_by_its_name_and_replaced_by_another(
     assert kernel_file(find_kernel("mine")).read_bytes() == vmlinux() + b"more"
 
 
+def test_a_board_that_cannot_run_the_kernel_is_refused_with_those_that_can(
+    cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "k").write_bytes(vmlinux())
+
+    with pytest.raises(RtscopeError, match=r"no board 'arm64-virt' .* x86_64: it has pc"):
+        add_file(tmp_path / "k", name=None, config=None, modules=None, load=[], board="arm64-virt")
+    assert list_kernels() == []
+
+    add_file(tmp_path / "k", name=None, config=None, modules=None, load=[], board="pc")
+    assert find_kernel("k").board == "pc"
+
+
 def test_an_unknown_kernel_is_refused_with_those_that_there_are(
     cache: Path, tmp_path: Path
 ) -> None:

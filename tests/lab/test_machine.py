@@ -2,7 +2,8 @@
 
 import pytest
 
-from rtscope.lab.machine import BOARDS, Spec, parse_spec, qemu_command
+from rtscope.lab.boards import BOARDS
+from rtscope.lab.machine import Spec, parse_spec, qemu_command
 from rtscope.model.errors import RtscopeError
 
 
@@ -25,17 +26,17 @@ def test_several_cpus_in_exact_mode_are_refused_unless_insisted() -> None:
     [("1000", 0), ("500", 1), ("250", 2), ("125", 3), ("62.5", 4), ("31.25", 5)],
 )
 def test_the_pace_of_instructions_becomes_the_emulators_shift(mips: str, shift: int) -> None:
-    command = qemu_command(BOARDS["x86_64"], parse_spec(f"x,mips={mips}"), [])
+    command = qemu_command(BOARDS["pc"], parse_spec(f"x,mips={mips}"), [])
 
     assert f"shift={shift},sleep=off,align=off" in command
 
 
 def test_fast_mode_counts_no_instructions() -> None:
-    assert "-icount" not in qemu_command(BOARDS["x86_64"], parse_spec("x,mode=fast"), [])
+    assert "-icount" not in qemu_command(BOARDS["pc"], parse_spec("x,mode=fast"), [])
 
 
 def test_a_kernels_own_options_and_the_choice_of_preemption_reach_its_command_line() -> None:
-    command = qemu_command(BOARDS["x86_64"], parse_spec("x,preempt=full"), ["tsc=reliable"])
+    command = qemu_command(BOARDS["pc"], parse_spec("x,preempt=full"), ["tsc=reliable"])
 
     options = command[command.index("-append") + 1].split()
     assert options.index("preempt=full") < options.index("tsc=reliable")

@@ -1,0 +1,75 @@
+"""The boards that the lab emulates: what differs between them."""
+
+from typing import Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+
+
+class Board(msgspec.Struct, frozen=True):
+    """An emulated board, and what the lab has to know of it."""
+
+    arch: str
+    """as uname -m says it"""
+    emulator: str
+    package: str
+    options: list[str]
+    console: str
+    """the first serial port, as the kernel names it"""
+    ports: list[str]
+    """QEMU's options for a port of the agent's, with {} for the character device"""
+    channels: tuple[str, str]
+    """those ports, as the kernel names them: for lines and for samples"""
+    most_cpus: int = 32
+    memory: int = 512
+    """MiB, where the user does not say"""
+    restores: bool = True
+    """has what a snapshot takes: a PCI watchdog that stops it, and QEMU's firmware configuration"""
+
+
+BOARDS: Final = {
+    "pc": Board(
+        arch="x86_64",
+        emulator="qemu-system-x86_64",
+        package="qemu-system-x86",
+        options=["-machine", "pc", "-cpu", "max,-rdrand,-rdseed"],
+        console="ttyS0",
+        ports=["-serial", "chardev:{}"],
+        channels=("/dev/ttyS1", "/dev/ttyS2"),
+    ),
+    "arm64-virt": Board(
+        arch="aarch64",
+        emulator="qemu-system-aarch64",
+        package="qemu-system-arm",
+        options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72,cntfrq=1000000000"],
+        console="ttyAMA0",
+        ports=["-device", "pci-serial,chardev={}"],
+        channels=("/dev/ttyS0", "/dev/ttyS1"),
+    ),
+    "riscv64-virt": Board(
+        arch="riscv64",
+        emulator="qemu-system-riscv64",
+        package="qemu-system-misc",
+        options=["-machine", "virt", "-cpu", "rv64"],
+        console="ttyS0",
+        ports=["-device", "pci-serial,chardev={}"],
+        channels=("/dev/ttyS1", "/dev/ttyS2"),
+    ),
+}
+"""By name; the first of an architecture is the one that its kernels run on where none is named."""
+
+
+def find_board(name: str | None, arch: str) -> Board:
+    """The board of this name, or the usual one of an architecture. Raises RtscopeError."""
+    fitting = {one: board for one, board in BOARDS.items() if board.arch == arch}
+    if not fitting:
+        raise RtscopeError(f"the lab has no board for kernels of the architecture {arch}")
+    if name is None:
+        return next(iter(fitting.values()))
+    if name not in fitting:
+        raise RtscopeError(
+            f"the lab has no board '{name}' for kernels of the architecture {arch}: it has "
+            f"{', '.join(fitting)}"
+        )
+    return fitting[name]
