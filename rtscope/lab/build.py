@@ -20,6 +20,7 @@ from rtscope.lab.kernels import Kernel, cache_directory, good_name, keep_built, 
 from rtscope.lab.patches import Series, apply_series, read_series
 from rtscope.lab.recipes import Architecture, find_recipe, kernel_folder, recipes
 from rtscope.lab.source import Source, find_source, source_tree, tree_version
+from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
 
 Said = Callable[[str, int, int], None]
@@ -245,9 +246,8 @@ def _make(
     heard: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Run the kernel's make, and end all of it when something ends this."""
-    keeper = ["setpriv", "--pdeathsig=TERM", "--"] if shutil.which("setpriv") else []
     command = [
-        *keeper, "make", "-C", str(tree), f"O={folder / 'objects'}",
+        "make", "-C", str(tree), f"O={folder / 'objects'}",
         f"ARCH={plan.architecture.make}", f"CROSS_COMPILE={plan.tools}", *words,
     ]  # fmt: skip
     environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
@@ -255,7 +255,7 @@ def _make(
     with (
         (folder / "log").open("a") as log,
         subprocess.Popen(
-            command,
+            tethered(command, "TERM"),
             env=environment | _SAME_EVERYWHERE,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

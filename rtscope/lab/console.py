@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from rtscope.lab.image import initramfs
-from rtscope.lab.kernels import kernel_file, kernel_modules
+from rtscope.lab.kernels import kernel_file
 from rtscope.lab.machine import INITRAMFS, KERNEL, console_command
+from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget
 from rtscope.model.errors import RtscopeError
 from rtscope.target.local import agent_path
@@ -26,7 +27,7 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /tmp
 mount -t debugfs debugfs /sys/kernel/debug
-while read module; do insmod $module; done < /rtscope.modules
+[ -e /rtscope.modules ] && while read module; do insmod $module; done < /rtscope.modules
 ip link set lo up
 echo 'rtscope-agent is here; exit ends the machine, and so does Ctrl-A x'
 setsid cttyhack sh
@@ -72,17 +73,14 @@ def _run(
     *,
     ends_on_interrupt: bool = False,
 ) -> int:
-    modules = kernel_modules(target.kernel)
-    files |= {f"modules/{name}.ko": data for name, data in modules.items()}
-    files["rtscope.modules"] = "".join(f"/modules/{name}.ko\n" for name in modules).encode()
-    own = target.kernel.options
-    command = console_command(target.board, target.spec, own, ends_on_interrupt=ends_on_interrupt)
-    keeper = ["setpriv", "--pdeathsig=KILL", "--"] if shutil.which("setpriv") else []
+    command = console_command(
+        target.board, target.spec, target.kernel_options(), ends_on_interrupt=ends_on_interrupt
+    )
     with tempfile.TemporaryDirectory(prefix="rtscope-vm-") as name, _terminal_kept():
         directory = Path(name)
         (directory / KERNEL).symlink_to(kernel_file(target.kernel))
-        (directory / INITRAMFS).write_bytes(initramfs(files, executables))
-        with subprocess.Popen([*keeper, *command], cwd=directory) as process:
+        (directory / INITRAMFS).write_bytes(initramfs(files | target.module_files(), executables))
+        with subprocess.Popen(tethered(command, "KILL"), cwd=directory) as process:
             try:
                 return process.wait()
             except KeyboardInterrupt:

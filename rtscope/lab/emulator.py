@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rtscope.lab.machine import CONSOLE, SAMPLES
+from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import AnyLine, Hello, Start
@@ -48,9 +48,7 @@ class Emulator(AgentProcess):
         `mips` is the pace of virtual time where instructions set it. Raises RtscopeError where it
         cannot be started.
         """
-        # However rtscope itself ends, QEMU ends too.
-        keeper = ["setpriv", "--pdeathsig=KILL", "--"] if shutil.which("setpriv") else []
-        super().__init__([*keeper, *command], directory=directory, stdin=subprocess.PIPE)
+        super().__init__(tethered(command, "KILL"), directory=directory, stdin=subprocess.PIPE)
         if mips is not None:
             _prefer_main_thread(self._process.pid)
         self._directory = directory

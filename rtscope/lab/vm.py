@@ -93,6 +93,22 @@ class VmTarget(msgspec.Struct, frozen=True):
         write_file(msgspec.json.encode(text), path, "the machine's description", overwrite=True)
         return self._config() | text
 
+    def kernel_options(self) -> list[str]:
+        """What the kernel's command line has beside what every kernel gets."""
+        exact = self.spec.mode == "exact"
+        return [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
+
+    def module_files(self) -> dict[str, bytes]:
+        """The modules to load at boot and /rtscope.modules, which tells their order, as insmod
+        takes it. Raises RtscopeError."""
+        modules = kernel_modules(self.kernel, self.spec.module)
+        if not modules:
+            return {}
+        own = {(self.spec.module or "").replace("-", "_"): f" {self.spec.module_parameters}"}
+        lines = [f"/modules/{name}.ko{own.get(name, '').rstrip()}\n" for name in modules]
+        files = {f"modules/{name}.ko": data for name, data in modules.items()}
+        return files | {"rtscope.modules": "".join(lines).encode()}
+
     def _config(self) -> dict[str, str | bytes]:
         """The kernel's configuration: the guest's own is packed, and only text is remembered."""
         config = kernel_config(self.kernel)
@@ -103,10 +119,9 @@ class VmTarget(msgspec.Struct, frozen=True):
         seed = own_seed[-1].removeprefix(_SEED_OPTION) if own_seed else str(self.spec.seed)
         given = self._given(arguments, seed)
         stops = self.restores and len(given) < ARGUMENTS_SIZE
-        exact = self.spec.mode == "exact"
-        own = [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
         image = self._image({} if stops else {"rtscope.args": given})
-        lab = self._lab(qemu_command(self.board, self.spec, own, stops=stops), image, int(seed))
+        command = qemu_command(self.board, self.spec, self.kernel_options(), stops=stops)
+        lab = self._lab(command, image, int(seed))
         return Boot(lab, kernel_file(self.kernel), image, given if stops else None)
 
     def _given(self, arguments: list[str], seed: str) -> bytes:
@@ -119,14 +134,7 @@ class VmTarget(msgspec.Struct, frozen=True):
         return "".join(f"{word}\n" for word in words).encode()
 
     def _image(self, more: dict[str, bytes]) -> bytes:
-        files = {"init": agent_path(self.kernel.arch).read_bytes()} | more
-        load, _, parameters = (self.spec.load or "").partition(" ")
-        modules = kernel_modules(self.kernel, load or None)
-        files |= {f"modules/{name}.ko": data for name, data in modules.items()}
-        if modules:
-            own = {load.replace("-", "_"): f" {parameters}".rstrip()}
-            lines = [f"/modules/{name}.ko{own.get(name, '')}\n" for name in modules]
-            files["rtscope.modules"] = "".join(lines).encode()
+        files = {"init": agent_path(self.kernel.arch).read_bytes()} | more | self.module_files()
         if config := kernel_config(self.kernel):
             files[f"boot/config-{self.kernel.release}"] = config
         return initramfs(files)

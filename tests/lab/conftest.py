@@ -1,10 +1,13 @@
-"""Debian's kernels, downloaded once into the user's cache."""
+"""Kernels in the user's cache: Debian's, downloaded once, and the lab's own, built once."""
 
 import fcntl
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rtscope.lab.build import build_kernel, built_kernel, plan_build
 from rtscope.lab.kernels import Kernel, add_package, list_kernels, takes_snapshots
 
 
@@ -31,3 +34,15 @@ def arm64_kernel() -> Kernel:
 def standard_kernel() -> Kernel:
     """With modules that need one another."""
     return debian_kernel("linux-image-6.12-amd64", "6.12-amd64-vxlan", ["vxlan"])
+
+
+@pytest.fixture(scope="session")
+def built() -> Callable[[str], Kernel]:
+    """Builds a kernel by its recipe where the cache has none."""
+
+    @functools.cache
+    def build(name: str) -> Kernel:
+        plan = plan_build(name, configs=[], patches=[])
+        return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
+
+    return build

@@ -1,6 +1,7 @@
 """The lab's own kernels: what they are, and that the delays put into them are found."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from rtscope.experiment.check import check_cells
 from rtscope.experiment.measure import Request, measure, read_machine
 from rtscope.experiment.planfile import read_plan
 from rtscope.experiment.targets import target_of
-from rtscope.lab.build import build_kernel, built_kernel, plan_build
+from rtscope.lab.build import build_kernel, plan_build
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
+
+Built = Callable[[str], Kernel]
 
 CORE = ["x86_64-rt", "x86_64-std", "arm64-rt"]
 OTHERS = ["arm64-std", "riscv64-rt"]
@@ -23,12 +26,6 @@ ALL = [
     *(pytest.param(name, marks=pytest.mark.kernels) for name in CORE),
     *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
 ]
-
-
-@functools.cache
-def built(name: str) -> Kernel:
-    plan = plan_build(name, configs=[], patches=[])
-    return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +47,7 @@ def undisturbed_ns(target: str) -> int:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_named_kernel_boots_settles_and_is_measured(name: str) -> None:
+def test_a_named_kernel_boots_settles_and_is_measured(name: str, built: Built) -> None:
     kernel = built(name)
     run = measured(f"vm:{name}", 500)
 
@@ -68,7 +65,7 @@ def test_a_named_kernel_boots_settles_and_is_measured(name: str) -> None:
 
 
 @pytest.mark.kernels
-def test_a_nanosecond_of_the_x86_kernels_is_a_nanosecond(tmp_path: Path) -> None:
+def test_a_nanosecond_of_the_x86_kernels_is_a_nanosecond(tmp_path: Path, built: Built) -> None:
     """At 2 ns an instruction all times are of one parity, but not where the clock drifts."""
     built("x86_64-rt")
     measured("vm:x86_64-rt,mips=500", 300, tmp_path / "samples")
@@ -84,7 +81,7 @@ def test_a_nanosecond_of_the_x86_kernels_is_a_nanosecond(tmp_path: Path) -> None
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("preempt", ["none", "voluntary", "full"])
-def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str) -> None:
+def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str, built: Built) -> None:
     built("x86_64-std")
     machine = read_machine(target_of(f"vm:x86_64-std,preempt={preempt}"))
 
@@ -92,7 +89,7 @@ def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str) -> None
 
 
 @pytest.mark.kernels
-def test_the_plan_that_compares_both_kernels_can_be_run_as_it_is() -> None:
+def test_the_plan_that_compares_both_kernels_can_be_run_as_it_is(built: Built) -> None:
     built("x86_64-rt")
     built("x86_64-std")
     file = read_plan(Path(__file__).parents[2] / "plans" / "rt-against-std.toml")
@@ -102,7 +99,7 @@ def test_the_plan_that_compares_both_kernels_can_be_run_as_it_is() -> None:
 
 
 @pytest.mark.kernels
-def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice() -> None:
+def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice(built: Built) -> None:
     built("x86_64-rt")
     with pytest.raises(RtscopeError, match="does not let preempt= choose at boot"):
         vm_target("vm:x86_64-rt,preempt=full")
@@ -129,7 +126,7 @@ def delayed_us(target: str, delay_us: int, *, preemption: bool) -> float:
 )
 @pytest.mark.parametrize("name", CORE)
 def test_a_delay_put_into_the_kernel_is_found_to_2_us_or_2_percent(
-    name: str, delay_us: int, preemption: bool
+    name: str, delay_us: int, preemption: bool, built: Built
 ) -> None:
     """A deadline just after the delay's beginning is late by the delay and the path after it.
 
@@ -149,7 +146,7 @@ def test_a_delay_put_into_the_kernel_is_found_to_2_us_or_2_percent(
 
 
 @pytest.mark.long
-def test_a_kernel_built_anew_is_the_same_to_the_bit() -> None:
+def test_a_kernel_built_anew_is_the_same_to_the_bit(built: Built) -> None:
     first = built("x86_64-rt")
     plan = plan_build("x86_64-rt", name="x86_64-rt-anew", configs=[], patches=[])
     second = build_kernel(plan, 2, lambda words, done, total: None, anew=True)

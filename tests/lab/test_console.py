@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,22 @@ def test_shell_runs_what_is_typed_and_exit_ends_the_machine(
     assert status == 0
     assert "rtscope-agent 0." in shown
     assert "Restarting system" in shown
+
+
+@pytest.mark.kernels
+def test_shell_loads_the_module_that_is_asked_for_with_its_parameters(
+    built: Callable[[str], Kernel], agent_path: Path
+) -> None:
+    status, shown = lab(
+        "shell",
+        f"{built('x86_64-rt').name},load=rtdelay delay_us=37",
+        agent=agent_path,
+        wait_for="exit ends the machine",
+        text="cat /sys/module/rtdelay/parameters/delay_us\nexit\n",
+    )
+
+    assert status == 0
+    assert "\n37\r\n" in shown or "\n37\n" in shown
 
 
 def test_a_shell_without_a_static_busybox_names_the_package(
