@@ -27,7 +27,6 @@ from rtscope.model.errors import RtscopeError
 MOST: Final = 20
 _RECORD: Final = "snapshot.json"
 _BOOT_CONSOLE: Final = "boot.txt"
-_ATTEMPTS: Final = 4
 _LOOK_S: Final = 0.2
 _END_S: Final = 60.0
 _SAVE_S: Final = 120.0
@@ -105,23 +104,19 @@ def _is_whole(place: Path) -> bool:
 
 
 def _make(boot: Boot, place: Path, watch: Watch, limit_s: float) -> None:
-    why = ""
-    for _ in range(_ATTEMPTS):
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=_snapshots()) as name:
-            directory = Path(name)
-            emulator = boot.started(directory, limit_s)
-            try:
-                watch(emulator)
-                why = _save(emulator, directory, limit_s)
-            finally:
-                emulator.close()
-            if not why:
-                _keep(directory, place)
-                return
-    raise RtscopeError(
-        f"no snapshot could be made in {_ATTEMPTS} attempts, the last because {why}; add "
-        "start=booted to the target to do without"
-    )
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=_snapshots()) as name:
+        directory = Path(name)
+        emulator = boot.started(directory, limit_s)
+        try:
+            watch(emulator)
+            why = _save(emulator, directory, limit_s)
+        finally:
+            emulator.close()
+        if why:
+            raise RtscopeError(
+                f"no snapshot could be made: {why}; add start=booted to the target to do without"
+            )
+        _keep(directory, place)
 
 
 def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
