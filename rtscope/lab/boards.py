@@ -55,6 +55,7 @@ BOARDS: Final = {
         console="ttyS0",
         ports=["-device", "pci-serial,chardev={}"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
+        restores=False,  # QEMU makes this board's firmware configuration after it reads -fw_cfg
     ),
 }
 """By name; the first of an architecture is the one that its kernels run on where none is named."""
