@@ -8,7 +8,7 @@ from rtscope.cli.streams import complain
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
-    from rtscope.cli.measure import Interrupt
+    from rtscope.cli.interrupt import Interrupt
     from rtscope.experiment.explain import Heard
     from rtscope.experiment.measure import Request
     from rtscope.model.run import Run

@@ -1,17 +1,16 @@
 """rtscope lab kernel: the kernels that the lab boots by name."""
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.interrupt import ended_by_signals
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -140,27 +139,11 @@ def build(
         return
     jobs = jobs or len(os.sched_getaffinity(0))
     start = time.monotonic()
-    with _ended_by_signals(), _shown_build(plan.name) as said:
+    with ended_by_signals(), _shown_build(plan.name) as said:
         kernel = build_kernel(plan, jobs, said, anew=force)
     took_s = time.monotonic() - start
     print(f"{kernel.name}: {_told(kernel)}, built in {took_s:.0f} s")
     print(f"rtscope measure --target vm:{kernel.name} measures on it")
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Within the block, whoever asks this process to end lets it clean up first."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, end) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli import kernels
-from rtscope.cli.measure import Interrupt
+from rtscope.cli.interrupt import Interrupt
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:

@@ -2,16 +2,15 @@
 
 import os
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.streams import complain, told
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
@@ -27,46 +26,11 @@ if TYPE_CHECKING:
     from rtscope.model.run import Run
     from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
-    from rtscope.target.agent import Stoppable, Target
+    from rtscope.target.agent import Target
     from rtscope.target.protocol import AnyLine
 
 DEFAULT_DURATION = "60s"
 PIPED_PROGRESS_NS = 10_000_000_000
-
-
-class Interrupt:
-    """Turns SIGINT, SIGTERM and SIGHUP into a kind word to the agent, and a second into an end."""
-
-    def __init__(self) -> None:
-        """Nothing has been received and no agent runs."""
-        self.signal: int | None = None
-        self.agent: Stoppable | None = None
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal."""
-        if self.agent:
-            if self.signal is None:
-                self.agent.interrupt()
-            else:
-                self.agent.kill()
-        self.signal = number
-
-    def watch(self, agent: "Stoppable") -> None:
-        """Pass signals on to this agent, also one that came before it."""
-        self.agent = agent
-        if self.signal is not None:
-            agent.interrupt()
-
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Take signals within the block, as before after it."""
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = [signal.signal(number, self) for number in numbers]
-        try:
-            yield
-        finally:
-            for number, handler in zip(numbers, before, strict=True):
-                signal.signal(number, handler)
 
 
 def measure(

@@ -97,7 +97,7 @@ def _follow(arguments: list[str], interval_s: float, *, json: bool, live: bool) 
     import msgspec
     from rich.live import Live
 
-    from rtscope.cli.measure import Interrupt
+    from rtscope.cli.interrupt import Interrupt
     from rtscope.model.points import Points
     from rtscope.model.run import RunWarning
     from rtscope.report.points import points_view

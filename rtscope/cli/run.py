@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.lab_cells import LabCells
-from rtscope.cli.measure import Interrupt, keep_run, write_report
+from rtscope.cli.measure import keep_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
-    from rtscope.cli.measure import Interrupt
+    from rtscope.cli.interrupt import Interrupt
     from rtscope.experiment.measure import Request
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from rtscope.cli.explain import with_explanations
-from rtscope.cli.measure import Interrupt
+from rtscope.cli.interrupt import Interrupt
 from rtscope.experiment.explain import Heard
 from rtscope.experiment.measure import Request
 from rtscope.target.local import LOCAL

@@ -1,0 +1,58 @@
+"""Signals go where a command wants them, and back to where they went before."""
+
+import os
+import signal
+
+import pytest
+
+from rtscope.cli.interrupt import Interrupt, ended_by_signals
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Agent:
+    """Notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def interrupt(self) -> None:
+        self.asked.append("interrupt")
+
+    def kill(self) -> None:
+        self.asked.append("kill")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_unwinds_the_command_and_tells_its_caller_which(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+
+    with pytest.raises(SystemExit) as end, ended_by_signals():
+        os.kill(os.getpid(), number)
+
+    assert end.value.code == 128 + number
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_second_signal_is_the_end_of_the_agent(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    interrupt, agent = Interrupt(), Agent()
+
+    with interrupt.installed():
+        interrupt.watch(agent)
+        os.kill(os.getpid(), number)
+        assert (interrupt.signal, agent.asked) == (number, ["interrupt"])
+        os.kill(os.getpid(), number)
+
+    assert agent.asked == ["interrupt", "kill"]
+    assert signal.getsignal(number) is before
+
+
+def test_a_signal_before_the_agent_is_told_to_it() -> None:
+    interrupt, agent = Interrupt(), Agent()
+    with interrupt.installed():
+        os.kill(os.getpid(), signal.SIGTERM)
+        interrupt.watch(agent)
+
+    assert agent.asked == ["interrupt"]
