@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/cpus.h"
+#include "core/file.h"
 #include "core/realtime.h"
 
 #define SCHED_DEADLINE_POLICY	6 /* neither libc names it without linux/sched.h */
@@ -136,16 +136,9 @@ int realtime_hold_cpu_awake(warn_fn *warn)
 static bool read_number(const char *path, long *number)
 {
 	char text[32];
-	ssize_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
+	if (!file_text(AT_FDCWD, path, text, sizeof(text)))
 		return false;
-	size = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (size <= 0)
-		return false;
-	text[size] = '\0';
 	*number = strtol(text, NULL, 10);
 	return true;
 }

@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/realtime.h"
 #include "core/settle.h"
 
@@ -32,33 +34,17 @@
 #define PATIENCE_NS  (60 * NSEC_PER_SEC)
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-static bool read_word(const char *path, char *word, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	bool read = file && fgets(word, (int)size, file);
-
-	if (file)
-		fclose(file);
-	if (!read)
-		return false;
-	word[strcspn(word, "\n")] = '\0';
-	return true;
-}
-
 /* How many threads could run now, this one included; 0 where it cannot be told. */
 static unsigned int runnable(void)
 {
-	FILE *file = fopen("/proc/loadavg", "re");
-	char line[64] = "", *slash;
+	char text[64], *slash;
 
-	if (!file)
-		return 0;
-	slash = fgets(line, sizeof(line), file) ? strchr(line, '/') : NULL;
-	fclose(file);
+	file_text(AT_FDCWD, "/proc/loadavg", text, sizeof(text));
+	slash = strchr(text, '/');
 	if (!slash)
 		return 0;
 	*slash = '\0';
-	slash = strrchr(line, ' ');
+	slash = strrchr(text, ' ');
 	return slash ? (unsigned int)strtoul(slash, NULL, 10) : 0;
 }
 
@@ -75,7 +61,7 @@ static bool any_process(bool (*visit)(const char *stat, void *data), void *data)
 	while (!found && (entry = readdir(directory))) {
 		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
 		found = isdigit((unsigned char)*entry->d_name) &&
-			read_word(path, stat, sizeof(stat)) && visit(stat, data);
+			file_text(AT_FDCWD, path, stat, sizeof(stat)) && visit(stat, data);
 	}
 	closedir(directory);
 	return found;
@@ -100,11 +86,12 @@ static bool is_runnable(const char *stat, void *data)
 
 static bool clock_source_lasts(char *before, size_t size)
 {
-	char now[64] = "";
+	char now[64];
 	bool same;
 
-	if (!read_word(CLOCK_SOURCE, now, sizeof(now)))
+	if (!file_text(AT_FDCWD, CLOCK_SOURCE, now, sizeof(now)))
 		return true;
+	now[strcspn(now, "\n")] = '\0';
 	same = !strcmp(now, before);
 	snprintf(before, size, "%s", now);
 	return same && strcmp(now, "tsc-early") && strcmp(now, "jiffies") &&

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/snapshot.h"
 
 #define DEVICES		  "/sys/bus/pci/devices"
@@ -40,22 +41,12 @@
 #define STAGE_TICKS	  5000 /* of about 1 us */
 #define SLEEP_NS	  (30 * NSEC_PER_MSEC)
 
-static bool read_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	bool read = file && fgets(line, (int)size, file);
-
-	if (file)
-		fclose(file);
-	return read;
-}
-
 /* Puts the directory of the device into @path. */
 static bool find_device(char *path, size_t size)
 {
 	DIR *directory = opendir(DEVICES);
 	const struct dirent *entry;
-	char modalias[320], line[128];
+	char modalias[320], text[128];
 	bool found = false;
 
 	if (!directory)
@@ -63,8 +54,8 @@ static bool find_device(char *path, size_t size)
 	while (!found && (entry = readdir(directory))) {
 		snprintf(path, size, DEVICES "/%s", entry->d_name);
 		snprintf(modalias, sizeof(modalias), "%s/modalias", path);
-		found = read_line(modalias, line, sizeof(line)) &&
-			!strncmp(line, WATCHDOG, strlen(WATCHDOG));
+		found = file_text(AT_FDCWD, modalias, text, sizeof(text)) &&
+			!strncmp(text, WATCHDOG, strlen(WATCHDOG));
 	}
 	closedir(directory);
 	return found;
@@ -91,15 +82,15 @@ static bool write_file(const char *device, const char *name, off_t offset, const
 static volatile uint8_t *map_registers(const char *device)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char path[320], line[128];
+	char path[320], text[128];
 	uint8_t *mapped;
 	uint64_t start;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/resource", device);
-	if (!read_line(path, line, sizeof(line)))
+	if (!file_text(AT_FDCWD, path, text, sizeof(text)))
 		return NULL;
-	start = strtoull(line, NULL, 16);
+	start = strtoull(text, NULL, 16);
 	snprintf(path, sizeof(path), "%s/resource0", device);
 	fd = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
 	if (fd < 0)

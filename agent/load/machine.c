@@ -6,31 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
+#include "core/file.h"
 #include "load/worker.h"
-
-static bool read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got;
-
-	if (fd < 0)
-		return false;
-	got = read(fd, text, size - 1);
-	close(fd);
-	if (got <= 0)
-		return false;
-	text[got] = '\0';
-	return true;
-}
 
 static bool read_cache(unsigned int index, const char *file, char *text, size_t size)
 {
 	char path[80];
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%u/%s", index, file);
-	return read_text(path, text, size);
+	return file_text(AT_FDCWD, path, text, size);
 }
 
 /* Bits set in a mask such as "ff,ffffffff". */
@@ -81,7 +66,7 @@ uint64_t machine_memory_available(void)
 	const char *line;
 	struct sysinfo info;
 
-	if (read_text("/proc/meminfo", text, sizeof(text)) &&
+	if (file_text(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) &&
 	    (line = strstr(text, "MemAvailable:")) != NULL)
 		return strtoull(line + strlen("MemAvailable:"), NULL, 10) * 1024;
 	if (sysinfo(&info) < 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "load/tree.h"
 
 /* Numbers of a stat file after the name and the state, from 0. */
@@ -26,16 +27,9 @@ struct process {
 static bool read_process(pid_t pid, struct process *process)
 {
 	char path[32], text[512], *at;
-	ssize_t got = -1;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		got = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[got > 0 ? got : 0] = '\0';
+	file_text(AT_FDCWD, path, text, sizeof(text));
 	at = strrchr(text, ')');
 	if (!at || strlen(at) < sizeof(") S "))
 		return false;

@@ -18,25 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "system/points_page.h"
 
 #define LINK_START  "/memfd:" RTSCOPE_POINTS_NAME
 #define STATUS_SIZE 8192
 #define READ_TRIES  3
-
-/* What the kernel says of the process in one of its files; 0 bytes once it has ended. */
-static size_t read_file(int directory, const char *path, char *text, size_t size)
-{
-	int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = 0;
-
-	if (fd >= 0) {
-		got = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[got < 0 ? 0 : got] = 0;
-	return got < 0 ? 0 : (size_t)got;
-}
 
 /* The first (or last) number of a line of /proc/PID/status; @otherwise without one. */
 static unsigned long status_number(const char *status, const char *key, bool last,
@@ -62,7 +49,7 @@ bool points_alive(const struct points_target *target)
 	char stat[512];
 	const char *state;
 
-	if (!read_file(target->directory, "stat", stat, sizeof(stat)))
+	if (!file_text(target->directory, "stat", stat, sizeof(stat)))
 		return false;
 	state = strrchr(stat, ')');
 	return !state || strlen(state) < 3 || !strchr("ZX", state[2]);
@@ -216,7 +203,7 @@ int points_open(struct points_target *target, pid_t pid, bool writable, char *er
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	target->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (target->directory < 0 ||
-	    !read_file(target->directory, "status", status, sizeof(status))) {
+	    !file_text(target->directory, "status", status, sizeof(status))) {
 		snprintf(error, error_size, "there is no process %d here", (int)pid);
 		goto out;
 	}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * In one read(): the kernel's own files are made for it, and what they tell in
+ * a second one may be of another moment.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/file.h"
+
+size_t file_text(int directory, const char *path, char *text, size_t size)
+{
+	int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = 0;
+
+	if (fd >= 0) {
+		got = read(fd, text, size - 1);
+		close(fd);
+	}
+	if (got < 0)
+		got = 0;
+	text[got] = '\0';
+	return (size_t)got;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is known of a file that is longer than the room for it, empty or absent. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/file.h"
+
+static char folder[] = "/tmp/rtscope-test-XXXXXX";
+static int directory;
+
+static int make_files(void **state)
+{
+	int word, empty;
+
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	word = openat(directory, "word", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	empty = openat(directory, "empty", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (write(word, "nanosecond\n", 11) != 11)
+		return -1;
+	return close(word) | close(empty);
+}
+
+static int remove_files(void **state)
+{
+	(void)state;
+	unlinkat(directory, "word", 0);
+	unlinkat(directory, "empty", 0);
+	close(directory);
+	return rmdir(folder);
+}
+
+static void a_file_is_given_whole_where_there_is_room(void **state)
+{
+	char path[64], text[64];
+
+	(void)state;
+	assert_int_equal(file_text(directory, "word", text, sizeof(text)), 11);
+	assert_string_equal(text, "nanosecond\n");
+	snprintf(path, sizeof(path), "%s/word", folder);
+	assert_int_equal(file_text(AT_FDCWD, path, text, sizeof(text)), 11);
+	assert_string_equal(text, "nanosecond\n");
+}
+
+static void a_longer_file_is_cut_where_the_room_ends(void **state)
+{
+	char text[6] = "******";
+
+	(void)state;
+	assert_int_equal(file_text(directory, "word", text, 5), 4);
+	assert_memory_equal(text, "nano\0*", sizeof(text));
+}
+
+static void what_is_empty_absent_or_no_file_is_no_text(void **state)
+{
+	static const char *const names[] = { "empty", "absent", "." };
+	char text[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		strcpy(text, "before");
+		assert_int_equal(file_text(directory, names[i], text, sizeof(text)), 0);
+		assert_string_equal(text, "");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_given_whole_where_there_is_room),
+		cmocka_unit_test(a_longer_file_is_cut_where_the_room_ends),
+		cmocka_unit_test(what_is_empty_absent_or_no_file_is_no_text),
+	};
+
+	return cmocka_run_group_tests(tests, make_files, remove_files);
+}
