@@ -342,7 +342,8 @@ static int write_result(const char *status, uint64_t end_ns)
 	close_samples_file();
 	if (session.options.progress_ns)
 		progress(end_ns);
-	if (realtime_high_resolution() == STATE_NO)
+	session.high_resolution = realtime_high_resolution();
+	if (session.high_resolution == STATE_NO)
 		session_warn("no-high-resolution-timers",
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
 	output_result(&session, end_ns);
@@ -392,7 +393,7 @@ static int rehearse(char *error, size_t error_size)
 	session.start_ns = clock_now_ns();
 	session.high_resolution = realtime_high_resolution();
 	output_start(&session);
-	output_planned(&session);
+	output_end(&session, "planned", session.start_ns);
 	return session.json.failed ? 1 : 0;
 }
 

@@ -340,15 +340,6 @@ static void put_phases(struct session *session, uint64_t end_ns)
 	json_array_end(&session->json);
 }
 
-void output_planned(struct session *session)
-{
-	json_begin(&session->json, "end");
-	json_string(&session->json, "status", "planned");
-	json_u64(&session->json, "time_ns", 0);
-	put_tristate(&session->json, "high_resolution", realtime_high_resolution());
-	json_end(&session->json);
-}
-
 void output_end(struct session *session, const char *status, uint64_t end_ns)
 {
 	uint64_t time_ns = since_start_ns(session, end_ns);
@@ -361,8 +352,9 @@ void output_end(struct session *session, const char *status, uint64_t end_ns)
 	json_begin(json, "end");
 	json_string(json, "status", status);
 	json_u64(json, "time_ns", time_ns);
-	put_tristate(json, "high_resolution", realtime_high_resolution());
-	put_phases(session, end_ns);
+	put_tristate(json, "high_resolution", session->high_resolution);
+	if (!session->options.dry_run)
+		put_phases(session, end_ns);
 	json_end(json);
 }
 

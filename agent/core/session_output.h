@@ -20,7 +20,7 @@ struct session {
 	uint64_t load_begun_ns;	       /* when the loads were started, */
 	uint64_t load_up_ns;	       /* when all of them worked, */
 	uint64_t load_gone_ns;	       /* and when nothing of them was left */
-	enum tristate high_resolution; /* before the start */
+	enum tristate high_resolution; /* before the start, then at the end */
 	uint64_t start_ns;
 	uint64_t end_ns; /* UINT64_MAX: no end */
 	bool drawn;	 /* a table is on the terminal */
@@ -31,7 +31,6 @@ void output_warning(struct session *session, const char *code, const char *text)
 void output_start(struct session *session);
 void output_progress(struct session *session, uint64_t now_ns, uint64_t window);
 void output_result(struct session *session, uint64_t end_ns);
-void output_planned(struct session *session);
 void output_end(struct session *session, const char *status, uint64_t end_ns);
 
 /* Whether somebody still reads what is written. */

@@ -33,7 +33,12 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
     assert (start["interval_ns"], start["duration_ns"]) == (500_000, 3600 * 10**9)
     assert [thread["cpu"] for thread in start["threads"]] == [0]
     assert [load["name"] for load in start["loads"]] == [f"cmd:touch {marker}"]
-    assert lines[-1]["status"] == "planned"
+    assert lines[-1] == {
+        "type": "end",
+        "status": "planned",
+        "time_ns": 0,
+        "high_resolution": start["high_resolution"],
+    }
     assert samples.read_text() == "mine"
     assert not marker.exists()
 
