@@ -233,6 +233,27 @@ void json_null(struct json *json, const char *key)
 	put_value(json, key, "null");
 }
 
+void json_u64_if(struct json *json, bool known, const char *key, uint64_t value)
+{
+	if (known)
+		json_u64(json, key, value);
+	else
+		json_null(json, key);
+}
+
+void json_double_if(struct json *json, bool known, const char *key, double value)
+{
+	if (known)
+		json_double(json, key, value);
+	else
+		json_null(json, key);
+}
+
+void json_cpu(struct json *json, int cpu)
+{
+	json_u64_if(json, cpu >= 0, "cpu", (uint64_t)cpu);
+}
+
 void json_object_begin(struct json *json, const char *key)
 {
 	put_value(json, key, "{");

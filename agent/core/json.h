@@ -45,6 +45,12 @@ void json_double(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
+/* Null where it is not @known. */
+void json_u64_if(struct json *json, bool known, const char *key, uint64_t value);
+void json_double_if(struct json *json, bool known, const char *key, double value);
+/* The key "cpu"; null where @cpu is below 0. */
+void json_cpu(struct json *json, int cpu);
+
 void json_object_begin(struct json *json, const char *key);
 void json_object_end(struct json *json);
 void json_array_begin(struct json *json, const char *key);

@@ -50,19 +50,11 @@ static void put_tristate(struct json *json, const char *key, enum tristate state
 		json_bool(json, key, state == STATE_YES);
 }
 
-static void put_cpu(struct json *json, int cpu)
-{
-	if (cpu < 0)
-		json_null(json, "cpu");
-	else
-		json_i64(json, "cpu", cpu);
-}
-
 static void put_thread_head(struct json *json, const struct measuring *measuring)
 {
 	json_u64(json, "thread", measuring->index);
 	json_string(json, "name", measuring->role.name);
-	put_cpu(json, measuring->role.cpu);
+	json_cpu(json, measuring->role.cpu);
 	json_string(json, "policy", policy_name(measuring->schedule.policy));
 	json_u64(json, "priority", measuring->schedule.priority);
 }
@@ -153,14 +145,6 @@ static uint64_t window_max_ns(struct measuring *measuring, uint64_t window)
 	return max;
 }
 
-static void put_figure(struct json *json, const char *key, uint64_t value, bool known)
-{
-	if (known)
-		json_u64(json, key, value);
-	else
-		json_null(json, key);
-}
-
 static void put_thread_progress(struct json *json, struct measuring *measuring, uint64_t window)
 {
 	const struct record *record = &measuring->record;
@@ -174,21 +158,16 @@ static void put_thread_progress(struct json *json, struct measuring *measuring, 
 	json_u64(json, "thread", measuring->index);
 	json_u64(json, "count", count);
 	json_u64(json, "missed", record_get(record->missed));
-	put_figure(json, "min_ns", record_get(record->min_ns), count);
-	if (count)
-		json_double(json, "mean_ns", (double)sum / (double)count);
-	else
-		json_null(json, "mean_ns");
-	put_figure(json, "p999_ns", histogram_tail_ns(record->histogram, count / 1000, max), count);
-	put_figure(json, "max_ns", max, count);
+	json_u64_if(json, count, "min_ns", record_get(record->min_ns));
+	json_double_if(json, count, "mean_ns", (double)sum / (double)count);
+	json_u64_if(json, count, "p999_ns",
+		    histogram_tail_ns(record->histogram, count / 1000, max));
+	json_u64_if(json, count, "max_ns", max);
 	json_object_begin(json, "window");
 	json_u64(json, "count", window_count);
-	if (window_count)
-		json_double(json, "mean_ns",
-			    (double)(sum - measuring->seen.sum_ns) / (double)window_count);
-	else
-		json_null(json, "mean_ns");
-	put_figure(json, "max_ns", window_max, window_count || window_max);
+	json_double_if(json, window_count, "mean_ns",
+		       (double)(sum - measuring->seen.sum_ns) / (double)window_count);
+	json_u64_if(json, window_count || window_max, "max_ns", window_max);
 	json_object_end(json);
 	json_object_end(json);
 
@@ -241,22 +220,17 @@ static void json_thread(struct session *session, const struct measuring *measuri
 	json_u64(json, "count", record->count);
 	json_u64(json, "missed", record->missed);
 	json_u64(json, "early", record->early);
-	put_figure(json, "min_ns", record->min_ns, record->count);
-	put_figure(json, "max_ns", record->max_ns, record->count);
-	if (record->count) {
-		json_double(json, "mean_ns", record_mean_ns(record));
-		json_double(json, "stddev_ns", record_stddev_ns(record));
-	} else {
-		json_null(json, "mean_ns");
-		json_null(json, "stddev_ns");
-	}
+	json_u64_if(json, record->count, "min_ns", record->min_ns);
+	json_u64_if(json, record->count, "max_ns", record->max_ns);
+	json_double_if(json, record->count, "mean_ns", record_mean_ns(record));
+	json_double_if(json, record->count, "stddev_ns", record_stddev_ns(record));
 	json_array_begin(json, "worst");
 	for (unsigned int i = 0; i < record->worst_count; i++) {
 		json_object_begin(json, NULL);
 		json_u64(json, "time_ns", record->worst[i].time_ns - session->start_ns);
 		json_u64(json, "latency_ns", record->worst[i].latency_ns);
 		json_u64(json, "notice", record->worst[i].notice);
-		put_cpu(json, record->worst[i].cpu);
+		json_cpu(json, record->worst[i].cpu);
 		json_object_end(json);
 	}
 	json_array_end(json);

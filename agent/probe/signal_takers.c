@@ -67,10 +67,7 @@ void takers_put(const struct events *events, struct json *json)
 		json_string(json, "name", taker.name);
 		json_i64(json, "tid", taker.tid);
 		json_u64(json, "priority", taker.priority);
-		if (taker.cpu < 0)
-			json_null(json, "cpu");
-		else
-			json_i64(json, "cpu", taker.cpu);
+		json_cpu(json, taker.cpu);
 		json_u64(json, "count", taker.count);
 		json_object_end(json);
 	}

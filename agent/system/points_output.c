@@ -6,14 +6,6 @@
 #include "core/clock.h"
 #include "system/points_output.h"
 
-static void put_ns(struct json *json, const char *key, uint64_t ns, bool known)
-{
-	if (known)
-		json_u64(json, key, ns);
-	else
-		json_null(json, key);
-}
-
 static void put_buckets(struct json *json, const char *key, const struct point_reading *reading,
 			uint64_t (*value)(unsigned int index))
 {
@@ -34,19 +26,17 @@ static void put_point(struct json *json, const struct point_reading *reading, un
 	json_object_begin(json, NULL);
 	json_string(json, "name", reading->name);
 	json_string(json, "text", reading->text);
-	put_ns(json, "parent", base + (unsigned int)reading->parent, reading->parent >= 0);
+	json_u64_if(json, reading->parent >= 0, "parent", base + (unsigned int)reading->parent);
 	json_bool(json, "enabled", reading->enabled);
-	put_ns(json, "budget_ns", reading->budget_ns, budget);
-	put_ns(json, "over_budget", reading->over_budget, budget);
+	json_u64_if(json, budget, "budget_ns", reading->budget_ns);
+	json_u64_if(json, budget, "over_budget", reading->over_budget);
 	json_u64(json, "count", reading->count);
-	put_ns(json, "last_ns", reading->last_ns, some);
-	put_ns(json, "min_ns", reading->min_ns, some);
-	if (some)
-		json_double(json, "mean_ns", reading->mean_ns);
-	else
-		json_null(json, "mean_ns");
-	put_ns(json, "p999_ns", some ? point_tail_ns(reading, reading->count / 1000) : 0, some);
-	put_ns(json, "max_ns", reading->max_ns, some);
+	json_u64_if(json, some, "last_ns", reading->last_ns);
+	json_u64_if(json, some, "min_ns", reading->min_ns);
+	json_double_if(json, some, "mean_ns", reading->mean_ns);
+	json_u64_if(json, some, "p999_ns",
+		    some ? point_tail_ns(reading, reading->count / 1000) : 0);
+	json_u64_if(json, some, "max_ns", reading->max_ns);
 	if (histogram) {
 		json_object_begin(json, "histogram");
 		put_buckets(json, "lower_ns", reading, point_bucket_lower_ns);

@@ -106,6 +106,21 @@ static void test_doubles_have_all_their_digits_and_are_never_nan(void **state)
 	assert_line("{\"type\":\"x\",\"d\":[0.10000000000000001,7,0.30000000000000004,null,null,null]}\n");
 }
 
+static void test_what_is_not_known_is_null(void **state)
+{
+	(void)state;
+	json_begin(&json, "x");
+	json_u64_if(&json, true, "min_ns", 0);
+	json_u64_if(&json, false, "max_ns", 7);
+	json_double_if(&json, true, "mean_ns", 1.5);
+	json_double_if(&json, false, "stddev_ns", 1.5);
+	json_cpu(&json, 0);
+	json_cpu(&json, -1);
+	json_end(&json);
+	assert_line("{\"type\":\"x\",\"min_ns\":0,\"max_ns\":null,\"mean_ns\":1.5,"
+		    "\"stddev_ns\":null,\"cpu\":0,\"cpu\":null}\n");
+}
+
 static void test_what_would_break_a_line_is_escaped(void **state)
 {
 	(void)state;
@@ -179,6 +194,7 @@ int main(void)
 		on_pipe(test_values_nest_with_commas_only_between),
 		on_pipe(test_integers_keep_their_extremes),
 		on_pipe(test_doubles_have_all_their_digits_and_are_never_nan),
+		on_pipe(test_what_is_not_known_is_null),
 		on_pipe(test_what_would_break_a_line_is_escaped),
 		on_pipe(test_base64_pads_as_the_rfc_says),
 		on_pipe(test_a_line_is_one_write_and_the_next_starts_anew),
