@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.measure import by_sudo
+from rtscope.cli.outputs import by_sudo, print_run
 from rtscope.cli.streams import complain
 from rtscope.model.errors import RtscopeError
 
@@ -83,13 +83,12 @@ def show(
     from rtscope.report.terminal import output_console, summary
     from rtscope.statistics.verdict import exit_code, judge, judge_by_own
     from rtscope.store.naming import run_named
-    from rtscope.store.runfile import encode_run
 
     shown = run_named(run)
     limits = [parse_limit(text) for text in budget or []]
     judgements = judge(shown, limits) if limits else judge_by_own(shown)
     if json:
-        typer.echo(encode_run(shown).strip())
+        print_run(shown)
     else:
         output_console().print(summary(shown, judgements))
     raise typer.Exit(exit_code(judgements))

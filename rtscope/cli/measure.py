@@ -1,6 +1,5 @@
 """rtscope measure: run a probe under each load, show it live, judge it, keep it."""
 
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.outputs import by_sudo, check_files, copy_run, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rtscope.experiment.measure import Request
     from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
-    from rtscope.model.reference import Reference
     from rtscope.model.run import Run
     from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
@@ -243,7 +242,7 @@ def measure(
         for one in loads
     ]
     files = _outputs(output, loads)
-    _check_files([*files, report, samples_file], force=force)
+    check_files([*files, report, samples_file], force=force)
     for request in requests:
         check_limits(rehearse(request, target), limits, target)
     interrupt = Interrupt()
@@ -269,7 +268,8 @@ def measure(
             runs.append(run)
             stored = keep_run(run)
             lost |= not stored
-            lost |= not _write(run, file, stored=stored, force=force)
+            if file:
+                lost |= not copy_run(run, file, stored=stored, force=force)
             lost |= not _show(run, judge(run, limits), stored=stored, json=json)
             if interrupt.signal is not None:
                 break
@@ -299,14 +299,6 @@ def _end(
     unfinished = any(run.status != "complete" for run in runs)
     broken = any(exit_code(judge(run, limits)) for run in runs)
     raise typer.Exit(int(lost or unfinished or broken))
-
-
-def _check_files(files: Sequence[Path | None], *, force: bool) -> None:
-    for path in files:
-        if path and path.exists() and not force:
-            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
-        if path and not path.parent.is_dir():
-            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
 
 
 def _probe_options(given: list[str], **named: str | None) -> dict[str, str]:
@@ -415,40 +407,13 @@ def _print_progress(console: "Console", state: "LiveState") -> None:
     )
 
 
-def keep_run(run: "Run") -> bool:
-    """Put a run into the store; False, and a file elsewhere, where that fails."""
-    from rtscope.store import database
-
-    try:
-        database.save(run)
-    except RtscopeError as error:
-        complain(f"{error}; the run is kept as {database.rescue(run)}")
-        return False
-    return True
-
-
-def _write(run: "Run", file: Path | None, *, stored: bool, force: bool) -> bool:
-    from rtscope.store.runfile import write_run
-
-    if file is None:
-        return True
-    try:
-        write_run(run, file, overwrite=force)
-    except RtscopeError as error:
-        complain(f"{error}; the run is in the store as {run.id}" if stored else str(error))
-        return False
-    return True
-
-
 def _show(run: "Run", judgements: list["Judgement"], *, stored: bool, json: bool) -> bool:
     from rtscope.report.terminal import output_console, summary
     from rtscope.store.database import default_path
-    from rtscope.store.runfile import encode_run
 
     def show() -> None:
         if json:
-            sys.stdout.buffer.write(encode_run(run).strip() + b"\n")
-            sys.stdout.buffer.flush()
+            print_run(run)
             return
         console = output_console()
         console.print(summary(run, judgements))
@@ -459,33 +424,3 @@ def _show(run: "Run", judgements: list["Judgement"], *, stored: bool, json: bool
         console.print()
 
     return told(show)
-
-
-def by_sudo() -> bool:
-    """True where root acts for somebody else, who has another store."""
-    return os.geteuid() == 0 and os.environ.get("SUDO_USER") not in (None, "", "root")
-
-
-def write_report(
-    runs: list["Run"],
-    judgements: list[list["Judgement"]],
-    name: str,
-    chosen: Path | None,
-    *,
-    json: bool,
-    reference: "Reference | None" = None,
-) -> bool:
-    """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
-    from rtscope.report.html import html_report
-    from rtscope.store.database import report_path
-    from rtscope.store.files import write_file
-
-    path = chosen or report_path(name)
-    page = html_report(runs, judgements, reference)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(page.encode(), path, "the report", overwrite=chosen is not None)
-    except (OSError, RtscopeError) as error:
-        complain(f"{error}; rtscope report makes it anew")
-        return False
-    return told(lambda: print(f"report: {path}", file=sys.stderr if json else sys.stdout))

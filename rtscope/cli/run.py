@@ -13,7 +13,7 @@ import typer
 
 from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.lab_cells import LabCells
-from rtscope.cli.measure import keep_run, write_report
+from rtscope.cli.outputs import check_files, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
 
@@ -43,15 +43,8 @@ class Output:
 
     def json_line(self, run: "Run") -> None:
         """With --json, a run as soon as it is there."""
-        from rtscope.store.runfile import encode_run
-
         if self.json:
-            told(lambda: _write_line(encode_run(run)))
-
-
-def _write_line(record: bytes) -> None:
-    sys.stdout.buffer.write(record.strip() + b"\n")
-    sys.stdout.buffer.flush()
+            told(lambda: print_run(run))
 
 
 def run(
@@ -113,11 +106,7 @@ def run(
 
     if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
-    for path in (report, junit):
-        if path and path.exists() and not force:
-            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
-        if path and not path.parent.is_dir():
-            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
+    check_files([report, junit], force=force)
     file = read_plan(plan)
     if target:
         for name in target:

@@ -1,0 +1,90 @@
+"""Where results go: the store, files that the command line names, and standard output.
+
+What cannot be written is told and does not end the command: a run that was measured stays.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rtscope.cli.streams import complain, told
+from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.model.reference import Reference
+    from rtscope.model.run import Run
+    from rtscope.statistics.verdict import Judgement
+
+
+def check_files(files: Sequence[Path | None], *, force: bool) -> None:
+    """Before anything is measured, raise RtscopeError for what could not be written."""
+    for path in files:
+        if path and path.exists() and not force:
+            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
+        if path and not path.parent.is_dir():
+            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
+
+
+def by_sudo() -> bool:
+    """True where root acts for somebody else, who has another store."""
+    return os.geteuid() == 0 and os.environ.get("SUDO_USER") not in (None, "", "root")
+
+
+def keep_run(run: "Run") -> bool:
+    """Put a run into the store; False, and a file elsewhere, where that fails."""
+    from rtscope.store import database
+
+    try:
+        database.save(run)
+    except RtscopeError as error:
+        complain(f"{error}; the run is kept as {database.rescue(run)}")
+        return False
+    return True
+
+
+def copy_run(run: "Run", file: Path, *, stored: bool, force: bool) -> bool:
+    """Write a run to a file too; False where that fails."""
+    from rtscope.store.runfile import write_run
+
+    try:
+        write_run(run, file, overwrite=force)
+    except RtscopeError as error:
+        complain(f"{error}; the run is in the store as {run.id}" if stored else str(error))
+        return False
+    return True
+
+
+def print_run(run: "Run") -> None:
+    """A run as a line of JSON."""
+    from rtscope.store.runfile import encode_run
+
+    typer.echo(encode_run(run).strip())
+
+
+def write_report(
+    runs: list["Run"],
+    judgements: list[list["Judgement"]],
+    name: str,
+    chosen: Path | None,
+    *,
+    json: bool,
+    reference: "Reference | None" = None,
+) -> bool:
+    """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
+    from rtscope.report.html import html_report
+    from rtscope.store.database import report_path
+    from rtscope.store.files import write_file
+
+    path = chosen or report_path(name)
+    page = html_report(runs, judgements, reference)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(page.encode(), path, "the report", overwrite=chosen is not None)
+    except (OSError, RtscopeError) as error:
+        complain(f"{error}; rtscope report makes it anew")
+        return False
+    return told(lambda: print(f"report: {path}", file=sys.stderr if json else sys.stdout))
