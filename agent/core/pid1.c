@@ -16,11 +16,13 @@
  *
  * What is restored from the snapshot finds its arguments in the emulator's
  * opt/rtscope/args in place of /rtscope.args. Without either the words after
- * "--" on the kernel's command line are the verb. Errors go to the console. The channel is a serial port of its own,
- * because one byte of the kernel's or ours in the middle of a measurement costs
- * more than what is measured; it is the verb's controlling terminal, so that
- * Control-C sent from outside interrupts it. The machine ends by a reset: that
- * is what every emulated board can do, and the emulator is told to end then.
+ * "--" on the kernel's command line are the verb. Errors go to the console.
+ *
+ * The channel is a serial port of its own, because one byte of the kernel's or
+ * ours in the middle of a measurement costs more than what is measured; it is
+ * the verb's controlling terminal, so that Control-C sent from outside
+ * interrupts it. The machine ends by a reset: that is what every emulated board
+ * can do, and the emulator is told to end then.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -266,7 +268,7 @@ static void do_verb(char **words)
 		complain("open the channel", path);
 		return;
 	}
-	/* Of this process, because what its terminal has yet to send is lost with the one that ends. */
+	/* Its own: what a terminal has yet to send is lost with the session that ends. */
 	setsid();
 	if (channel >= 0)
 		ioctl(channel, TIOCSCTTY, 0);

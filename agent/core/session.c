@@ -163,7 +163,7 @@ static void set_start(uint64_t start_ns)
 	}
 }
 
-/* Where writing the start line takes longer than it was given, the start is put off and told anew. */
+/* Where writing the start line takes longer than planned, the start is put off and told anew. */
 static void begin_measuring(void)
 {
 	uint64_t delay_ns = START_DELAY_NS;

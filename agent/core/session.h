@@ -105,7 +105,7 @@ struct probe {
 	const char *examples;
 	const struct option *options; /* its own long options, at most PROBE_OPTIONS_MAX */
 	const char *short_options;    /* those that have a letter, as getopt(3) wants them */
-	/* Change what options are when they are not given; may be NULL. Its samples give way to -D. */
+	/* What options are when they are not given; may be NULL. Its samples give way to -D. */
 	void (*defaults)(struct session_options *options);
 	/* Take option @val. Returns 0, or -1 with a sentence in @error. */
 	int (*option)(int val, const char *argument, char *error, size_t error_size);

@@ -48,7 +48,7 @@ static unsigned int runnable(void)
 	return slash ? (unsigned int)strtoul(slash, NULL, 10) : 0;
 }
 
-/* Calls @visit with the stat line of each process, "pid (name) state ...", until it returns true. */
+/* Calls @visit with the stat line of each process, "pid (name) state ...", until one is true. */
 static bool any_process(bool (*visit)(const char *stat, void *data), void *data)
 {
 	DIR *directory = opendir("/proc");

@@ -43,9 +43,10 @@ int load_set_parse(struct load_set *set, const char *spec, char *error, size_t e
 
 /*
  * Start every load and wait until each worker has done work, a command's
- * processes 50 ms of CPU time (or @timeout_ns passed, which is a warning). Returns 0, or -1 with a sentence in @error and
- * nothing left running. A part of mixed that cannot run here is left out with a
- * warning; any other load that cannot is an error.
+ * processes 50 ms of CPU time (or @timeout_ns passed, which is a warning).
+ * Returns 0, or -1 with a sentence in @error and nothing left running. A part of
+ * mixed that cannot run here is left out with a warning; any other load that
+ * cannot is an error.
  *
  * @warn is called with a code and a sentence for anything that lessens what
  * the load is worth or how safely it can be ended: load-containment,

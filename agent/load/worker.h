@@ -24,8 +24,7 @@
 /* One worker's share of the memory that the agent reads; a cache line of its own. */
 struct worker_line {
 	_Alignas(64) _Atomic uint64_t work[LOAD_UNITS_MAX];
-	atomic_bool
-		ready; /* it has done its first step, or its command has worked; or is not waited for */
+	atomic_bool ready; /* has done a step, or its command has worked; or is not waited for */
 };
 
 /* A sentence that one of several processes may leave; the first one wins. */

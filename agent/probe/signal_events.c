@@ -3,8 +3,8 @@
  * Events that reach a program as real-time signals.
  *
  * A signal carries the number of its slot, where the stamp of its source stands.
- * A handler writes there when it ran, in which thread and where, and no more: it may have
- * interrupted anything, and another thread may be in it at the same time.
+ * A handler writes there when it ran, in which thread and where, and no more: it
+ * may have interrupted anything, and another thread may be in it at the same time.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

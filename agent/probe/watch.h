@@ -30,8 +30,9 @@ struct limits {
 };
 
 struct pulse {
-	uint64_t edges;		    /* so far; the first is edge 1 */
-	uint64_t mark[PULSE_MARKS]; /* of edge n at n % PULSE_MARKS: twice its time, odd where no period ends */
+	uint64_t edges; /* so far; the first is edge 1 */
+	/* Of edge n at n % PULSE_MARKS: twice its time, odd where no period ends. */
+	uint64_t mark[PULSE_MARKS];
 } __attribute__((aligned(64)));
 
 struct watch {

@@ -184,7 +184,10 @@ static inline void rtscope_end(struct rtscope_point *point, uint64_t begun_ns)
 		rtscope_sample(point, rtscope_now_ns() - begun_ns);
 }
 
-/* Forget @point's samples. One that ends meanwhile, before the next reset, is forgotten or whole. */
+/*
+ * Forget @point's samples. One that ends meanwhile, before the next reset, is
+ * forgotten or whole.
+ */
 static inline void rtscope_point_reset(struct rtscope_point *point)
 {
 	uint32_t next = ~__atomic_load_n(&point->bank, __ATOMIC_RELAXED) & 1U;
