@@ -13,6 +13,7 @@ from rtscope.lab.boards import Board, find_board
 from rtscope.lab.boot import ARGUMENTS_SIZE, Boot
 from rtscope.lab.emulator import BOOT_LIMIT_S
 from rtscope.lab.guest import Guest
+from rtscope.lab.hostclock import emulated_tsc_khz
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import (
     Kernel,
@@ -32,6 +33,7 @@ from rtscope.target.local import agent_path
 from rtscope.target.protocol import files_of
 
 _SILENCE_S: Final = 90.0
+_TSC_OPTION: Final = "tsc_early_khz="
 _ASK_MACHINE: Final = ["machine", "--json"]
 _SEED_OPTION: Final = "--seed="
 _SAMPLES_OPTION: Final = "--samples-file="
@@ -95,8 +97,15 @@ class VmTarget(msgspec.Struct, frozen=True):
 
     def kernel_options(self) -> list[str]:
         """What the kernel's command line has beside what every kernel gets."""
-        exact = self.spec.mode == "exact"
-        return [*self.kernel.options, *(self.kernel.exact_options if exact else [])]
+        more: list[str] = []
+        if self.spec.mode == "exact":
+            more = self.kernel.exact_options
+        elif self.spec.mode == "fast" and any(
+            option.startswith(_TSC_OPTION) for option in self.kernel.exact_options
+        ):
+            khz = emulated_tsc_khz()
+            more = [f"{_TSC_OPTION}{khz}"] if khz else []
+        return [*self.kernel.options, *more]
 
     def module_files(self) -> dict[str, bytes]:
         """The modules to load at boot and /rtscope.modules, which tells their order, as insmod
