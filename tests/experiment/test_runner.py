@@ -62,6 +62,18 @@ def go_on(
     return list(run_cells(experiment, measure, keep, lambda: False))
 
 
+def crash_after_one(cells: list[Cell], store: Path) -> None:
+    """One start that measures the first cell and crashes at the second."""
+
+    def measure(cell: Cell) -> Run:
+        if cell is cells[1]:
+            raise CrashError
+        return measured(cell)
+
+    with pytest.raises(CrashError):
+        go_on(cells, store, measure)
+
+
 class Fuse:
     """Crashes at the nth time that a place is passed, once."""
 
@@ -161,14 +173,7 @@ def test_only_the_same_plan_is_gone_on_with_and_only_unless_it_is_to_be_fresh(
     tmp_path: Path,
 ) -> None:
     store, cells = tmp_path / "s", plan(3)
-
-    def measure(cell: Cell) -> Run:
-        if cell is cells[1]:
-            raise CrashError
-        return measured(cell)
-
-    with pytest.raises(CrashError):
-        go_on(cells, store, measure)
+    crash_after_one(cells, store)
     assert len(opened(cells, store).left) == 2
     assert len(opened(plan(3, "description = 'other'"), store).left) == 2
     assert len(opened(plan(3, "seed = 2"), store).left) == 3
@@ -192,14 +197,7 @@ def test_only_the_same_plan_is_gone_on_with_and_only_unless_it_is_to_be_fresh(
 def test_each_machine_has_an_experiment_of_its_own(tmp_path: Path, field: str, said: str) -> None:
     store, cells = tmp_path / "s", plan(2)
     other = msgspec.structs.replace(BOARD, **{field: "other"})
-
-    def measure(cell: Cell) -> Run:
-        if cell is cells[1]:
-            raise CrashError
-        return measured(cell)
-
-    with pytest.raises(CrashError):
-        go_on(cells, store, measure)
+    crash_after_one(cells, store)
     (held,) = list_runs(store=store)
     new = opened(cells, store, other)
     assert (new.elsewhere, new.differences, new.done) == (held.experiment, [said], {})
