@@ -17,6 +17,8 @@ class Board(msgspec.Struct, frozen=True):
     options: list[str]
     console: str
     """the first serial port, as the kernel names it"""
+    earlycon: str
+    """the same, as the kernel can use it before it has a driver: for a panic that comes early"""
     ports: list[str]
     """QEMU's options for a port of the agent's, with {} for the character device"""
     channels: tuple[str, str]
@@ -35,6 +37,7 @@ BOARDS: Final = {
         package="qemu-system-x86",
         options=["-machine", "pc", "-cpu", "max,-rdrand,-rdseed"],
         console="ttyS0",
+        earlycon="uart8250,io,0x3f8",
         ports=["-serial", "chardev:{}"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
     ),
@@ -44,6 +47,7 @@ BOARDS: Final = {
         package="qemu-system-arm",
         options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72,cntfrq=1000000000"],
         console="ttyAMA0",
+        earlycon="pl011,mmio32,0x9000000",
         ports=["-device", "pci-serial,chardev={}"],
         channels=("/dev/ttyS0", "/dev/ttyS1"),
     ),
@@ -53,6 +57,7 @@ BOARDS: Final = {
         package="qemu-system-misc",
         options=["-machine", "virt", "-cpu", "rv64"],
         console="ttyS0",
+        earlycon="uart8250,mmio,0x10000000",
         ports=["-device", "pci-serial,chardev={}"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
         restores=False,  # QEMU makes this board's firmware configuration after it reads -fw_cfg

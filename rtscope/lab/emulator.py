@@ -27,6 +27,7 @@ _SHOWN_LINES: Final = 12
 _CONTROL_C: Final = b"\x03"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _AGENT_SAID: Final = re.compile(r"^rtscope-agent.*$", re.MULTILINE)
+_HALTED: Final = "---[ end Kernel panic"
 _PANIC: Final = re.compile(r"Kernel panic - not syncing: (.*)")
 _NANOSECONDS: Final = 1e9
 
@@ -123,8 +124,18 @@ class Emulator(AgentProcess):
             self._process.kill()
         super().close()
 
+    def is_beyond_hope(self) -> bool:
+        """Whether the kernel has panicked and could not even reset the machine."""
+        return _HALTED in self.console()
+
     def give_up_after(self, limit_s: float) -> None:
-        """End a boot that has lasted this long, in `spent_s`: raises RtscopeError then."""
+        """End a boot that has lasted this long, in `spent_s`: raises RtscopeError then.
+
+        Also one that is beyond hope.
+        """
+        if self.is_beyond_hope():
+            self.kill()
+            raise RtscopeError(self.why_it_ended())
         if self.spent_s() > limit_s:
             self._silence_limit_s = limit_s
             self.kill()

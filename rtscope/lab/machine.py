@@ -216,6 +216,7 @@ def console_command(
 def _kernel_options(board: Board, spec: Spec, own: list[str]) -> list[str]:
     return [
         f"console={board.console}",
+        f"earlycon={board.earlycon}",
         "panic=-1 nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
         "cryptomgr.notests",
         *([f"preempt={spec.preempt}"] if spec.preempt else []),

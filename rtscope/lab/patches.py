@@ -30,6 +30,19 @@ class Series(msgspec.Struct, frozen=True):
 
 
 def read_series(directory: Path) -> Series:
+    """The patches of a folder with what they hold. Raises RtscopeError."""
+    files = series_files(directory)
+    content = hashlib.sha256()
+    try:
+        for name in files:
+            data = (directory / name).read_bytes()
+            content.update(f"{name} {len(data)}\n".encode() + data)
+    except OSError as error:
+        raise _unreadable(directory, error) from None
+    return Series(directory, files, content.hexdigest())
+
+
+def series_files(directory: Path) -> list[str]:
     """The patches that the file `series` in `directory` lists, or all *.patch by name.
 
     Raises RtscopeError.
@@ -37,21 +50,21 @@ def read_series(directory: Path) -> Series:
     if not directory.is_dir():
         raise RtscopeError(f"there is no folder {directory}, where patches should be")
     series = directory / "series"
-    content = hashlib.sha256()
     try:
         if series.exists():
             lines = [line.split("#")[0].strip() for line in series.read_text().splitlines()]
             files = [line for line in lines if line]
         else:
             files = sorted(path.name for path in directory.glob("*.patch"))
-        for name in files:
-            data = (directory / name).read_bytes()
-            content.update(f"{name} {len(data)}\n".encode() + data)
     except (OSError, UnicodeDecodeError) as error:
-        raise RtscopeError(f"the patches in {directory} cannot be read: {error}") from None
+        raise _unreadable(directory, error) from None
     if not files:
         raise RtscopeError(f"{directory} holds no patches: neither a file 'series' nor *.patch")
-    return Series(directory, files, content.hexdigest())
+    return files
+
+
+def _unreadable(directory: Path, error: Exception) -> RtscopeError:
+    return RtscopeError(f"the patches in {directory} cannot be read: {error}")
 
 
 def apply_series(series: Series, tree: Path, source: str) -> None:

@@ -16,6 +16,7 @@ _LONGEST_LINE = 64 * 1024 * 1024
 _LONGEST_STDERR = 64 * 1024
 _CHUNK = 1 << 20
 _LEAST_WAIT_S = 0.05
+_LONGEST_WAIT_S = 2.0
 
 
 class AgentProcess:
@@ -97,7 +98,10 @@ class AgentProcess:
             selector.register(err, selectors.EVENT_READ)
             while True:
                 left_s = heard_s + self._silence_limit_s - self.spent_s()
-                ready = selector.select(max(_LEAST_WAIT_S, left_s))
+                ready = selector.select(min(max(_LEAST_WAIT_S, left_s), _LONGEST_WAIT_S))
+                if not ready and self.is_beyond_hope():
+                    self.kill()
+                    return
                 if not ready and self.spent_s() >= heard_s + self._silence_limit_s:
                     self.kill()
                     raise RtscopeError(self.why_it_was_given_up())
@@ -122,6 +126,10 @@ class AgentProcess:
     def spent_s(self) -> float:
         """Seconds by the clock that a silence is measured with."""
         return time.monotonic()
+
+    def is_beyond_hope(self) -> bool:
+        """Whether a silent agent will surely say nothing more."""
+        return False
 
     def why_it_was_given_up(self) -> str:
         """A sentence for an agent that said nothing for too long."""

@@ -54,6 +54,23 @@ def test_a_kernel_that_panics_while_it_measures_says_so(
         measuring()
 
 
+@pytest.mark.parametrize("start", ["booted", "restored"])
+def test_a_kernel_that_panics_early_and_cannot_reset_is_ended_at_once(
+    rt_kernel: Kernel, start: str
+) -> None:
+    target = vm_target(f"vm:{rt_kernel.name},start={start}")
+    options = ["panic=0", "rdinit=/none", "root=none", "console=none"]
+    broken = msgspec.structs.replace(
+        target, kernel=msgspec.structs.replace(target.kernel, options=options)
+    )
+
+    with (
+        broken.started_agent(["cyclic", "--json"]) as agent,
+        pytest.raises(RtscopeError, match=r"(?s)kernel panicked: .*root fs.*console:\n"),
+    ):
+        list(agent.lines(60))
+
+
 def test_a_guest_that_falls_silent_is_ended_after_its_share_of_cpu_time(rt_kernel: Kernel) -> None:
     hasty = msgspec.structs.replace(vm_target(f"vm:{rt_kernel.name}"), boot_limit_s=4.0)
 
