@@ -1,32 +1,18 @@
-"""One self-contained page of one or several runs, which opens with no network.
+"""What the page of one or several runs shows."""
 
-Untrusted text (host names, kernel command lines, imported files) reaches the page only through
-jinja's autoescape; the figures' data are JSON in a block that is not a script, with nothing in it
-that could end the block. A Content-Security-Policy allows the two scripts of the page by their
-hashes and no connection at all, so that a hole in the above would still execute nothing.
-"""
-
-import base64
-import hashlib
-import json
 import shlex
 from collections.abc import Sequence
-from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
-import jinja2
 import msgspec
 
-from rtscope.model.errors import RtscopeError
 from rtscope.model.reference import Reference, Table
 from rtscope.model.run import Run, Sample, Thread
 from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report import words
 from rtscope.report.charts import Chart, Labelled, by_microsecond, charts_of
-from rtscope.report.columns import Column, rows_of
+from rtscope.report.columns import Column
 from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import (
     Lanes,
@@ -39,6 +25,7 @@ from rtscope.report.explanations import (
 from rtscope.report.facts import facts_columns
 from rtscope.report.fingerprint import fingerprint
 from rtscope.report.groups import figures_of_group, groups_of
+from rtscope.report.page import render_page
 from rtscope.report.plots import drawing
 from rtscope.report.probes import marks_of, view_of
 from rtscope.report.reference_charts import samples_chart
@@ -150,20 +137,9 @@ def html_report(
         "marks": marks_of(runs),
         "charts": charts + [view.chart for view in published if view.chart],
     }
-    folder = files("rtscope.report") / "templates"
-    plotly = _plotly_js()
-    script = (folder / "report.js").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters.update(
-        time=words.time_text,
-        count=words.count_text,
-        quantile=words.quantile_text,
-        plain=words.plain,
-    )
-    environment.globals["rows_of"] = rows_of
-    environment.globals["machine_name"] = words.machine_name
-    template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
-    return template.render(
+    return render_page(
+        "report.html.jinja",
+        data,
         views=views,
         folded=len(views) > _UNFOLDED,
         shared_subtitle="".join(_shared([[view.subtitle] for view in views])),
@@ -180,11 +156,6 @@ def html_report(
         has_histogram=any(line["curve"]["x"] for line in lines),
         has_windows=any(line["time"]["t"] for line in lines),
         has_samples=any(thread.count for run in runs for thread in run.threads),
-        data=json_in_html(data),
-        style=(folder / "report.css").read_text(encoding="utf-8"),
-        plotly=plotly,
-        script=script,
-        hashes=" ".join(f"'sha256-{_sha256(text)}'" for text in (plotly, script)),
     )
 
 
@@ -192,27 +163,6 @@ def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
     """What all of the lists hold, in the order of the first."""
     first = lists[0] if lists else []
     return [text for text in first if all(text in other for other in lists)]
-
-
-def json_in_html(value: object) -> str:
-    """JSON that cannot end the script block it stands in nor start anything else there."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _plotly_js() -> str:
-    spec = find_spec("plotly")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        path = Path(place) / "package_data" / "plotly.min.js"
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-    raise RtscopeError("the figures need the Python package plotly: run pip install 'plotly>=6'")
-
-
-def _sha256(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _label(index: int) -> str:

@@ -20,8 +20,9 @@ from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
 from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Thread
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.references.library import reference_named
-from rtscope.report import html as html_room
-from rtscope.report.html import html_report, json_in_html
+from rtscope.report import page as page_room
+from rtscope.report.html import html_report
+from rtscope.report.page import json_in_html
 from rtscope.statistics.verdict import judge
 from tests.measured import latencies, run_of, thread_of
 from tests.strategies import runs
@@ -357,7 +358,7 @@ def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: P
 
 
 def plotly_script() -> str:
-    return html_room._plotly_js()
+    return page_room._plotly_js()
 
 
 def test_nothing_is_loaded_from_anywhere() -> None:
