@@ -1,0 +1,355 @@
+"""What patches change is counted as git counts it, in whatever form; bad ones are refused."""
+
+import bz2
+import difflib
+import gzip
+import io
+import lzma
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rtscope.lab import patchfile
+from rtscope.lab.patchfile import FileChange, Patch, read_patch
+from rtscope.lab.patchstat import Area, patchstat, together
+from rtscope.lab.recipes import kernel_folder
+from rtscope.model.errors import RtscopeError
+
+SERIES = sorted((kernel_folder() / "patches").glob("*/*/*.patch"))
+BEFORE: dict[str, bytes] = {
+    "arch/mips/kernel/irq.c": b"".join(b"line %d\n" % number for number in range(40)),
+    "arch/powerpc/Kconfig": b"select A\nselect B\n",
+    "drivers/old.c": b"gone\nfor\ngood\n",
+    "include/linux/moved.h": b"".join(b"#define M%d\n" % number for number in range(30)),
+    "include/linux/same.h": b"nothing of it changes\n" * 9,
+    "kernel/tricky.c": b"-- a\n++ b\n@@ -1 +1 @@\ndiff --git a/x b/x\nlast",
+    "kernel/with space.c": b"a\nb\n",
+    'kernel/grüße "quoted".c': b"a\r\nb\r\n",
+    "scripts/run it.sh": b"#!/bin/sh\n",
+    "logo.bin": bytes(range(256)) * 4,
+}
+
+
+def git(tree: Path, *arguments: str) -> bytes:
+    settings = ["user.name=a", "user.email=a@b", "init.defaultBranch=a", "commit.gpgsign=false"]
+    options = [part for one in settings for part in ("-c", one)]
+    return subprocess.run(
+        ["git", *options, *arguments], cwd=tree, check=True, capture_output=True, timeout=60
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with one commit that does all that a patch can do."""
+    tree = tmp_path_factory.mktemp("tree")
+    git(tree, "init", "-q")
+    for name, content in BEFORE.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(content)
+    git(tree, "add", "-A")
+    git(tree, "commit", "-qm", "before")
+    (tree / "arch/mips/kernel/irq.c").write_bytes(
+        BEFORE["arch/mips/kernel/irq.c"].replace(b"line 3\n", b"").replace(b"line 31", b"new\n31")
+    )
+    (tree / "arch/powerpc/Kconfig").write_bytes(b"select A\nselect B\nselect RT")
+    (tree / "drivers/old.c").unlink()
+    (tree / "include/linux/moved.h").rename(tree / "include/linux/here.h")
+    (tree / "include/linux/here.h").write_bytes(BEFORE["include/linux/moved.h"] + b"#endif\n")
+    (tree / "include/linux/same.h").rename(tree / "include/asm.h")
+    (tree / "kernel/tricky.c").write_bytes(b"++ b\n-- c\n++ @@\n-- a\nlast\n")
+    (tree / "kernel/with space.c").write_bytes(b"a\nc\n")
+    (tree / 'kernel/grüße "quoted".c').write_bytes(b"a\r\n\r\nb\r\n")
+    (tree / "kernel/empty.c").write_bytes(b"")
+    (tree / "kernel/new.c").write_bytes(b"\n\nint x;\n")
+    (tree / "scripts/run it.sh").chmod(0o755)
+    (tree / "logo.bin").write_bytes(bytes(range(255, -1, -1)) * 4)
+    git(tree, "add", "-A")
+    git(tree, "commit", "-qm", "after\n\n--- not a file\n+++ neither\nrename to x\n--- \n")
+    return tree
+
+
+def read(data: bytes, strip: int = 1) -> Patch:
+    return read_patch(io.BufferedReader(io.BytesIO(data)), "it", strip)
+
+
+def counted(changes: list[FileChange]) -> list[tuple[str, str, str]]:
+    """As git apply --numstat has it."""
+    return [
+        ("-", "-", change.path)
+        if change.binary
+        else (str(change.added), str(change.removed), change.path)
+        for change in changes
+    ]
+
+
+def numstat(patch: bytes, folder: Path, strip: int = 1) -> list[tuple[str, str, str]]:
+    file = folder / "one.patch"
+    file.write_bytes(patch)
+    told = git(folder, "apply", "--numstat", "-z", f"-p{strip}", str(file)).decode()
+    rows = [row.split("\t") for row in told.split("\0") if row]
+    return [(added, removed, path) for added, removed, path in rows]
+
+
+@pytest.mark.parametrize(
+    ("command", "strip"),
+    [
+        ("format-patch --stdout --binary -M -1", 1),
+        ("format-patch --stdout --no-renames -1", 1),
+        ("format-patch --stdout --no-binary -U0 -1", 1),
+        ("diff --binary -M HEAD~1", 1),
+        ("diff -R --binary -M HEAD~1", 1),
+        ("diff --binary -M --no-prefix HEAD~1", 0),
+        ("diff --binary --no-renames --src-prefix=x/y/ --dst-prefix=z/y/ HEAD~1", 2),
+        ("-c core.quotePath=false diff --find-copies-harder -C1 HEAD~1", 1),
+    ],
+)
+def test_every_change_is_counted_as_git_counts_it(
+    tree: Path, tmp_path: Path, command: str, strip: int
+) -> None:
+    patch = git(tree, *command.split())
+
+    ours = read(patch, strip)
+
+    assert counted(ours.changes) == numstat(patch, tmp_path, strip)
+    assert ours.bytes == len(patch)
+    assert len(ours.changes) >= 12
+
+
+def test_new_deleted_renamed_and_binary_files_are_told_apart(tree: Path) -> None:
+    changes = read(git(tree, "diff", "--binary", "-M", "HEAD~1")).changes
+
+    assert {change.path: change.kind for change in changes if change.kind != "changed"} == {
+        "drivers/old.c": "deleted",
+        "include/asm.h": "renamed",
+        "include/linux/here.h": "renamed",
+        "kernel/empty.c": "new",
+        "kernel/new.c": "new",
+    }
+    assert [change.path for change in changes if change.binary] == ["logo.bin"]
+
+
+def test_the_size_of_all_files_is_the_patch_without_what_it_says_besides(tree: Path) -> None:
+    diff = git(tree, "diff", "--binary", "-M", "--full-index", "HEAD~1")
+    mail = git(tree, "format-patch", "--stdout", "--binary", "-M", "--full-index", "-1")
+
+    assert sum(change.bytes for change in read(diff).changes) == len(diff)
+    assert read(mail).changes == read(diff).changes
+    assert diff in mail
+
+
+@pytest.mark.parametrize("options", ["-urN", "-rNU0", "-rNU100"])
+def test_plain_diffs_are_read_too(tree: Path, tmp_path: Path, options: str) -> None:
+    for name, commit in (("linux.orig", "HEAD~1"), ("linux", "HEAD")):
+        git(tree, "worktree", "add", "-q", "--detach", str(tmp_path / name), commit)
+        (tmp_path / name / ".git").unlink()
+        (tmp_path / name / "logo.bin").unlink()
+    patch = subprocess.run(
+        ["diff", options, "linux.orig", "linux"],
+        cwd=tmp_path, capture_output=True, check=False, timeout=60,
+        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+    ).stdout  # fmt: skip
+    git(tree, "worktree", "prune")
+
+    changes = read(patch).changes
+
+    assert counted(changes) == numstat(patch, tmp_path)
+    kinds = {change.path: change.kind for change in changes}
+    assert kinds["drivers/old.c"] == "deleted"
+    assert kinds["kernel/new.c"] == kinds["include/linux/here.h"] == "new"
+    assert kinds["kernel/tricky.c"] == "changed"
+
+
+@pytest.mark.parametrize("path", SERIES, ids=lambda path: path.name)
+def test_our_own_patches_are_counted_as_git_counts_them(path: Path, tmp_path: Path) -> None:
+    patch = path.read_bytes()
+
+    assert counted(read(patch).changes) == numstat(patch, tmp_path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_patch_is_what_is_in_it(tree: Path, pack: Callable[[bytes], bytes]) -> None:
+    patch = git(tree, "diff", "--binary", "HEAD~1")
+
+    assert read(pack(patch)) == read(patch)
+    with pytest.raises(RtscopeError, match=r"^it cannot be read: "):
+        read(pack(patch)[:-20])
+
+
+def row(area: Area) -> tuple[str, int, int, int]:
+    return area.name, area.files, area.added, area.removed
+
+
+def test_areas_are_subsystems_and_the_parts_of_arch_and_include(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "all.patch").write_bytes(git(tree, "diff", "--binary", "-M", "HEAD~1"))
+
+    stat = patchstat(str(tmp_path / "all.patch"))
+
+    assert {area.name for area in stat.areas} == {
+        "arch", "drivers", "include", "kernel", "scripts", "top level"
+    }  # fmt: skip
+    by_name = {area.name: area for area in stat.areas}
+    assert row(by_name["arch"]) == ("arch", 2, 3, 2)
+    assert sorted(row(part) for part in by_name["arch"].parts) == [
+        ("arch/mips", 1, 2, 2),
+        ("arch/powerpc", 1, 1, 0),
+    ]
+    assert {part.name for part in by_name["include"].parts} == {"include/linux", "include/asm.h"}
+    assert by_name["kernel"].parts == []
+    assert (by_name["kernel"].new, by_name["drivers"].deleted) == (2, 1)
+    assert (by_name["include"].renamed, by_name["top level"].binary) == (2, 1)
+    sizes = [area.bytes for area in stat.areas]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == stat.total.bytes == stat.bytes
+    assert sum(area.files for area in stat.areas) == stat.total.files == len(stat.files)
+
+
+def write_series(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "b.patch").write_text("--- /dev/null\n+++ b/mm/x.c\n@@ -0,0 +1,2 @@\n+1\n+2\n")
+    (folder / "a.patch").write_text("--- a/mm/x.c\n+++ b/mm/x.c\n@@ -2 +2 @@\n-2\n+3\n")
+    (folder / "left-out.patch").write_text("no patch at all\n")
+    (folder / "series").write_text("# in this order\nb.patch\na.patch  # done\n")
+
+
+def test_a_file_that_a_series_changes_twice_counts_once(tmp_path: Path) -> None:
+    write_series(tmp_path / "ours")
+
+    stat = patchstat(str(tmp_path / "ours"))
+
+    assert (stat.patches, stat.total.files, stat.total.new) == (2, 1, 1)
+    assert (stat.total.added, stat.total.removed) == (3, 1)
+    twice = together([stat, stat])
+    assert (twice.patches, twice.total.files, twice.total.added) == (4, 1, 6)
+
+
+def test_our_own_series_have_names() -> None:
+    stat = patchstat("lab-x86_64")
+
+    assert stat.patches == 1
+    assert patchstat("linux-6.12/lab-x86_64").files == stat.files
+    with pytest.raises(RtscopeError, match="no series of that name comes with rtscope: it has lab"):
+        patchstat("lab-vax")
+
+
+def test_a_patch_of_a_series_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    write_series(tmp_path / "ours")
+    (tmp_path / "ours" / "a.patch").unlink()
+    with pytest.raises(RtscopeError, match=r"ours/a\.patch cannot be read: No such file"):
+        patchstat(str(tmp_path / "ours"))
+    (tmp_path / "ours" / "series").write_text("left-out.patch\n")
+    with pytest.raises(RtscopeError, match=r"left-out\.patch changes no file"):
+        patchstat(str(tmp_path / "ours"))
+
+
+NAMES = b"--- a/x\n+++ b/x\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "sentence"),
+    [
+        (b"", "it changes no file"),
+        (b"#!/bin/sh\n--- \n+++ \n", "it changes no file"),
+        (b"*** a/x\n--- b/x\n***************\n", "it changes no file"),
+        (b"@@ -1 +1 @@\n-a\n+b\n", "it, line 1, begins a hunk without ---"),
+        (NAMES + b"@@ -1 +1 @@\n-a\n", "it, line 4, is the last, within a hunk"),
+        (NAMES + b"@@ -1 +1 @@\n-a\nb\n", "it, line 5, is not what the @@ line of its hunk"),
+        (NAMES + b"@@ -1,2 +1 @@\n+a\n+b\n", "it, line 5, is not what the @@ line of its hunk"),
+        (b"diff --cc kernel/x.c\n", "it, line 1, is of a merge"),
+        (b"\x1f\x8bnot gzip", "it cannot be read"),
+        (b"\xfd7zXZ\0not xz", "it cannot be read"),
+        (b"BZhnot bzip2", "it cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_is_no_patch_is_a_sentence(patch: bytes, sentence: str) -> None:
+    with pytest.raises(RtscopeError) as refused:
+        read(patch)
+
+    assert str(refused.value).startswith(sentence)
+
+
+def test_a_path_longer_than_any_system_takes_is_refused() -> None:
+    with pytest.raises(RtscopeError, match="it, line 1, has a path that is too long"):
+        read(b"diff --git a/%b b/%b\n" % (b"x" * 5000, b"x" * 5000))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("line", [b"+", b"+a\n"])
+def test_what_unpacks_without_end_is_refused(
+    monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], line: bytes
+) -> None:
+    monkeypatch.setattr(patchfile, "_MOST_BYTES", 1 << 20)
+    bomb = pack(NAMES + b"@@ -0,0 +1,9999999 @@\n" + line * (2 << 20))
+    with pytest.raises(RtscopeError, match="unpacks to more than 1 MiB"):
+        read(bomb)
+
+
+def test_more_files_than_any_kernel_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patchfile, "_MOST_FILES", 10)
+    one = b"diff --git a/x b/x\n"
+    assert len(read(one * 10).changes) == 10
+    with pytest.raises(RtscopeError, match="changes more than 10 files"):
+        read(one * 11)
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["a", "b", "", "-- a", "++ b/x", "@@ -1 +1 @@", "diff --git a/x b/x", "\\ No newline", " "]
+    ).map(lambda line: line + "\n"),
+    max_size=12,
+)
+
+
+@given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=5), st.integers(0, 3))
+def test_lines_that_look_like_a_patch_are_only_lines(
+    files: list[tuple[list[str], list[str]]], context: int
+) -> None:
+    patch, expected = "", []
+    for number, (old, new) in enumerate(files):
+        diff = list(difflib.unified_diff(old, new, f"a/{number}.c", f"b/{number}.c", n=context))
+        patch += "".join(diff)
+        body = [line[0] for line in diff[2:]]
+        if diff:
+            expected.append((f"{number}.c", body.count("+"), body.count("-")))
+
+    if expected:
+        changes = read(patch.encode()).changes
+        assert [(one.path, one.added, one.removed) for one in changes] == expected
+        assert sum(one.bytes for one in changes) == len(patch)
+
+
+WHOLE = b"".join(path.read_bytes() for path in SERIES[:2]) + (
+    b'diff --git "a/gr\\303\\274\\337" "b/gr\\303\\274\\337"\nold mode 100644\nnew mode 100755\n'
+    b"diff --git a/l b/l\nnew file mode 100644\nindex 0..1\nGIT binary patch\nliteral 3\nKcmZQ\n\n"
+    b"diff --git a/a b/c\nsimilarity index 100%\nrename from a\nrename to c\n"
+    b"--- a/x\t1970-01-01\n+++ b/x\t2007-10-12\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"
+)
+PIECES = st.one_of(
+    st.binary(max_size=40),
+    st.sampled_from([b"", *WHOLE.splitlines(keepends=True)]),
+    st.sampled_from([b'"', b"\\", b"@@ -1,3 +1,999999999 @@\n", b"\0", b"\r", b"/" * 99]),
+)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 60), PIECES), max_size=6),
+    st.integers(0, 3),
+)
+def test_whatever_comes_is_counted_or_refused_in_a_sentence(
+    edits: list[tuple[int, int, bytes]], strip: int
+) -> None:
+    data = WHOLE
+    for place, length, piece in edits:
+        data = data[:place] + piece + data[place + length :]
+    try:
+        patch = read(data, strip)
+    except RtscopeError:
+        return
+    lines = data.count(b"\n") + 1
+    assert patch.bytes == len(data)
+    assert sum(one.added + one.removed for one in patch.changes) <= lines
+    assert sum(one.bytes for one in patch.changes) <= len(data)
