@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import math
 import os
 import signal
 import statistics
@@ -30,6 +31,7 @@ import os, sys, time
 cpu, burst, period, count, priority = map(float, sys.argv[1:])
 os.sched_setaffinity(0, {int(cpu)})
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
+print("ready", flush=True)
 for _ in range(int(count)):
     until = time.monotonic() + burst / 1000
     while time.monotonic() < until:
@@ -38,22 +40,43 @@ for _ in range(int(count)):
 """
 
 
+def _hog_command(
+    cpu: int, burst_ms: float, period_ms: float, count: int, priority: int
+) -> list[str]:
+    return [sys.executable, "-c", _HOG, *map(str, (cpu, burst_ms, period_ms, count, priority))]
+
+
 def hog(cpu: int, burst_ms: float, period_ms: float, count: int, priority: int) -> None:
     """Take a CPU from everything below `priority`, `count` times for `burst_ms`."""
-    arguments = [str(n) for n in (cpu, burst_ms, period_ms, count, priority)]
-    subprocess.run([sys.executable, "-c", _HOG, *arguments], check=True, timeout=60)
+    command = _hog_command(cpu, burst_ms, period_ms, count, priority)
+    subprocess.run(command, check=True, timeout=60, stdout=subprocess.DEVNULL)
 
 
-def measure(agent: Path, probe: str, *options: str) -> Lines:
+@contextmanager
+def hogged(cpu: int, burst_ms: float, period_ms: float, priority: int) -> Iterator[None]:
+    """The CPU is taken in each `period_ms` of the block, but for no more than about 20 s."""
+    command = _hog_command(cpu, burst_ms, period_ms, math.ceil(20_000 / period_ms), priority)
+    with undisturbed(), subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def measure(agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()) -> Lines:
     """The lines of a probe that ends by itself."""
     done = subprocess.run(
-        [agent, probe, "--json", *options],
-        capture_output=True,
-        timeout=60,
-        check=False,
+        [*prefix, agent, probe, "--json", *options], capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def as_nobody(agent: Path, probe: str, *options: str) -> Lines:
+    """The lines of a probe that an ordinary user runs; the agent has to be in a public place."""
+    return measure(agent, probe, *options, prefix=NOBODY)
 
 
 @contextmanager
@@ -65,6 +88,34 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
+def started(
+    agent: Path,
+    probe: str,
+    *options: str,
+    until: str = "progress",
+    prefix: tuple[str, ...] = (),
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A probe that has written its first line of the type `until`; none outlives the block."""
+    command: list[str | Path] = [*prefix, agent, probe, "--json", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            kinds = (json.loads(line)["type"] for line in process.stdout)
+            assert until in kinds, "it ended before"
+            yield process
+        finally:
+            process.kill()
+
+
+def lines_left(process: subprocess.Popen[bytes]) -> Lines:
+    """What a started probe still writes, to its good end."""
+    assert process.stdout is not None
+    lines = [json.loads(line) for line in process.stdout]
+    assert process.wait(timeout=20) == 0
+    return lines
+
+
+@contextmanager
 def measuring(
     agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()
 ) -> Iterator[Lines]:
@@ -73,45 +124,23 @@ def measuring(
     One at a time, whatever else tests on this machine: two disturbances would disturb each other.
     """
     lines: Lines = []
-    with undisturbed():
-        yield from _measuring(lines, [*prefix, agent, probe, "--json", *options])
-
-
-def _measuring(lines: Lines, command: list[str | Path]) -> Iterator[Lines]:
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if b'"progress"' in line:
-                    break
-            yield lines
-            process.terminate()
-            lines += [json.loads(line) for line in process.stdout]
-            assert process.wait(timeout=20) == 0
-        finally:
-            process.kill()
+    with undisturbed(), started(agent, probe, *options, prefix=prefix) as process:
+        yield lines
+        process.terminate()
+        lines += lines_left(process)
 
 
 def measure_stopped(agent: Path, probe: str, *options: str) -> tuple[Lines, float]:
     """The lines of a probe that was stopped whole once, and for how many seconds."""
-    with subprocess.Popen([agent, probe, "--json", *options], stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if b'"progress"' in line:
-                    break
-            process.send_signal(signal.SIGSTOP)
-            start_s = time.monotonic()
-            time.sleep(0.5)
-            process.send_signal(signal.SIGCONT)
-            stopped_s = time.monotonic() - start_s
-            time.sleep(0.1)
-            process.terminate()
-            lines = [json.loads(line) for line in process.stdout]
-            assert process.wait(timeout=20) == 0
-        finally:
-            process.kill()
-    return lines, stopped_s
+    with started(agent, probe, *options) as process:
+        process.send_signal(signal.SIGSTOP)
+        start_s = time.monotonic()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGCONT)
+        stopped_s = time.monotonic() - start_s
+        time.sleep(0.1)
+        process.terminate()
+        return lines_left(process), stopped_s
 
 
 def children(parent: int) -> list[int]:
@@ -141,15 +170,6 @@ def samples(lines: Lines, least_ns: int = 0, thread: int = 0) -> list[int]:
     ]
 
 
-def as_nobody(agent: Path, probe: str, *options: str) -> Lines:
-    """The lines of a probe that an ordinary user runs; the agent has to be in a public place."""
-    done = subprocess.run(
-        [*NOBODY, agent, probe, "--json", *options], capture_output=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 def middle_ns(lines: Lines, name: str) -> float:
     """The median of the latencies of the thread of that name."""
     return statistics.median(samples(lines, thread=threads(lines)[name]["thread"]))
@@ -164,7 +184,7 @@ def refusal(agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()
         timeout=10,
         check=False,
     )
-    assert done.returncode in (1, 2)
+    assert done.returncode == 2
     assert done.stdout == ""
     sentences = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
     assert len(sentences) == 1

@@ -12,6 +12,7 @@ from tests.agent.probing import (
     LAST_CPU,
     as_nobody,
     hog,
+    lines_left,
     measure,
     measure_stopped,
     measuring,
@@ -20,6 +21,7 @@ from tests.agent.probing import (
     of_type,
     refusal,
     samples,
+    started,
     threads,
 )
 
@@ -104,16 +106,9 @@ def test_a_stop_of_the_whole_program_is_missed_periods(agent_path: Path) -> None
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_long_pause_does_not_delay_ctrl_c(agent_path: Path, way: str) -> None:
-    with subprocess.Popen(
-        [agent_path, "async", "--json", "-i", "1h", "--via", way], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"start"' in line:
-                break
+    with started(agent_path, "async", "-i", "1h", "--via", way, until="start") as process:
         process.send_signal(signal.SIGINT)
-        assert b'"status":"interrupted"' in process.stdout.read()
-        assert process.wait(timeout=5) == 0
+        assert lines_left(process)[-1]["status"] == "interrupted"
 
 
 @needs_root

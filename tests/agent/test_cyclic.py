@@ -5,61 +5,24 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.probing import Lines, needs_root, of_type, undisturbed
-
-# Keeps a CPU busy, above the measuring thread, for BURST ms of every PERIOD ms.
-DISTURBER = """
-import os, sys, time
-cpu, burst, period, priority = map(float, sys.argv[1:])
-os.sched_setaffinity(0, {int(cpu)})
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
-print("ready", flush=True)
-end = time.monotonic() + 20
-while time.monotonic() < end:
-    until = time.monotonic() + burst / 1000
-    while time.monotonic() < until:
-        pass
-    time.sleep((period - burst) / 1000)
-"""
-
-
-@contextmanager
-def disturber(cpu: int, burst_ms: float, period_ms: float, priority: int) -> Iterator[None]:
-    arguments = [str(n) for n in (cpu, burst_ms, period_ms, priority)]
-    with (
-        undisturbed(),
-        subprocess.Popen(
-            [sys.executable, "-c", DISTURBER, *arguments], stdout=subprocess.PIPE
-        ) as process,
-    ):
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        try:
-            yield
-        finally:
-            process.kill()
-
-
-def measure(agent: Path, *options: str, preexec_fn: Callable[[], None] | None = None) -> Lines:
-    done = subprocess.run(
-        [agent, "cyclic", "--json", *options],
-        capture_output=True,
-        timeout=60,
-        check=False,
-        preexec_fn=preexec_fn,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+from tests.agent.probing import (
+    NOBODY,
+    Lines,
+    as_nobody,
+    hogged,
+    lines_left,
+    measure,
+    needs_root,
+    of_type,
+    started,
+)
 
 
 def end(lines: Lines) -> dict[str, Any]:
@@ -68,7 +31,7 @@ def end(lines: Lines) -> dict[str, Any]:
 
 
 def test_lines_come_in_the_order_of_the_protocol(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "600ms", "--progress", "100ms")
+    lines = measure(agent_path, "cyclic", "-D", "600ms", "--progress", "100ms")
     kinds = [line["type"] for line in lines if line["type"] != "warning"]
     cpus = len(os.sched_getaffinity(0))
     assert kinds[:2] == ["hello", "start"]
@@ -79,13 +42,13 @@ def test_lines_come_in_the_order_of_the_protocol(agent_path: Path) -> None:
 
 
 def test_every_period_is_a_sample_or_missed(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "1s", "-i", "500us")
+    lines = measure(agent_path, "cyclic", "-D", "1s", "-i", "500us")
     for thread in of_type(lines, "thread"):
         assert abs(thread["count"] + thread["missed"] - 2000) <= 1
 
 
 def test_figures_agree_with_the_histogram(agent_path: Path) -> None:
-    lines = measure(agent_path, "-l", "2000", "-i", "200us")
+    lines = measure(agent_path, "cyclic", "-l", "2000", "-i", "200us")
     for thread, histogram in zip(
         of_type(lines, "thread"), of_type(lines, "histogram"), strict=True
     ):
@@ -104,7 +67,7 @@ def test_figures_agree_with_the_histogram(agent_path: Path) -> None:
 
 def test_the_samples_file_has_every_sample(agent_path: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.tsv"
-    lines = measure(agent_path, "-l", "1000", "-i", "500us", "--samples-file", str(file))
+    lines = measure(agent_path, "cyclic", "-l", "1000", "-i", "500us", "--samples-file", str(file))
     rows = [row.split("\t") for row in file.read_text().splitlines()[1:]]
     for thread in of_type(lines, "thread"):
         latencies = [int(row[3]) for row in rows if int(row[0]) == thread["thread"]]
@@ -114,7 +77,9 @@ def test_the_samples_file_has_every_sample(agent_path: Path, tmp_path: Path) -> 
 
 
 def test_a_full_disk_costs_the_samples_file_and_not_the_run(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "500ms", "-i", "100us", "--samples-file", "/dev/full")
+    lines = measure(
+        agent_path, "cyclic", "-D", "500ms", "-i", "100us", "--samples-file", "/dev/full"
+    )
     assert "samples-file-failed" in {line["code"] for line in of_type(lines, "warning")}
     assert all(thread["count"] > 1000 for thread in of_type(lines, "thread"))
 
@@ -125,8 +90,8 @@ def test_a_thread_of_higher_priority_is_found_with_its_length(
     agent_path: Path, method: str
 ) -> None:
     # 20 ms of every 100: a fifth of the deadlines fall into it, spread evenly over it.
-    with disturber(0, 20, 100, 90):
-        lines = measure(agent_path, "-a", "0", "-D", "3s", "--method", method)
+    with hogged(0, 20, 100, 90):
+        lines = measure(agent_path, "cyclic", "-a", "0", "-D", "3s", "--method", method)
     thread = of_type(lines, "thread")[0]
     histogram = of_type(lines, "histogram")[0]
     counts = Counter(dict(zip(histogram["lower_ns"], histogram["count"], strict=True)))
@@ -138,8 +103,8 @@ def test_a_thread_of_higher_priority_is_found_with_its_length(
 @needs_root
 def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet(agent_path: Path) -> None:
     # Bursts and deadlines share their period: a fixed phase meets all of them or none.
-    with disturber(0, 4, 20, 90):
-        lines = measure(agent_path, "-a", "0", "-D", "4s", "-i", "20ms")
+    with hogged(0, 4, 20, 90):
+        lines = measure(agent_path, "cyclic", "-a", "0", "-D", "4s", "-i", "20ms")
     thread = of_type(lines, "thread")[0]
     assert thread["worst"][0]["latency_ns"] > 2_000_000
     histogram = of_type(lines, "histogram")[0]
@@ -153,8 +118,8 @@ def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet(agent_path: Pat
 
 @needs_root
 def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> None:
-    with disturber(0, 20, 100, 90):
-        lines = measure(agent_path, "-a", "0", "-D", "10s", "--break", "10ms")
+    with hogged(0, 20, 100, 90):
+        lines = measure(agent_path, "cyclic", "-a", "0", "-D", "10s", "--break", "10ms")
     assert end(lines)["status"] == "threshold"
     assert end(lines)["time_ns"] < 5e9
     thread = of_type(lines, "thread")[0]
@@ -167,11 +132,10 @@ def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> 
 @needs_root
 def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path: Path) -> None:
     # Of the only CPU that housekeeping may use, throttling leaves it 50 ms of each second.
-    with disturber(0, 19_000, 19_001, 50):
+    with hogged(0, 19_000, 19_001, 50):
         lines = measure(
-            agent_path, "-D", "15s", "--watchdog", "300ms",
-            preexec_fn=lambda: os.sched_setaffinity(0, {0}),
-        )  # fmt: skip
+            agent_path, "cyclic", "-D", "15s", "--watchdog", "300ms", prefix=("taskset", "-c", "0")
+        )
     assert end(lines)["status"] == "watchdog"
     assert "watchdog" in {line["code"] for line in of_type(lines, "warning")}
     assert end(lines)["time_ns"] < 10e9
@@ -179,7 +143,9 @@ def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path
 
 
 def test_a_load_that_ends_late_in_the_run_is_told(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "900ms", "--load", "cmd:timeout 0.5 yes > /dev/null")
+    lines = measure(
+        agent_path, "cyclic", "-D", "900ms", "--load", "cmd:timeout 0.5 yes > /dev/null"
+    )
     (told,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
     assert told["text"].startswith("load cmd: it ended by itself")
 
@@ -211,18 +177,11 @@ def test_a_reader_that_pauses_does_not_end_the_run(agent_path: Path) -> None:
 
 
 def test_a_stopped_and_continued_agent_counts_what_it_missed_and_goes_on(agent_path: Path) -> None:
-    with subprocess.Popen(
-        [agent_path, "cyclic", "--json", "-D", "3s", "--watchdog", "500ms"],
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"progress"' in line:
-                break
+    with started(agent_path, "cyclic", "-D", "3s", "--watchdog", "500ms") as process:
         process.send_signal(signal.SIGSTOP)
         time.sleep(1.2)
         process.send_signal(signal.SIGCONT)
-        lines = [json.loads(line) for line in process.stdout]
+        lines = lines_left(process)
     assert end(lines)["status"] == "complete"
     for thread in of_type(lines, "thread"):
         assert thread["missed"] >= 1000
@@ -231,7 +190,7 @@ def test_a_stopped_and_continued_agent_counts_what_it_missed_and_goes_on(agent_p
 
 
 def test_the_windows_reach_to_the_end(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "700ms", "--progress", "200ms")
+    lines = measure(agent_path, "cyclic", "-D", "700ms", "--progress", "200ms")
     for index, thread in enumerate(of_type(lines, "thread")):
         windows = [line["threads"][index]["window"] for line in of_type(lines, "progress")]
         assert sum(window["count"] for window in windows) == thread["count"]
@@ -239,31 +198,17 @@ def test_the_windows_reach_to_the_end(agent_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
-    with subprocess.Popen(
-        [agent_path, "cyclic", "--json", "-i", "1ms"], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"progress"' in line:
-                break
+    with started(agent_path, "cyclic", "-i", "1ms") as process:
         process.send_signal(signal.SIGINT)
-        lines = [json.loads(line) for line in process.stdout]
-    assert process.returncode == 0
+        lines = lines_left(process)
     assert end(lines)["status"] == "interrupted"
     assert all(thread["count"] > 50 for thread in of_type(lines, "thread"))
 
 
 def test_a_long_sleep_does_not_delay_ctrl_c(agent_path: Path) -> None:
-    with subprocess.Popen(
-        [agent_path, "cyclic", "--json", "-i", "1h"], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"start"' in line:
-                break
+    with started(agent_path, "cyclic", "-i", "1h", until="start") as process:
         process.send_signal(signal.SIGTERM)
-        assert end([json.loads(line) for line in process.stdout])["status"] == "interrupted"
-        assert process.wait(timeout=5) == 0
+        assert end(lines_left(process))["status"] == "interrupted"
 
 
 def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
@@ -276,18 +221,9 @@ def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
     assert process.wait(timeout=10) is not None
 
 
-def measure_as_nobody(agent: Path, *options: str, prefix: tuple[str, ...] = ()) -> Lines:
-    command: list[str | Path] = [
-        *prefix, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-        "--bounding-set=-all", agent, "cyclic", "--json", *options,
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 @needs_root
 def test_an_ordinary_user_still_measures_and_is_told_what_it_is_worth(public_agent: Path) -> None:
-    lines = measure_as_nobody(public_agent, "-D", "300ms")
+    lines = as_nobody(public_agent, "cyclic", "-D", "300ms")
     codes = {line["code"] for line in of_type(lines, "warning")}
     assert "no-rt-priority" in codes
     assert ("no-cpu-dma-latency" in codes) == (
@@ -300,23 +236,22 @@ def test_an_ordinary_user_still_measures_and_is_told_what_it_is_worth(public_age
 
 @needs_root
 def test_memory_that_cannot_be_locked_is_told(public_agent: Path) -> None:
-    lines = measure_as_nobody(
-        public_agent, "-D", "200ms", prefix=("prlimit", "--memlock=4096:4096")
-    )
+    limited = ("prlimit", "--memlock=4096:4096", *NOBODY)
+    lines = measure(public_agent, "cyclic", "-D", "200ms", prefix=limited)
     assert "no-memlock" in {line["code"] for line in of_type(lines, "warning")}
 
 
 @needs_root
 def test_real_time_throttling_is_never_silent(agent_path: Path) -> None:
     setting = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip()
-    lines = measure(agent_path, "-D", "100ms")
+    lines = measure(agent_path, "cyclic", "-D", "100ms")
     warned = "rt-throttling" in {line["code"] for line in of_type(lines, "warning")}
     assert warned == (setting != "-1")
 
 
 @needs_root
 def test_deadline_threads_are_measured_and_not_pinned(agent_path: Path) -> None:
-    lines = measure(agent_path, "-D", "300ms", "--policy", "deadline")
+    lines = measure(agent_path, "cyclic", "-D", "300ms", "--policy", "deadline")
     for thread in of_type(lines, "thread"):
         assert (thread["policy"], thread["cpu"]) == ("deadline", None)
         assert thread["count"] > 100
@@ -325,10 +260,8 @@ def test_deadline_threads_are_measured_and_not_pinned(agent_path: Path) -> None:
 
 def test_threads_sit_on_the_cpus_asked_for_whatever_the_callers_affinity(agent_path: Path) -> None:
     last = max(os.sched_getaffinity(0))
-    lines = measure(
-        agent_path, "-D", "100ms", "-a", str(last),
-        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
-    )  # fmt: skip
+    elsewhere = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
+    lines = measure(agent_path, "cyclic", "-D", "100ms", "-a", str(last), prefix=elsewhere)
     assert [thread["cpu"] for thread in of_type(lines, "thread")] == [last]
 
 

@@ -1,9 +1,7 @@
 """The agent's loop verb: the period that each way of sleeping has, and what lengthens it."""
 
-import json
 import resource
 import signal
-import subprocess
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +13,7 @@ from tests.agent.probing import (
     Lines,
     as_nobody,
     hog,
+    lines_left,
     measure,
     measuring,
     middle_ns,
@@ -23,6 +22,7 @@ from tests.agent.probing import (
     of_type,
     refusal,
     samples,
+    started,
     threads,
     undisturbed,
 )
@@ -138,14 +138,7 @@ def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
 
 @needs_two_cpus
 def test_a_stopped_process_is_found_with_the_length_of_its_stop(agent_path: Path) -> None:
-    with subprocess.Popen(
-        [agent_path, "loop", "--json", "-D", "3s", "--method", "absolute", *HIGH],
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"progress"' in line:
-                break
+    with started(agent_path, "loop", "-D", "3s", "--method", "absolute", *HIGH) as process:
         process.send_signal(signal.SIGSTOP)
         while not is_stopped(process.pid):
             time.sleep(0.001)
@@ -153,7 +146,7 @@ def test_a_stopped_process_is_found_with_the_length_of_its_stop(agent_path: Path
         time.sleep(0.3)
         stop_ns = (time.monotonic() - stopped) * 1e9
         process.send_signal(signal.SIGCONT)
-        lines = [json.loads(line) for line in process.stdout]
+        lines = lines_left(process)
     told = facts(lines, "absolute")
     assert told["longest_ns"] == pytest.approx(stop_ns, rel=0.1)
     assert told["observer_gap_max_ns"] == pytest.approx(stop_ns, rel=0.1), "it was stopped too"

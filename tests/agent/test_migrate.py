@@ -1,9 +1,7 @@
 """The agent's migrate verb: the right threads on the CPUs, and a wrong one found."""
 
-import json
 import os
 import statistics
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from tests.agent.probing import (
     NOBODY,
     hog,
+    lines_left,
     measure,
     measure_stopped,
     measuring,
@@ -20,6 +19,7 @@ from tests.agent.probing import (
     of_type,
     refusal,
     samples,
+    started,
     threads,
     undisturbed,
 )
@@ -47,18 +47,12 @@ def test_the_highest_threads_run_at_once_and_the_lowest_when_a_cpu_is_free(
 def test_two_threads_kept_on_one_cpu_are_a_violation_as_long_as_the_others_work(
     agent_path: Path,
 ) -> None:
-    with subprocess.Popen(
-        [agent_path, "migrate", "--json", "-a", "0,1", "--work", "20ms", "-l", "20", "-p", "98"],
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"progress"' in line:
-                break
+    options = ("-a", "0,1", "--work", "20ms", "-l", "20", "-p", "98")
+    with started(agent_path, "migrate", *options) as process:
         for task in Path(f"/proc/{process.pid}/task").iterdir():
             if (task / "comm").read_text().strip() in ("migrate/0", "migrate/1"):
                 os.sched_setaffinity(int(task.name), {0})
-        lines = [json.loads(line) for line in process.stdout]
+        lines = lines_left(process)
     waited = threads(lines)["rank 2"]
     assert 12 <= waited["facts"]["violations"] <= 20
     assert waited["facts"]["cpu0"] >= 12

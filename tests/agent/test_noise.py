@@ -1,11 +1,8 @@
 """The agent's noise verb on this machine: known thefts of CPU time found with their length."""
 
 import os
-import shutil
 import statistics
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from tests.agent.probing import (
     measuring,
     needs_root,
     of_type,
+    refusal,
     samples,
     undisturbed,
 )
@@ -114,14 +112,6 @@ def test_it_breaks_at_the_first_gap_over_the_limit(agent_path: Path) -> None:
     assert "# threshold after" in output
 
 
-@pytest.fixture
-def public_agent(agent_path: Path) -> Iterator[Path]:
-    """The agent where every user may start it."""
-    with tempfile.TemporaryDirectory() as directory:
-        Path(directory).chmod(0o755)
-        yield Path(shutil.copy(agent_path, directory))
-
-
 @needs_root
 def test_an_ordinary_user_measures_each_cpu(public_agent: Path) -> None:
     lines = as_nobody(public_agent, "noise", "-D", "300ms")
@@ -145,10 +135,4 @@ def test_an_ordinary_user_measures_each_cpu(public_agent: Path) -> None:
 def test_what_cannot_be_measured_is_refused_with_its_reason(
     agent_path: Path, options: list[str], why: str
 ) -> None:
-    done = subprocess.run(
-        [agent_path, "noise", "-D", "100ms", *options],
-        capture_output=True, text=True, timeout=10, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert why in done.stderr.splitlines()[-1]
-    assert "# complete" not in done.stdout
+    assert why in refusal(agent_path, "noise", *options)

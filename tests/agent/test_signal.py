@@ -25,6 +25,7 @@ from tests.agent.probing import (
     of_type,
     refusal,
     samples,
+    started,
     threads,
 )
 
@@ -71,13 +72,8 @@ def test_its_defaults_are_those_of_the_report(agent_path: Path) -> None:
 
 @needs_root
 def test_the_program_has_the_threads_of_the_report(agent_path: Path) -> None:
-    with subprocess.Popen([agent_path, "signal", "--json"], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if b'"progress"' in line:
-                break
+    with started(agent_path, "signal") as process:
         stats = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/stat")]
-        process.kill()
     # rt_priority is the 40th field, the 38th after the name in parentheses.
     priorities = sorted(int(stat.rpartition(")")[2].split()[37]) for stat in stats)
     source_and_waiter, main_and_collector = [94, 94], [0, 0]
