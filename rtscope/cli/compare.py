@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.options import Json
 from rtscope.model.errors import RtscopeError
 
 
@@ -22,7 +23,7 @@ def compare(
             metavar="NAME", help="Print these published tables with the runs' figures beside them."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Put two runs side by side, with confidence intervals and one sentence.
 

@@ -1,10 +1,8 @@
 """measure --explain: the run again with a witness, so that its worst samples can be told."""
 
-import sys
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from rtscope.cli.streams import complain
+from rtscope.cli.streams import complain, status
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ def with_explanations(
     if not any(thread.count for thread in run.threads) or interrupt.signal is not None:
         return run, False
     try:
-        with _status("the same run again, with QEMU's plugin as a witness", quiet=quiet):
+        with status("the same run again, with QEMU's plugin as a witness", quiet=quiet):
             told = explained(run, heard, request, target, count, interrupt.watch)
     except RtscopeError as error:
         why = "interrupted" if interrupt.signal is not None else str(error)
@@ -43,10 +41,3 @@ def with_explanations(
     finally:
         interrupt.agent = None
     return told, True
-
-
-def _status(text: str, *, quiet: bool) -> AbstractContextManager[object]:
-    from rtscope.report.terminal import output_console
-
-    console = output_console(sys.stderr)
-    return console.status(text) if console.is_terminal and not quiet else nullcontext()

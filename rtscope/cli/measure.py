@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
 from rtscope.cli.outputs import by_sudo, check_files, copy_run, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.budget import parse_limit
@@ -188,13 +189,11 @@ def measure(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run here too.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the HTML report goes.")
-    ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    report: Report = None,
+    no_report: NoReport = False,
+    force: Force = False,
+    json: JsonRuns = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure how late this machine answers.
 

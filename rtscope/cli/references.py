@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.options import Json
+
 app = typer.Typer(
     help="List the published tables that come with rtscope, and show one.\n\n\b\n"
     "rtscope references\n"
@@ -11,8 +13,6 @@ app = typer.Typer(
     "rtscope compare last --reference loongson-2f",
     invoke_without_command=True,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback()

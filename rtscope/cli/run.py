@@ -13,6 +13,7 @@ import typer
 
 from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.lab_cells import LabCells
+from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
 from rtscope.cli.outputs import check_files, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
@@ -72,17 +73,15 @@ def run(
             metavar="FACTOR", help="Multiply samples and durations, such as 0.01 for a try."
         ),
     ] = 1.0,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the HTML report goes.")
-    ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")] = False,
+    report: Report = None,
+    no_report: NoReport = False,
     junit: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write JUnit XML, a test case for each cell."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    force: Force = False,
+    json: JsonRuns = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure all cells of a plan: probes × loads × intervals × policies × targets.
 

@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 
@@ -46,6 +46,14 @@ def why_not_written(error: OSError) -> str:
     """A sentence for a failed write."""
     where = f"{error.filename}" if error.filename else "standard output"
     return f"{where} cannot be written: {error.strerror or error}"
+
+
+def status(text: str, *, quiet: bool = False) -> AbstractContextManager[object]:
+    """Within the block, what is being done, where standard error is a terminal."""
+    from rtscope.report.terminal import output_console
+
+    console = output_console(sys.stderr)
+    return console.status(text) if console.is_terminal and not quiet else nullcontext()
 
 
 def complain(text: str) -> None:
