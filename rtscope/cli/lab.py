@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rtscope.cli import kernels
+from rtscope.cli import kernels, patchstat
 from rtscope.cli.interrupt import Interrupt
 from rtscope.model.units import parse_time_ns
 
@@ -17,6 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(kernels.app, name="kernel")
+app.command("patchstat")(patchstat.patchstat)
 
 
 @app.command("boot")
