@@ -2,8 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -13,24 +12,16 @@ from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
 from rtscope.cli.outputs import by_sudo, check_files, copy_run, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
-from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from rtscope.experiment.measure import Request
     from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
-    from rtscope.report.live import LiveState
     from rtscope.statistics.verdict import Judgement
-    from rtscope.target.agent import Target
-    from rtscope.target.protocol import AnyLine
 
 DEFAULT_DURATION = "60s"
-PIPED_PROGRESS_NS = 10_000_000_000
 
 
 def measure(
@@ -205,11 +196,13 @@ def measure(
     rtscope measure --load idle --load mixed --duration 30s
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
+    from rtscope.cli.live import measure_explained
     from rtscope.cli.seeds import measure_seeds, several_seeds
     from rtscope.experiment.check import check_limits, rehearse
     from rtscope.experiment.explain import explainable
     from rtscope.experiment.measure import Request, read_machine
     from rtscope.experiment.targets import target_of
+    from rtscope.model.budget import parse_limit
     from rtscope.statistics.verdict import judge
 
     limits = [parse_limit(text) for text in budget or []]
@@ -259,7 +252,9 @@ def measure(
                     run = measure_seeds(request, several, machine, place, interrupt, quiet=quiet)
                     told = True
                 else:
-                    run, told = _told_one(request, machine, place, interrupt, explain, quiet=quiet)
+                    run, told = measure_explained(
+                        request, machine, place, interrupt, explain, quiet=quiet
+                    )
             except RtscopeError as error:
                 failure = error
                 break
@@ -318,92 +313,6 @@ def _outputs(output: Path | None, loads: list[str]) -> Sequence[Path | None]:
         output.with_stem(f"{output.stem}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', load)[:40]}")
         for number, load in enumerate(loads, 1)
     ]
-
-
-def _told_one(
-    request: "Request",
-    machine: "Machine",
-    target: "Target",
-    interrupt: Interrupt,
-    explain: int | None,
-    *,
-    quiet: bool,
-) -> tuple["Run", bool]:
-    """Run one request and explain its worst samples, and whether all that could be done."""
-    from rtscope.cli.explain import with_explanations
-    from rtscope.experiment.explain import Heard
-
-    heard = Heard()
-    run = _measure_one(request, machine, target, interrupt, heard.hear, quiet=quiet)
-    if not explain:
-        return run, True
-    return with_explanations(run, heard, request, target, explain, interrupt, quiet=quiet)
-
-
-def _measure_one(
-    request: "Request",
-    machine: "Machine",
-    target: "Target",
-    interrupt: Interrupt,
-    on_line: "Callable[[AnyLine], None]",
-    *,
-    quiet: bool,
-) -> "Run":
-    """Run one request, with a live view on a terminal and a line now and then elsewhere."""
-    from rich.live import Live
-
-    from rtscope.experiment.measure import measure as measure_run
-    from rtscope.model.progress import Progress
-    from rtscope.report.live import LiveState, follow, live_view
-    from rtscope.report.terminal import output_console
-
-    console = output_console(sys.stderr)
-    state = LiveState(
-        title=f"{request.probe} under load {request.load}",
-    )
-    next_line_ns = 0
-
-    def heard(line: "AnyLine") -> None:
-        nonlocal next_line_ns
-        on_line(line)
-        follow(state, line)
-        with suppress(OSError):  # nobody looks any more, but the run is wanted
-            if isinstance(line, Progress) and not (live or quiet) and line.time_ns >= next_line_ns:
-                next_line_ns = line.time_ns + PIPED_PROGRESS_NS
-                _print_progress(console, state)
-            if live:
-                live.update(live_view(state), refresh=True)
-
-    shown = console.is_terminal and not quiet
-    live = (
-        Live(live_view(state), console=console, auto_refresh=False, transient=True)
-        if shown
-        else None
-    )
-    run: Run | None = None
-    try:
-        with live or nullcontext():
-            run = measure_run(request, machine, interrupt.watch, heard, target)
-    except OSError:
-        if run is None:
-            raise
-        # The terminal went away before the live view was taken from it: the run is there.
-    finally:
-        interrupt.agent = None
-    return run
-
-
-def _print_progress(console: "Console", state: "LiveState") -> None:
-    from rtscope.model.units import format_duration_ns
-
-    progress = state.progress
-    assert progress is not None
-    whole = f" of {format_duration_ns(state.duration_ns)}" if state.duration_ns else ""
-    samples = sum(thread.count for thread in progress.threads)
-    seconds = progress.time_ns // 1_000_000_000
-    console.print(
-        f"{state.title}: {seconds}s{whole}, {samples} samples", markup=False, highlight=False
-    )
 
 
 def _show(run: "Run", judgements: list["Judgement"], *, stored: bool, json: bool) -> bool:

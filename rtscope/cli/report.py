@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from rtscope.model.budget import parse_limit
-
 
 def report(
     runs: Annotated[
@@ -40,6 +38,7 @@ def report(
     rtscope report 3fa9 cyclictest.json -o both.html
     rtscope report last -r loongson-2f
     """
+    from rtscope.model.budget import parse_limit
     from rtscope.references.library import reference_named
     from rtscope.report.html import html_report
     from rtscope.statistics.verdict import judge, judge_by_own
