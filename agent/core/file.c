@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In one read(): the kernel's own files are made for it, and what they tell in
- * a second one may be of another moment.
+ * In one read() or write(): the kernel's own files are made for it, and what they
+ * tell in a second one may be of another moment.
  */
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -21,4 +22,16 @@ size_t file_text(int directory, const char *path, char *text, size_t size)
 		got = 0;
 	text[got] = '\0';
 	return (size_t)got;
+}
+
+bool file_put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool written;
+
+	if (fd < 0)
+		return false;
+	written = write(fd, text, strlen(text)) >= 0;
+	close(fd);
+	return written;
 }

@@ -3,6 +3,7 @@
 #ifndef RTSCOPE_FILE_H
 #define RTSCOPE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -11,5 +12,8 @@
  * the number of bytes, 0 where the file is empty or cannot be read.
  */
 size_t file_text(int directory, const char *path, char *text, size_t size);
+
+/* Write @text into a file that is there; false with errno where that cannot be. */
+bool file_put(const char *path, const char *text);
 
 #endif

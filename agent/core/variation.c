@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/variation.h"
 
 #define LAYOUT	    "/proc/sys/kernel/randomize_va_space"
@@ -45,12 +46,8 @@ static void seed_random_numbers(uint64_t seed)
 
 static void vary_layout(void)
 {
-	int fd = open(LAYOUT, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, "2", 1) != 1)
+	if (!file_put(LAYOUT, "2"))
 		perror("rtscope-agent: cannot write " LAYOUT);
-	if (fd >= 0)
-		close(fd);
 }
 
 /* Weyl's sequence spreads neighbouring seeds over the phases. */

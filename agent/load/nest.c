@@ -27,24 +27,13 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "load/set.h"
 #include "load/tree.h"
 
 #define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to tidy up */
 #define KILL_NS	 (1000 * NSEC_PER_MSEC)
 #define LOOK_NS	 (2 * NSEC_PER_MSEC)
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, text, strlen(text)) < 0)
-		fd = close(fd); /* the caller sees by what does not work then */
-	else
-		close(fd);
-}
 
 bool wait_for_end(const int *fds, unsigned int count, uint64_t timeout_ns)
 {
@@ -75,7 +64,7 @@ static _Noreturn void work(struct worker *worker)
 	snprintf(name, sizeof(name), "load-%s", worker->load->name);
 	prctl(PR_SET_NAME, name);
 	/* Where memory runs out the loads go first, not what is measured. */
-	write_text("/proc/self/oom_score_adj", "1000");
+	file_put("/proc/self/oom_score_adj", "1000");
 	worker_seed(worker);
 	if (worker->load->setup && worker->load->setup(worker) < 0)
 		_exit(1);
@@ -277,19 +266,11 @@ static bool map_user(pid_t pid)
 	} maps[] = { { "uid_map", geteuid() }, { "gid_map", getegid() } };
 
 	snprintf(path, sizeof(path), "/proc/%d/setgroups", pid);
-	write_text(path, "deny");
+	file_put(path, "deny"); /* else gid_map may be refused */
 	for (int i = 0; i < 2; i++) {
-		int fd;
-		ssize_t written;
-
 		snprintf(path, sizeof(path), "/proc/%d/%s", pid, maps[i].file);
 		snprintf(map, sizeof(map), "%u %u 1", maps[i].id, maps[i].id);
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
-			return false;
-		written = write(fd, map, strlen(map));
-		close(fd);
-		if (written < 0)
+		if (!file_put(path, map))
 			return false;
 	}
 	return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is known of a file that is longer than the room for it, empty or absent. */
+/* A file that is longer than the room for it, empty, full or absent. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,12 +77,30 @@ static void what_is_empty_absent_or_no_file_is_no_text(void **state)
 	}
 }
 
+static void only_a_file_that_is_there_is_written_into(void **state)
+{
+	char path[64], text[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/word", folder);
+	assert_true(file_put(path, "micro"));
+	file_text(AT_FDCWD, path, text, sizeof(text));
+	assert_string_equal(text, "microecond\n");
+	snprintf(path, sizeof(path), "%s/absent", folder);
+	assert_false(file_put(path, "micro"));
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_false(file_put("/dev/full", "micro"));
+	assert_int_equal(errno, ENOSPC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_given_whole_where_there_is_room),
 		cmocka_unit_test(a_longer_file_is_cut_where_the_room_ends),
 		cmocka_unit_test(what_is_empty_absent_or_no_file_is_no_text),
+		cmocka_unit_test(only_a_file_that_is_there_is_written_into),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);
