@@ -32,8 +32,5 @@ void hello_write(struct json *json)
 	json_end(json);
 	if (!unsettled)
 		return;
-	json_begin(json, "warning");
-	json_string(json, "code", "boot-not-over");
-	json_string(json, "text", unsettled);
-	json_end(json);
+	json_warning(json, "boot-not-over", unsettled);
 }

@@ -155,6 +155,14 @@ void json_end(struct json *json)
 	flush(json);
 }
 
+void json_warning(struct json *json, const char *code, const char *text)
+{
+	json_begin(json, "warning");
+	json_string(json, "code", code);
+	json_string(json, "text", text);
+	json_end(json);
+}
+
 void json_string(struct json *json, const char *key, const char *value)
 {
 	json_text(json, key, value, strlen(value));

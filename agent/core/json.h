@@ -33,6 +33,9 @@ struct json {
 void json_begin(struct json *json, const char *type);
 void json_end(struct json *json);
 
+/* A whole line of the type "warning"; @code and @text as in core/warning.h. */
+void json_warning(struct json *json, const char *code, const char *text);
+
 /* Strings are UTF-8; what is not becomes U+FFFD, as Python's "replace" does. */
 void json_string(struct json *json, const char *key, const char *value);
 void json_text(struct json *json, const char *key, const void *data, size_t size);

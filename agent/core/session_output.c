@@ -36,10 +36,7 @@ void output_warning(struct session *session, const char *code, const char *text)
 		fprintf(stderr, "warning: %s\n", text);
 		return;
 	}
-	json_begin(&session->json, "warning");
-	json_string(&session->json, "code", code);
-	json_string(&session->json, "text", text);
-	json_end(&session->json);
+	json_warning(&session->json, code, text);
 }
 
 static void put_tristate(struct json *json, const char *key, enum tristate state)

@@ -141,10 +141,7 @@ static void warn(const char *code, const char *text)
 		fprintf(stderr, "rtscope-agent machine: %s\n", text);
 		return;
 	}
-	json_begin(&json, "warning");
-	json_string(&json, "code", code);
-	json_string(&json, "text", text);
-	json_end(&json);
+	json_warning(&json, code, text);
 }
 
 /*

@@ -94,10 +94,7 @@ static void warn(const char *code, const char *text)
 		fprintf(stderr, "warning: %s\n", text);
 		return;
 	}
-	json_begin(&json, "warning");
-	json_string(&json, "code", code);
-	json_string(&json, "text", text);
-	json_end(&json);
+	json_warning(&json, code, text);
 }
 
 /* Returns 0, 1 after help, or -1 with a sentence in @error. */

@@ -121,6 +121,14 @@ static void test_what_is_not_known_is_null(void **state)
 		    "\"stddev_ns\":null,\"cpu\":0,\"cpu\":null}\n");
 }
 
+static void test_a_warning_is_a_line_of_its_own(void **state)
+{
+	(void)state;
+	json_warning(&json, "no-memlock", "memory is not locked");
+	assert_line("{\"type\":\"warning\",\"code\":\"no-memlock\","
+		    "\"text\":\"memory is not locked\"}\n");
+}
+
 static void test_what_would_break_a_line_is_escaped(void **state)
 {
 	(void)state;
@@ -195,6 +203,7 @@ int main(void)
 		on_pipe(test_integers_keep_their_extremes),
 		on_pipe(test_doubles_have_all_their_digits_and_are_never_nan),
 		on_pipe(test_what_is_not_known_is_null),
+		on_pipe(test_a_warning_is_a_line_of_its_own),
 		on_pipe(test_what_would_break_a_line_is_escaped),
 		on_pipe(test_base64_pads_as_the_rfc_says),
 		on_pipe(test_a_line_is_one_write_and_the_next_starts_anew),
