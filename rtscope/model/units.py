@@ -50,6 +50,11 @@ def format_ns(ns: float) -> str:
     return f"{ns / 1_000_000_000:.2f} s"
 
 
+def format_signed_ns(ns: float) -> str:
+    """A difference: +1.50 us, −0.020 us; 0 has no sign."""
+    return f"{'+' if ns > 0 else '−' if ns < 0 else ''}{format_ns(abs(ns))}"
+
+
 def format_duration_ns(ns: int) -> str:
     """A span of time in the unit it was most likely asked in: 30s, 250ms, 200us, 90ns."""
     for unit in ("s", "ms", "us"):

@@ -37,8 +37,8 @@ from rtscope.report.references import (
     facts_of,
 )
 from rtscope.report.takers import takers_columns
-from rtscope.statistics.figures import PERCENTS, Figures, figures
-from rtscope.statistics.reference import beside, tables_beside
+from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
+from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.verdict import Judgement
 
 _WORST_SHOWN: Final = 20
@@ -118,7 +118,7 @@ def html_report(
     """
     judged = [*judgements, *([()] * (len(runs) - len(judgements)))]
     views = [
-        _view(_label(index), run, verdicts)
+        _view(column_label(index), run, verdicts)
         for index, (run, verdicts) in enumerate(zip(runs, judged, strict=True))
     ]
     drawn = drawing(runs)
@@ -151,7 +151,7 @@ def html_report(
         reference_facts=facts_of(reference) if reference else [],
         beside=published,
         named=any(thread.name for run in runs for thread in run.threads),
-        percents=[words.percent_name(percent) for percent in PERCENTS],
+        percents=[percent_name(percent) for percent in PERCENTS],
         has_totals=any(line["total"] for line in lines),
         has_histogram=any(line["curve"]["x"] for line in lines),
         has_windows=any(line["time"]["t"] for line in lines),
@@ -163,12 +163,6 @@ def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
     """What all of the lists hold, in the order of the first."""
     first = lists[0] if lists else []
     return [text for text in first if all(text in other for other in lists)]
-
-
-def _label(index: int) -> str:
-    """A, B, ... Z, A2, B2 ..."""
-    turn, letter = divmod(index, 26)
-    return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
 
 
 def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:

@@ -106,9 +106,7 @@ def _table(state: LiveState, progress: Progress, room: int, width: int) -> Rende
     threads = sorted(progress.threads, key=lambda thread: thread.thread)
     hidden = 0
     if len(threads) > room:
-        threads = sorted(threads, key=lambda thread: -(thread.max_ns or 0))
-        hidden = len(threads) - room + 1
-        threads = threads[: len(threads) - hidden] or threads[:1]
+        threads = sorted(threads, key=lambda thread: -(thread.max_ns or 0))[: max(1, room - 1)]
         hidden = len(progress.threads) - len(threads)
 
     def cells(text: list[str]) -> list[str | Text]:

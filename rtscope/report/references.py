@@ -173,9 +173,7 @@ def reference_table(references: Sequence[Reference]) -> RenderableType:
         [
             Column("reference", 0, [one.name for one in references], left=True),
             Column("year", 2, [str(one.year or NOTHING) for one in references]),
-            Column(
-                "tables", 3, [", ".join(t.name for t in one.tables) for one in references], True
-            ),
+            Column("tables", 3, [_names(one) for one in references], left=True),
             Column("title", 1, [one.title for one in references], left=True),
         ]
     )

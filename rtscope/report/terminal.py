@@ -17,7 +17,7 @@ from rich.text import Text
 
 from rtscope.model.run import Run
 from rtscope.model.timeline import Explanation
-from rtscope.model.units import format_duration_ns
+from rtscope.model.units import format_duration_ns, format_signed_ns
 from rtscope.report.charts import by_microsecond
 from rtscope.report.columns import Column, fitted
 from rtscope.report.ensemble import member_columns, member_lines
@@ -272,9 +272,7 @@ def _limits(estimate: "Estimate", signed: bool = False) -> str:
 
 
 def _signed(ns: float | None) -> str:
-    if ns is None:
-        return NOTHING
-    return f"{'+' if ns > 0 else '−' if ns < 0 else ''}{time_text(abs(ns))}"
+    return NOTHING if ns is None else format_signed_ns(ns)
 
 
 def _effect(row: "Row") -> Text:

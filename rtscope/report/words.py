@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_duration_ns, format_ns
-from rtscope.statistics.figures import Figures, Quantile
+from rtscope.statistics.figures import Figures, Quantile, percent_name
 from rtscope.statistics.work import work_per_second
 
 NOTHING = "–"
@@ -40,11 +40,6 @@ def quantile_text(quantile: Quantile) -> str:
 def count_text(count: int | None) -> str:
     """A count with separators, or a dash where the tool did not count."""
     return NOTHING if count is None else f"{count:,}"
-
-
-def percent_name(percent: float) -> str:
-    """p99.9 for 99.9."""
-    return f"p{percent!r}".removesuffix(".0")
 
 
 def thread_name(thread: Thread) -> str:

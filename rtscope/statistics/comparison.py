@@ -21,7 +21,7 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run, Windows
-from rtscope.model.units import format_ns
+from rtscope.model.units import format_ns, format_signed_ns
 from rtscope.statistics import confidence
 from rtscope.statistics.alike import differences, incomparable
 from rtscope.statistics.confidence import Interval, Ranks
@@ -32,6 +32,7 @@ from rtscope.statistics.figures import (
     figures_of_run,
     fraction_of,
     merge,
+    percent_name,
 )
 
 Outcome = Literal["better", "worse", "no evidence", "too few", "not comparable"]
@@ -197,7 +198,7 @@ def _difference(a: Estimate, b: Estimate) -> Estimate:
 
 
 def _quantile_row(a: _Side, b: _Side, percent: float, index: int, refused: bool) -> Row:
-    name = f"p{percent!r}".removesuffix(".0")
+    name = percent_name(percent)
     left, right = (_quantile(side, percent, index) for side in (a, b))
     difference = _difference(left, right)
     reasons = []
@@ -306,9 +307,6 @@ def _told(row: Row) -> str:
     )
     low, high = difference.interval.low_ns, difference.interval.high_ns
     if low is not None and high is not None:
-        text += f", a difference of {_signed(low)} to {_signed(high)} with 95 % confidence"
+        limits = f"{format_signed_ns(low)} to {format_signed_ns(high)}"
+        text += f", a difference of {limits} with 95 % confidence"
     return text
-
-
-def _signed(ns: float) -> str:
-    return f"{'+' if ns > 0 else '−' if ns < 0 else ''}{format_ns(abs(ns))}"

@@ -74,6 +74,11 @@ def fraction_of(percent: float) -> Fraction:
     return Fraction(repr(float(percent))) / 100
 
 
+def percent_name(percent: float) -> str:
+    """p99.9 for 99.9."""
+    return f"p{percent!r}".removesuffix(".0")
+
+
 def samples_needed(percent: float) -> int:
     """How many samples a quantile needs to be reported: 10 / (1 - p)."""
     return math.ceil(SAMPLES_BEYOND / (1 - fraction_of(percent)))
