@@ -7,32 +7,10 @@
 #include <cmocka.h>
 
 #include "probe/async.c" /* its pairs are its own */
+#include "no_session.h"
 
 #define ROUNDS	9
 #define HELD_NS (50 * NSEC_PER_MSEC)
-
-static double not_waiting;
-
-int session_main(const struct probe *unused, int argc, char **argv)
-{
-	(void)unused;
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
-void session_warn(const char *code, const char *text)
-{
-	(void)code;
-	(void)text;
-}
-
-void measuring_fact(struct measuring *measuring, const char *key, double value)
-{
-	(void)measuring;
-	if (!strcmp(key, "not_waiting"))
-		not_waiting = value;
-}
 
 static struct control control = { .until_ns = UINT64_MAX };
 static struct session_options session = { .seed = 1, .interval_ns = NSEC_PER_MSEC };
@@ -91,7 +69,7 @@ static void a_held_lock_delays_the_signalled_thread_as_long_as_it_is_held(void *
 	pair->way->end(pair);
 	pthread_join(thread, NULL);
 	assert_true(within_a_tenth > ROUNDS / 2);
-	assert_true(not_waiting == 0);
+	assert_true(fact(measuring, "not_waiting") == 0);
 }
 
 static unsigned int waits;
@@ -132,7 +110,7 @@ static void a_message_to_a_thread_that_did_not_sleep_is_no_sample(void **state)
 	(void)state;
 	assert_int_equal(measuring->record.count, 0);
 	assert_int_equal(measuring->record.missed, ROUNDS);
-	assert_true(not_waiting == ROUNDS);
+	assert_true(fact(measuring, "not_waiting") == ROUNDS);
 }
 
 static void a_message_to_a_sleeping_thread_is_a_sample(void **state)
@@ -142,7 +120,7 @@ static void a_message_to_a_sleeping_thread_is_a_sample(void **state)
 	(void)state;
 	assert_int_equal(measuring->record.count, ROUNDS);
 	assert_int_equal(measuring->record.missed, 0);
-	assert_true(not_waiting == 0);
+	assert_true(fact(measuring, "not_waiting") == 0);
 }
 
 static void a_rehearsal_is_neither(void **state)
@@ -152,7 +130,7 @@ static void a_rehearsal_is_neither(void **state)
 	(void)state;
 	assert_int_equal(measuring->record.count, 0);
 	assert_int_equal(measuring->record.missed, 0);
-	assert_true(not_waiting == 0);
+	assert_true(fact(measuring, "not_waiting") == 0);
 }
 
 static uint64_t asked_ns, stamp_at_send_ns;

@@ -9,14 +9,6 @@
 
 #define INTERVAL_NS 1000000ULL
 
-int session_main(const struct probe *unused, int argc, char **argv)
-{
-	(void)unused;
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
 static struct deadline first(uint64_t seed, unsigned int index, uint64_t interval_ns)
 {
 	struct session_options session = { .seed = seed };

@@ -7,21 +7,6 @@
 
 #include "probe/gtod.c" /* its steps and its table are its own */
 
-int session_main(const struct probe *unused, int argc, char **argv)
-{
-	(void)unused;
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
-void measuring_fact(struct measuring *measuring, const char *key, double value)
-{
-	(void)measuring;
-	(void)key;
-	(void)value;
-}
-
 static void each_sample_is_in_the_row_of_its_microsecond(void **state)
 {
 	static const uint64_t latencies_ns[] = { 0, 1, 999, 1000, 1999, 2000, 7999, 20000000 };

@@ -10,21 +10,6 @@
 
 #define TOLERANCE 1000
 
-int session_main(const struct probe *unused, int argc, char **argv)
-{
-	(void)unused;
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
-void measuring_fact(struct measuring *measuring, const char *key, double value)
-{
-	(void)measuring;
-	(void)key;
-	(void)value;
-}
-
 static void threads_that_start_together_violate_nothing(void **state)
 {
 	static const struct run run[] = { { 100, 9000, 0 }, { 150, 9000, 1 }, { 9100, 18000, 0 } };

@@ -3,33 +3,10 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "probe/sched.c" /* its periods are its own */
-
-int session_main(const struct probe *unused, int argc, char **argv)
-{
-	(void)unused;
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
-void measuring_fact(struct measuring *measuring, const char *key, double value)
-{
-	measuring->fact[measuring->fact_count].key = key;
-	measuring->fact[measuring->fact_count++].value = value;
-}
-
-static double fact(const struct measuring *measuring, const char *key)
-{
-	for (unsigned int i = 0; i < measuring->fact_count; i++) {
-		if (!strcmp(measuring->fact[i].key, key))
-			return measuring->fact[i].value;
-	}
-	return -1;
-}
+#include "no_session.h"
 
 static void each_period_that_began_is_counted_once(void **state)
 {

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "probe/signal_events.h"
+#include "no_session.h"
 
 #define ROUNDS	   9
 #define BLOCKED_NS (20 * NSEC_PER_MSEC)
@@ -18,12 +19,6 @@ static struct control control;
 static struct session_options session;
 static struct events events;
 static struct measuring measuring;
-
-void measuring_fact(struct measuring *of, const char *key, double value)
-{
-	of->fact[of->fact_count].key = key;
-	of->fact[of->fact_count++].value = value;
-}
 
 static int set_up(void **state)
 {
@@ -36,15 +31,6 @@ static int set_up(void **state)
 	events_handle(&events);
 	event_taker = 1;
 	return 0;
-}
-
-static double fact(const char *key)
-{
-	for (unsigned int i = 0; i < measuring.fact_count; i++) {
-		if (!strcmp(measuring.fact[i].key, key))
-			return measuring.fact[i].value;
-	}
-	return -1;
 }
 
 static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
@@ -69,7 +55,7 @@ static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
 				open_ns[1] - sent_ns[0]);
 	}
 	events_tell(&events, &measuring, EVENT_TAKERS - 1);
-	assert_true(fact("deadline_violations") == ROUNDS);
+	assert_true(fact(&measuring, "deadline_violations") == ROUNDS);
 }
 
 static void signals_that_wait_together_are_not_merged(void **state)
@@ -82,7 +68,7 @@ static void signals_that_wait_together_are_not_merged(void **state)
 	events_collect(&events, &measuring);
 	assert_int_equal(measuring.record.count, 100);
 	events_tell(&events, &measuring, EVENT_TAKERS - 1);
-	assert_true(fact("lost") == 0);
+	assert_true(fact(&measuring, "lost") == 0);
 }
 
 static void what_was_never_taken_is_lost(void **state)
@@ -96,7 +82,7 @@ static void what_was_never_taken_is_lost(void **state)
 	events_tell(&events, &measuring, EVENT_TAKERS - 1);
 	events_mask(&events, SIG_UNBLOCK);
 	assert_int_equal(measuring.record.count, 1);
-	assert_true(fact("lost") == 2);
+	assert_true(fact(&measuring, "lost") == 2);
 }
 
 static void who_took_is_told(void **state)
@@ -108,10 +94,10 @@ static void who_took_is_told(void **state)
 	}
 	events_collect(&events, &measuring);
 	events_tell(&events, &measuring, 3);
-	assert_true(fact("threads_that_took") == 4);
-	assert_true(fact("taken_by_own_thread") == 1);
-	assert_true(fact("taken_by_others") == 6);
-	assert_true(fact("jitter_ns") ==
+	assert_true(fact(&measuring, "threads_that_took") == 4);
+	assert_true(fact(&measuring, "taken_by_own_thread") == 1);
+	assert_true(fact(&measuring, "taken_by_others") == 6);
+	assert_true(fact(&measuring, "jitter_ns") ==
 		    (double)(measuring.record.max_ns - measuring.record.min_ns));
 }
 

@@ -23,13 +23,6 @@ static struct control control;
 static struct measuring measuring;
 static struct watch watch;
 
-void measuring_fact(struct measuring *unused, const char *key, double value)
-{
-	(void)unused;
-	(void)key;
-	(void)value;
-}
-
 static int set_up(void **state)
 {
 	(void)state;
