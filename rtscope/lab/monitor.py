@@ -89,9 +89,11 @@ class Monitor:
         """Whether the event has come by now or within `wait_s`. Raises RtscopeError."""
         end = time.monotonic() + wait_s
         while event not in self._events:
-            ready, _, _ = select.select([self._socket], [], [], max(0.0, end - time.monotonic()))
-            if not ready:
-                return False
+            if b"\n" not in self._pending:
+                left_s = max(0.0, end - time.monotonic())
+                ready, _, _ = select.select([self._socket], [], [], left_s)
+                if not ready:
+                    return False
             self._message()
         return True
 
