@@ -259,12 +259,16 @@ def test_a_plan_is_not_measured_twice_at_once(
     ) as process:  # fmt: skip
         assert process.stderr is not None
         assert process.stderr.readline()
-        for more in ((), ("--fresh",)):
-            second = rtscope("run", str(plan), "--no-report", *more)
-            assert second.returncode == 2
-            assert "another rtscope run measures this plan already" in second.stderr
-        assert rtscope("run", str(other), "--no-report").returncode == 0
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGSTOP)  # so that it is not done before the others are
+        try:
+            for more in ((), ("--fresh",)):
+                second = rtscope("run", str(plan), "--no-report", *more)
+                assert second.returncode == 2
+                assert "another rtscope run measures this plan already" in second.stderr
+            assert rtscope("run", str(other), "--no-report").returncode == 0
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGCONT)
         process.communicate(timeout=30)
     assert rtscope("run", str(plan), "--no-report", "-q").returncode == 0
     complete = [run["load"] for run in runs(rtscope) if run["status"] == "complete"]
