@@ -59,6 +59,7 @@ class Emulator(AgentProcess):
         self._begun_s = time.monotonic()
         self.hello = False
         self._interrupted = False
+        self._given_up = ""
 
     def interrupt(self) -> None:
         """Ask the agent to end early, by a Control-C on its terminal; a boot is just ended."""
@@ -139,7 +140,8 @@ class Emulator(AgentProcess):
         if self.spent_s() > limit_s:
             self._silence_limit_s = limit_s
             self.kill()
-            raise RtscopeError(self.why_it_was_given_up())
+            self._given_up = self.why_it_was_given_up()
+            raise RtscopeError(self._given_up)
 
     def console(self) -> str:
         """What the kernel and the agent wrote to the console, the last of it, without colours."""
@@ -160,6 +162,8 @@ class Emulator(AgentProcess):
         """A sentence for a guest that ended before the agent's last line."""
         if self._interrupted:
             return "interrupted while the guest was booting"
+        if self._given_up:
+            return self._given_up
         ended = super().why_it_ended()
         console = self.console()
         if panic := _PANIC.search(console):

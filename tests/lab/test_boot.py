@@ -186,9 +186,14 @@ def test_a_guest_that_panics_says_so_with_its_last_words(
         list(agent.lines(60))
 
 
-def test_a_guest_that_never_says_hello_is_ended_in_time(standard: VmTarget) -> None:
-    booted = vm_target(f"{standard.name},start=booted")
-    hasty = msgspec.structs.replace(booted, boot_limit_s=1.0)
+@pytest.mark.parametrize("start", ["booted", "restored"])
+def test_a_guest_that_never_says_hello_is_ended_in_time(
+    standard_kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    copied_kernel(standard_kernel, tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # which has no snapshot of it
+    target = vm_target(f"vm:copy,start={start}")
+    hasty = msgspec.structs.replace(target, boot_limit_s=1.0)
     with (
         hasty.started_agent(["cyclic", "--json"]) as agent,
         pytest.raises(
