@@ -71,6 +71,15 @@ def test_a_kernel_that_panics_early_and_cannot_reset_is_ended_at_once(
         list(agent.lines(60))
 
 
+def test_an_emulator_that_gets_no_cpu_is_given_up_by_the_clock(tmp_path: Path) -> None:
+    stopped = Emulator(["sh", "-c", "kill -STOP $$"], tmp_path, None, 0.2)
+    try:
+        with pytest.raises(RtscopeError, match=r"never said hello within .* and was ended"):
+            list(stopped.lines(60))
+    finally:
+        stopped.close()
+
+
 def test_a_guest_that_falls_silent_is_ended_after_its_share_of_cpu_time(rt_kernel: Kernel) -> None:
     hasty = msgspec.structs.replace(vm_target(f"vm:{rt_kernel.name}"), boot_limit_s=4.0)
 
