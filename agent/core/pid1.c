@@ -10,7 +10,8 @@
  * and with these variables from its command line:
  *
  *	rtscope_channel=/dev/ttyS1	where the verb's lines go
- *	rtscope_samples=/dev/ttyS2	where its --samples-file=/tmp/samples goes after its end
+ *	rtscope_samples=/dev/ttyS2	where its --samples-file=/tmp/samples goes after its end:
+ *					its size in bytes in a line, then all of it
  *	rtscope_seed=1			what the machine is varied by before the verb starts
  *	rtscope_snapshot=1		stop for a snapshot once the boot is over
  *
@@ -228,15 +229,17 @@ static void send_samples(void)
 	const char *channel = getenv("rtscope_samples");
 	int to, from = open(SAMPLES, O_RDONLY | O_CLOEXEC);
 	char buffer[4096];
+	struct stat file;
 	ssize_t size;
 
-	if (from < 0 || !channel)
+	if (from < 0 || !channel || fstat(from, &file))
 		return;
 	to = open_port(channel);
 	if (to < 0) {
 		complain("open the channel for samples", channel);
 		return;
 	}
+	dprintf(to, "%lld\n", (long long)file.st_size);
 	while ((size = read(from, buffer, sizeof(buffer))) > 0) {
 		for (ssize_t sent = 0, part; sent < size; sent += part) {
 			part = write(to, buffer + sent, (size_t)(size - sent));

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -14,14 +15,18 @@ from rtscope.lab.machine import CONSOLE, SAMPLES
 from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
 from rtscope.target.process import AgentProcess
-from rtscope.target.protocol import AnyLine, Hello, Start
+from rtscope.target.protocol import AnyLine, End, Hello, Start
 
 BOOT_LIMIT_S: Final = 300.0
 _SLOWNESS: Final = 60
 """CPU seconds that one second of virtual time may take at 1000 MIPS: under load it is 7 to 16"""
 _LEAST_SHARE: Final = 0.1
 """of a CPU: with less of it for long, the emulator counts as stuck"""
-_END_S: Final = 120.0
+_NO_MORE_S: Final = 120.0
+"""of CPU time, after which no more samples are expected"""
+_LOOK_S: Final = 0.2
+_BLOCK_BYTES: Final = 4096
+"""of a file system: a file cannot grow where less is left"""
 _LONGEST_CONSOLE: Final = 64 * 1024
 _SHOWN_LINES: Final = 12
 _CONTROL_C: Final = b"\x03"
@@ -58,13 +63,18 @@ class Emulator(AgentProcess):
         self._by_the_clock = by_the_clock
         self._begun_s = time.monotonic()
         self.hello = False
-        self._interrupted = False
-        self._given_up = ""
+        self._said_all = False
+        self._own_end = ""
+        """why it was ended from here"""
 
     def interrupt(self) -> None:
-        """Ask the agent to end early, by a Control-C on its terminal; a boot is just ended."""
-        if not self.hello:
-            self._interrupted = True
+        """Ask the agent to end early, by a Control-C on its terminal.
+
+        Before and after its lines the machine is just ended.
+        """
+        if self._said_all or not self.hello:
+            doing = "giving its samples" if self._said_all else "booting"
+            self._own_end = f"interrupted while the guest was {doing}"
             self.kill()
             return
         stdin = self._process.stdin
@@ -88,6 +98,8 @@ class Emulator(AgentProcess):
                     spans = [line.duration_ns, line.samples * line.interval_ns]
                     asked_s = min((ns for ns in spans if ns), default=0) / _NANOSECONDS
                     self._silence_limit_s += asked_s * pace
+                case End():
+                    self._said_all = True
             yield line
 
     def spent_s(self) -> float:
@@ -103,13 +115,34 @@ class Emulator(AgentProcess):
         return lasted_s if self._by_the_clock else max(cpu_s, lasted_s * _LEAST_SHARE)
 
     def samples(self) -> bytes:
-        """What the agent wrote to its samples file, once the machine has ended by itself."""
-        try:
-            self._process.wait(_END_S + self._silence_limit_s)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise RtscopeError(f"the guest did not end after its last line{self._tail()}") from None
-        return (self._directory / SAMPLES).read_bytes()
+        """What the agent wrote to its samples file: it comes out after the agent's last line.
+
+        Bounded by how long no more of it comes. Raises RtscopeError where it is not all there.
+        """
+        path = self._directory / SAMPLES
+        size, grown_s = 0, self.spent_s()
+        while not self.has_ended(_LOOK_S):
+            if path.stat().st_size > size:
+                size, grown_s = path.stat().st_size, self.spent_s()
+            elif self._disk_is_full() or self.spent_s() > grown_s + _NO_MORE_S:
+                self.kill()
+        announced, _, data = path.read_bytes().partition(b"\n")
+        if announced != str(len(data)).encode():
+            raise RtscopeError(self._why_samples_are_missing())
+        return data
+
+    def _disk_is_full(self) -> bool:
+        return shutil.disk_usage(self._directory).free < _BLOCK_BYTES
+
+    def _why_samples_are_missing(self) -> str:
+        if self._own_end:
+            return self._own_end
+        if self._disk_is_full():
+            return (
+                f"the guest's samples did not fit on the disk of {self._directory.parent}: free "
+                "some space there, or name another folder in TMPDIR"
+            )
+        return f"the guest ended or was ended before it had given all its samples{self._tail()}"
 
     def has_ended(self, wait_s: float = 0) -> bool:
         """Whether QEMU has ended by now or within `wait_s`."""
@@ -140,8 +173,8 @@ class Emulator(AgentProcess):
         if self.spent_s() > limit_s:
             self._silence_limit_s = limit_s
             self.kill()
-            self._given_up = self.why_it_was_given_up()
-            raise RtscopeError(self._given_up)
+            self._own_end = self.why_it_was_given_up()
+            raise RtscopeError(self._own_end)
 
     def console(self) -> str:
         """What the kernel and the agent wrote to the console, the last of it, without colours."""
@@ -160,10 +193,8 @@ class Emulator(AgentProcess):
 
     def why_it_ended(self) -> str:
         """A sentence for a guest that ended before the agent's last line."""
-        if self._interrupted:
-            return "interrupted while the guest was booting"
-        if self._given_up:
-            return self._given_up
+        if self._own_end:
+            return self._own_end
         ended = super().why_it_ended()
         console = self.console()
         if panic := _PANIC.search(console):

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -11,18 +12,25 @@ from rtscope.lab.emulator import Emulator
 from rtscope.lab.snapshot import snapshot_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
-from rtscope.target.protocol import AnyLine
+from rtscope.store.files import write_file
+from rtscope.target.protocol import AgentWarning, AnyLine, End
+
+SAMPLES_LOST: Final = "samples-file-failed"
+"""the code of a warning, as the agent gives it on a real machine"""
 
 
 class Guest:
     """An agent whose machine lives until `close`. Its lines are read once."""
 
-    def __init__(self, boot: Boot, limit_s: float, unseen: list[str]) -> None:
+    def __init__(
+        self, boot: Boot, limit_s: float, unseen: list[str], samples_file: Path | None
+    ) -> None:
         """`limit_s` of the emulator's CPU time are for the boot; `unseen`: more options of QEMU's,
-        which the guest cannot notice."""
+        which the guest cannot notice; `samples_file` gets what the agent writes to its own."""
         self._boot = boot
         self._unseen = unseen
         self._limit_s = limit_s
+        self._samples_file = samples_file
         self._directory = tempfile.TemporaryDirectory(prefix="rtscope-vm-")
         self._emulator: Emulator | None = None
         self._interrupted = False
@@ -42,21 +50,22 @@ class Guest:
             self._emulator.kill()
 
     def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
-        """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError."""
+        """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError.
+
+        Samples that cannot be had or written are a warning before the end: the run has the rest.
+        """
         emulator = self._start()
         try:
-            yield from emulator.lines(silence_limit_s)
+            for line in emulator.lines(silence_limit_s):
+                if isinstance(line, End):
+                    yield from self._keep_samples(emulator)
+                yield line
         except RtscopeError as error:
             if self._lab.mode == "kvm" and not (emulator.hello or self._interrupted):
                 raise RtscopeError(
                     f"mode=kvm does not work on this machine, use mode=fast: {error}"
                 ) from None
             raise
-
-    def samples(self) -> bytes:
-        """What the agent wrote to its samples file, once the machine has ended by itself."""
-        assert self._emulator is not None
-        return self._emulator.samples()
 
     def lab(self) -> Lab:
         """How this machine is emulated, with its console so far."""
@@ -68,6 +77,14 @@ class Guest:
         if self._emulator:
             self._emulator.close()
         self._directory.cleanup()
+
+    def _keep_samples(self, emulator: Emulator) -> Iterator[AgentWarning]:
+        if self._samples_file is None:
+            return
+        try:
+            write_file(emulator.samples(), self._samples_file, "the samples", overwrite=True)
+        except RtscopeError as error:
+            yield AgentWarning(SAMPLES_LOST, str(error))
 
     def _start(self) -> Emulator:
         directory = Path(self._directory.name)

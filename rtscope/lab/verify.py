@@ -12,7 +12,10 @@ from typing import Final
 
 import msgspec
 
+from rtscope.lab.guest import SAMPLES_LOST
+from rtscope.model.errors import RtscopeError
 from rtscope.target.agent import Agent, Target
+from rtscope.target.protocol import AgentWarning
 
 _SILENCE_S: Final = 90.0
 _BUSY: Final = "import os\np = os.getppid()\nwhile os.getppid() == p: pass"
@@ -44,8 +47,9 @@ def repeat(
             path = Path(directory) / "samples"
             with target.started_agent([*arguments, f"--samples-file={path}"]) as agent:
                 on_start(agent)
-                for _ in agent.lines(_SILENCE_S):
-                    pass
+                for line in agent.lines(_SILENCE_S):
+                    if isinstance(line, AgentWarning) and line.code == SAMPLES_LOST:
+                        raise RtscopeError(line.text)
             data = path.read_bytes()
         yield Repetition(
             beside=f"{busy} busy processes" if busy else "the host as it is",

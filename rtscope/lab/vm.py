@@ -61,19 +61,17 @@ class VmTarget(msgspec.Struct, frozen=True):
     def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
         """A booting guest that surely ends with the block.
 
-        Its agent writes no progress, and its --samples-file comes out after its end, into the file
-        that was asked for. Raises RtscopeError.
+        Its agent writes no progress, and its --samples-file comes out when it has ended, into the
+        file that was asked for. Raises RtscopeError.
         """
         wanted = [word for word in arguments if word.startswith(_SAMPLES_OPTION)]
         inside = [
             f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}" if word in wanted else word for word in arguments
         ]
-        guest = Guest(self._boot(inside), self.boot_limit_s, self.unseen)
+        samples_file = Path(wanted[-1].removeprefix(_SAMPLES_OPTION)) if wanted else None
+        guest = Guest(self._boot(inside), self.boot_limit_s, self.unseen, samples_file)
         try:
             yield guest
-            if wanted:
-                path = Path(wanted[-1].removeprefix(_SAMPLES_OPTION))
-                write_file(guest.samples(), path, "the samples", overwrite=True)
         finally:
             guest.close()
 

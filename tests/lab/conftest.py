@@ -2,7 +2,9 @@
 
 import fcntl
 import functools
-from collections.abc import Callable
+import os
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,21 @@ def built() -> Callable[[str], Kernel]:
         return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
 
     return build
+
+
+@pytest.fixture
+def disk_of(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Makes a disk of so many KiB, once."""
+    place = tmp_path / "disk"
+
+    def mount(size_kib: int) -> Path:
+        if os.geteuid() != 0:
+            pytest.skip("a disk of its own needs root")
+        place.mkdir()
+        options = f"size={size_kib}k"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "rtscope-test", place], check=True)
+        return place
+
+    yield mount
+    if place.is_mount():
+        subprocess.run(["umount", "--lazy", place], check=True)

@@ -15,7 +15,7 @@ from rtscope.lab.monitor import Monitor
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.target.protocol import Start
+from rtscope.target.protocol import PROTOCOL_VERSION, Start
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +78,20 @@ def test_an_emulator_that_gets_no_cpu_is_given_up_by_the_clock(tmp_path: Path) -
             list(stopped.lines(60))
     finally:
         stopped.close()
+
+
+def test_samples_that_do_not_come_can_be_interrupted(tmp_path: Path) -> None:
+    words = [f'{{"type":"hello","protocol":{PROTOCOL_VERSION},"agent":"0"}}']
+    words += ['{"type":"end","status":"complete"}']
+    says_all = f"echo 100 >samples; printf '%s\n' '{words[0]}' '{words[1]}'; exec sleep 1000"
+    emulator = Emulator(["sh", "-c", says_all], tmp_path, None, 60.0)
+    try:
+        assert len(list(emulator.lines(60))) == 2
+        emulator.interrupt()
+        with pytest.raises(RtscopeError, match="interrupted while the guest was giving its sam"):
+            emulator.samples()
+    finally:
+        emulator.close()
 
 
 def test_a_guest_that_falls_silent_is_ended_after_its_share_of_cpu_time(rt_kernel: Kernel) -> None:
