@@ -27,7 +27,7 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /tmp
 mount -t debugfs debugfs /sys/kernel/debug
-[ -e /rtscope.modules ] && while read module; do insmod $module; done < /rtscope.modules
+[ -e /rtscope.modules ] && while read module; do insmod ${module#!}; done < /rtscope.modules
 ip link set lo up
 echo 'rtscope-agent is here; exit ends the machine, and so does Ctrl-A x'
 setsid cttyhack sh

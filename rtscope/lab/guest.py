@@ -82,7 +82,7 @@ class Guest:
         if self._samples_file is None:
             return
         try:
-            write_file(emulator.samples(), self._samples_file, "the samples", overwrite=True)
+            write_file(emulator.samples(), self._samples_file, "the samples file", overwrite=True)
         except RtscopeError as error:
             yield AgentWarning(SAMPLES_LOST, str(error))
 

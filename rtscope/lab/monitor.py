@@ -85,6 +85,20 @@ class Monitor:
                 raise RtscopeError(f"QEMU is still {now} after {limit_s:.0f} s, not {status}")
             time.sleep(_LOOK_S)
 
+    def save(self, file: str, limit_s: float) -> bool:
+        """Write the stopped machine to a file in its folder, which gets its name once all of it is
+        there; False where that cannot be written. Raises RtscopeError."""
+        self.command("migrate", uri=f"exec:cat > part && mv part {file}")
+        end = time.monotonic() + limit_s
+        while (state := self.command("query-migrate").get("status")) != "completed":
+            if state == "failed":
+                return False
+            if time.monotonic() > end:
+                raise RtscopeError(f"QEMU has not saved the machine after {limit_s:.0f} s")
+            time.sleep(_LOOK_S)
+        self.wait_for_status("postmigrate", limit_s)
+        return True
+
     def has_seen(self, event: str, wait_s: float) -> bool:
         """Whether the event has come by now or within `wait_s`. Raises RtscopeError."""
         end = time.monotonic() + wait_s

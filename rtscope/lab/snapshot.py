@@ -30,6 +30,8 @@ _BOOT_CONSOLE: Final = "boot.txt"
 _LOOK_S: Final = 0.2
 _END_S: Final = 60.0
 _SAVE_S: Final = 120.0
+_MB: Final = 1e6
+_ADVICE: Final = "add start=booted to the target to do without a snapshot"
 
 Watch = Callable[[Emulator | None], None]
 
@@ -67,8 +69,7 @@ def snapshot_of(boot: Boot, watch: Watch, limit_s: float) -> Snapshot:
     except OSError as error:
         where = error.filename or _snapshots()
         raise RtscopeError(
-            f"{where} cannot be used: {error.strerror}; free some space, or add start=booted to "
-            "the target to do without a snapshot"
+            f"{where} cannot be used: {error.strerror}; free some space, or {_ADVICE}"
         ) from None
 
 
@@ -113,9 +114,7 @@ def _make(boot: Boot, place: Path, watch: Watch, limit_s: float) -> None:
         finally:
             emulator.close()
         if why:
-            raise RtscopeError(
-                f"no snapshot could be made: {why}; add start=booted to the target to do without"
-            )
+            raise RtscopeError(f"no snapshot could be made: {why}; {_ADVICE}")
         _keep(directory, place)
 
 
@@ -125,9 +124,9 @@ def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
         with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
             while not monitor.has_seen("WATCHDOG", _LOOK_S):
                 emulator.give_up_after(limit_s)
-            # The file has its name once all of it was written.
-            monitor.command("migrate", uri=f"exec:cat > part && mv part {SNAPSHOT}")
-            monitor.wait_for_status("postmigrate", _SAVE_S)
+            if not (monitor.save(SNAPSHOT, _SAVE_S) and (directory / SNAPSHOT).exists()):
+                free_mb = shutil.disk_usage(directory).free / _MB
+                return f"{directory.parent} could not take it, its disk has {free_mb:.0f} MB left"
             shutil.copyfile(directory / CONSOLE, directory / _BOOT_CONSOLE)
             booted = len(emulator.console())
             monitor.command("cont")

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -89,8 +89,7 @@ class VmTarget(msgspec.Struct, frozen=True):
             on_start(guest)
             files = files_of(guest.lines(_SILENCE_S))
         text = {name: content for name, content in files.items() if isinstance(content, str)}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(msgspec.json.encode(text), path, "the machine's description", overwrite=True)
+        remember(msgspec.json.encode(text), path)
         return self._config() | text
 
     def kernel_options(self) -> list[str]:
@@ -107,12 +106,15 @@ class VmTarget(msgspec.Struct, frozen=True):
 
     def module_files(self) -> dict[str, bytes]:
         """The modules to load at boot and /rtscope.modules, which tells their order, as insmod
-        takes it. Raises RtscopeError."""
+        takes it, with "!" before the one that was asked for. Raises RtscopeError."""
         modules = kernel_modules(self.kernel, self.spec.module)
         if not modules:
             return {}
-        own = {(self.spec.module or "").replace("-", "_"): f" {self.spec.module_parameters}"}
-        lines = [f"/modules/{name}.ko{own.get(name, '').rstrip()}\n" for name in modules]
+        lines = [f"/modules/{name}.ko\n" for name in modules]
+        if self.spec.module:
+            path = f"/modules/{self.spec.module.replace('-', '_')}.ko"
+            asked = f"!{path} {self.spec.module_parameters}".rstrip()
+            lines = [f"{asked}\n" if line == f"{path}\n" else line for line in lines]
         files = {f"modules/{name}.ko": data for name, data in modules.items()}
         return files | {"rtscope.modules": "".join(lines).encode()}
 
@@ -190,6 +192,13 @@ def vm_target(name: str) -> VmTarget:
             "rtscope gets it when it is added again"
         )
     return VmTarget(name, spec, kernel, board, qemu_version(board), restores)
+
+
+def remember(answer: bytes, path: Path) -> None:
+    """Keep what a machine was asked for in the cache; what cannot be kept is asked again."""
+    with suppress(OSError, RtscopeError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(answer, path, "a machine's answer", overwrite=True)
 
 
 def _hash(data: bytes) -> str:

@@ -18,9 +18,8 @@ from rtscope.lab.kernels import (
     kernel_modules,
     kernel_system_map,
 )
-from rtscope.lab.vm import VmTarget
+from rtscope.lab.vm import VmTarget, remember
 from rtscope.model.errors import RtscopeError
-from rtscope.store.files import write_file
 from rtscope.target.agent import Agent
 from rtscope.target.protocol import End
 from rtscope.target.protocol import Symbols as SymbolsLine
@@ -84,8 +83,7 @@ def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbo
         pass
     text = _asked(target, ["--modules"] if known else [], on_start)
     symbols = Symbols(known + text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(text.encode(), path, "the kernel's symbols", overwrite=True)
+    remember(text.encode(), path)
     return symbols
 
 

@@ -1,13 +1,15 @@
 """A disk that is full is named, with what to do, and takes nothing with it that is elsewhere."""
 
+import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.measure import Request, measure
-from rtscope.lab.kernels import Kernel
+from rtscope.experiment.measure import Request, measure, read_machine
+from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
@@ -44,3 +46,48 @@ def test_samples_that_do_not_fit_are_told_and_the_run_is_kept(
     proof = repeat(target, ["cyclic", "--json", "--samples=20000"], 1, ignore)
     with pytest.raises(RtscopeError, match="did not fit on the disk"):
         next(proof)
+
+
+@pytest.fixture
+def full_cache(
+    arm64_kernel: Kernel, disk_of: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A cache with a kernel and not much space; the least guest's snapshot has some 60 MB."""
+    disk = disk_of(8_000)
+    folder = disk / "rtscope" / "kernels"
+    folder.mkdir(parents=True)
+    (folder / arm64_kernel.name).symlink_to(kernel_file(arm64_kernel).parent)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(disk))
+    return disk
+
+
+def test_a_snapshot_that_does_not_fit_names_its_disk_and_leaves_nothing(
+    arm64_kernel: Kernel, full_cache: Path
+) -> None:
+    snapshots = full_cache / "rtscope" / "snapshots"
+    target = vm_target(f"vm:{arm64_kernel.name}")
+    with (
+        target.started_agent(["cyclic", "--json"]) as agent,
+        pytest.raises(
+            RtscopeError, match=f"{snapshots} could not take it, its disk has 0 MB left; .*booted"
+        ),
+    ):
+        list(agent.lines(60))
+    assert [path.suffix for path in snapshots.iterdir()] == [".lock"]
+
+
+def fill(disk: Path) -> None:
+    with suppress(OSError), (disk / "all").open("wb", buffering=0) as rest:
+        while True:
+            rest.write(bytes(4096))
+    assert shutil.disk_usage(disk).free == 0
+
+
+def test_a_machine_that_cannot_be_remembered_is_read_all_the_same(
+    arm64_kernel: Kernel, full_cache: Path
+) -> None:
+    target = vm_target(f"vm:{arm64_kernel.name},start=booted")
+    fill(full_cache)
+
+    assert read_machine(target).kernel_release == arm64_kernel.release
+    assert not list(full_cache.rglob("machines/*"))
