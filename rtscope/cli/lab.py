@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli import kernels, patchstat
-from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.interrupt import Interrupt, ended_by_signals
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ def boot(
     """
     from rtscope.lab.console import run_verb
 
-    raise typer.Exit(run_verb(_for_a_person(name), verb or ["cyclic", "--duration=5s"]))
+    target = _for_a_person(name)
+    with ended_by_signals():
+        status = run_verb(target, verb or ["cyclic", "--duration=5s"])
+    raise typer.Exit(status)
 
 
 @app.command("shell")
@@ -48,7 +51,10 @@ def shell(
     """Boot into a shell on this terminal, with the agent at hand; exit or Ctrl-A x ends it."""
     from rtscope.lab.console import run_shell
 
-    raise typer.Exit(run_shell(_for_a_person(name)))
+    target = _for_a_person(name)
+    with ended_by_signals():
+        status = run_shell(target)
+    raise typer.Exit(status)
 
 
 def _for_a_person(name: str) -> "VmTarget":

@@ -45,3 +45,7 @@ class LabCells:
             raise machine
         target = target_of(cell.target)
         return measure(cell.request, machine, self._crew.watch, lambda line: None, target)
+
+    def interrupt(self) -> None:
+        """End all that are being measured."""
+        self._crew.interrupt()

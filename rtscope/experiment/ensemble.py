@@ -44,17 +44,20 @@ def measure_ensemble(
         except RtscopeError:
             if crew.interrupted:
                 return None
-            crew.interrupt()
             raise
 
     runs: dict[int, Run] = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         future_seeds = {pool.submit(measure_member, seed): seed for seed in seeds}
-        for future in as_completed(future_seeds):
-            run = future.result()
-            if run:
-                runs[future_seeds[future]] = run
-                on_done(run)
+        try:
+            for future in as_completed(future_seeds):
+                run = future.result()
+                if run:
+                    runs[future_seeds[future]] = run
+                    on_done(run)
+        except BaseException:
+            crew.interrupt()
+            raise
     if not runs:
         raise RtscopeError("interrupted before anything was measured")
     return union([(seed, runs[seed]) for seed in seeds if seed in runs], len(seeds))
@@ -86,7 +89,14 @@ def union(members: Sequence[tuple[int, Run]], asked: int) -> Run:
         loads=_loads(runs),
         warnings=list(warnings.values()),
         members=[
-            Member(seed, run.status, run.threads, run.elapsed_ns, run.loads)
+            Member(
+                seed,
+                run.status,
+                run.threads,
+                run.elapsed_ns,
+                run.loads,
+                run.lab.console if run.lab else "",
+            )
             for seed, run in members
         ],
     )

@@ -120,6 +120,9 @@ class LabMeasure(Protocol):
         """Measure one, in a thread of its own. Raises RtscopeError."""
         ...
 
+    def interrupt(self) -> None:
+        """End all that are being measured, from another thread."""
+
 
 def run_cells(
     experiment: Experiment,
@@ -142,25 +145,30 @@ def run_cells(
         yield _kept(experiment, cell, partial(measure, cell), keep)
     if lab and emulated and not stopped():
         lab.begin(emulated)
-        yield from _side_by_side(experiment, emulated, lab.measure, keep, stopped)
+        yield from _side_by_side(experiment, emulated, lab, keep, stopped)
 
 
 def _side_by_side(
     experiment: Experiment,
     cells: list[Cell],
-    measure: Callable[[Cell], Run],
+    lab: LabMeasure,
     keep: Callable[[Run], None],
     stopped: Callable[[], bool],
 ) -> Iterator[Outcome]:
     def measure_unless_stopped(cell: Cell) -> Run | None:
-        return None if stopped() else measure(cell)
+        return None if stopped() else lab.measure(cell)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         begun = {pool.submit(measure_unless_stopped, cell): cell for cell in cells}
-        for future in as_completed(begun):
-            if future.exception() or future.result():
-                measured = cast("Callable[[], Run]", future.result)
-                yield _kept(experiment, begun[future], measured, keep)
+        try:
+            for future in as_completed(begun):
+                if future.exception() or future.result():
+                    measured = cast("Callable[[], Run]", future.result)
+                    yield _kept(experiment, begun[future], measured, keep)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            lab.interrupt()
+            raise
 
 
 def _kept(

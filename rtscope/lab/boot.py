@@ -1,7 +1,10 @@
 """What an emulated machine is started from, and its start: at the beginning, or from a snapshot."""
 
 import hashlib
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -72,6 +75,19 @@ class Boot(msgspec.Struct, frozen=True):
             limit_s = min(limit_s, _KVM_S)
             return Emulator(command, directory, lab.mips, limit_s, by_the_clock=True)
         return Emulator(command, directory, lab.mips, limit_s)
+
+
+@contextmanager
+def machine_files_written() -> Iterator[None]:
+    """Where a machine's files cannot be made in the block, a RtscopeError names their folder."""
+    try:
+        yield
+    except OSError as error:
+        place = os.environ.get("TMPDIR") or tempfile.gettempdir()
+        raise RtscopeError(
+            f"the emulated machine cannot have its files in {place}: {error.strerror or error}; "
+            "free some space there, or name another folder in TMPDIR"
+        ) from None
 
 
 def resume(emulator: Emulator, directory: Path) -> None:

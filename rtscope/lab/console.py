@@ -7,13 +7,15 @@ import sys
 import tempfile
 import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from rtscope.lab.boot import machine_files_written
+from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import kernel_file
-from rtscope.lab.machine import INITRAMFS, KERNEL, console_command
+from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, console_command
 from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget
 from rtscope.model.errors import RtscopeError
@@ -38,7 +40,7 @@ reboot -f
 def run_verb(target: VmTarget, words: list[str]) -> int:
     """Boot with the kernel's log and the agent's output on this terminal; QEMU's exit status.
 
-    Ctrl-C and Ctrl-A x end it. Raises RtscopeError.
+    Ctrl-C and Ctrl-A x end it. Raises RtscopeError, also where the kernel panics.
     """
     arguments = "".join(f"{word}\n" for word in words).encode()
     files = {"init": agent_path(target.kernel.arch).read_bytes(), "rtscope.args": arguments}
@@ -56,6 +58,11 @@ def run_shell(target: VmTarget) -> int:
     if not busybox or b"/ld-linux" in Path(busybox).read_bytes():
         raise RtscopeError(
             "a shell needs a busybox that brings all it needs: install the package busybox-static"
+        )
+    if not sys.stdin.isatty():
+        raise RtscopeError(
+            "a shell is for somebody who types, and standard input is no terminal: rtscope lab "
+            "boot runs the agent without one"
         )
     files = {
         "init": _INIT.encode(),
@@ -76,17 +83,23 @@ def _run(
     command = console_command(
         target.board, target.spec, target.kernel_options(), ends_on_interrupt=ends_on_interrupt
     )
-    with tempfile.TemporaryDirectory(prefix="rtscope-vm-") as name, _terminal_kept():
-        directory = Path(name)
-        (directory / KERNEL).symlink_to(kernel_file(target.kernel))
-        (directory / INITRAMFS).write_bytes(initramfs(files | target.module_files(), executables))
+    with ExitStack() as stack:
+        stack.enter_context(_terminal_kept())
+        with machine_files_written():
+            name = stack.enter_context(tempfile.TemporaryDirectory(prefix="rtscope-vm-"))
+            directory = Path(name)
+            (directory / KERNEL).symlink_to(kernel_file(target.kernel))
+            image = initramfs(files | target.module_files(), executables)
+            (directory / INITRAMFS).write_bytes(image)
         with subprocess.Popen(tethered(command, "KILL"), cwd=directory) as process:
             try:
-                return process.wait()
-            except KeyboardInterrupt:
-                return 130
+                status = process.wait()
             finally:
                 process.kill()
+        said = (directory / CONSOLE).read_text(errors="replace") if status == 0 else ""
+    if why := panic_in(said):
+        raise RtscopeError(f"the guest's kernel panicked: {why}")
+    return status
 
 
 @contextmanager

@@ -197,8 +197,8 @@ class Emulator(AgentProcess):
             return self._own_end
         ended = super().why_it_ended()
         console = self.console()
-        if panic := _PANIC.search(console):
-            return f"the guest's kernel panicked: {panic[1].strip()}{self._tail()}"
+        if panic := panic_in(console):
+            return f"the guest's kernel panicked: {panic}{self._tail()}"
         if said := self.agent_said():
             return said
         if self._process.returncode == -signal.SIGKILL:
@@ -222,6 +222,12 @@ class Emulator(AgentProcess):
             return "; its console is empty"
         shown = "\n".join(f"    {line}" for line in lines[-_SHOWN_LINES:])
         return f"; the last of its console:\n{shown}"
+
+
+def panic_in(console: str) -> str:
+    """Why the kernel panicked, as its console tells; "" where it did not."""
+    found = _PANIC.search(console)
+    return found[1].strip() if found else ""
 
 
 def _prefer_main_thread(pid: int) -> None:

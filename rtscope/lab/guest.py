@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.lab.boot import Boot, resume
+from rtscope.lab.boot import Boot, machine_files_written, resume
 from rtscope.lab.emulator import Emulator
 from rtscope.lab.snapshot import snapshot_of
 from rtscope.model.errors import RtscopeError
@@ -17,6 +17,8 @@ from rtscope.target.protocol import AgentWarning, AnyLine, End
 
 SAMPLES_LOST: Final = "samples-file-failed"
 """the code of a warning, as the agent gives it on a real machine"""
+
+_LAST_WORDS_S: Final = 10.0
 
 
 class Guest:
@@ -31,7 +33,8 @@ class Guest:
         self._unseen = unseen
         self._limit_s = limit_s
         self._samples_file = samples_file
-        self._directory = tempfile.TemporaryDirectory(prefix="rtscope-vm-")
+        with machine_files_written():
+            self._directory = tempfile.TemporaryDirectory(prefix="rtscope-vm-")
         self._emulator: Emulator | None = None
         self._interrupted = False
         self._lab = boot.lab
@@ -54,7 +57,8 @@ class Guest:
 
         Samples that cannot be had or written are a warning before the end: the run has the rest.
         """
-        emulator = self._start()
+        with machine_files_written():
+            emulator = self._start()
         try:
             for line in emulator.lines(silence_limit_s):
                 if isinstance(line, End):
@@ -68,8 +72,11 @@ class Guest:
             raise
 
     def lab(self) -> Lab:
-        """How this machine is emulated, with its console so far."""
-        console = self._boot_console + (self._emulator.console() if self._emulator else "")
+        """How this machine is emulated, with its console: what the kernel warned of comes last."""
+        console = self._boot_console
+        if self._emulator:
+            self._emulator.has_ended(_LAST_WORDS_S)
+            console += self._emulator.console()
         return msgspec.structs.replace(self._lab, console=console)
 
     def close(self) -> None:

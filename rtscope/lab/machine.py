@@ -201,13 +201,14 @@ def console_command(
 ) -> list[str]:
     """QEMU's command line for a person: the console is the terminal, where Ctrl-A x ends it.
 
-    So does Ctrl-C where it `ends_on_interrupt`; else the guest gets it.
+    So does Ctrl-C where it `ends_on_interrupt`; else the guest gets it. What is shown is written to
+    a file besides.
     """
     signal = "on" if ends_on_interrupt else "off"
     options = _kernel_options(board, spec, kernel_options)
     return [
         *_machine(board, spec),
-        "-chardev", f"stdio,id=console,mux=on,signal={signal}",
+        "-chardev", f"stdio,id=console,mux=on,signal={signal},logfile={CONSOLE}",
         "-serial", "chardev:console", "-mon", "chardev=console",
         "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", " ".join(options),
     ]  # fmt: skip

@@ -1,10 +1,16 @@
 """An ensemble holds each of its runs by the seed, and all their samples together."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
 import msgspec
 import pytest
 
 from rtscope.experiment.crew import Crew
-from rtscope.experiment.ensemble import union
+from rtscope.experiment.ensemble import measure_ensemble, union
+from rtscope.experiment.measure import Request
+from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import LoadWork, Run, RunWarning, Sample, Thread
@@ -12,6 +18,7 @@ from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.html import html_report
 from rtscope.statistics.ensemble import mean_of_members
 from rtscope.store.runfile import check_run
+from rtscope.target.protocol import AnyLine
 
 
 def run_of(latencies_ns: list[int], status: str = "complete") -> Run:
@@ -115,3 +122,45 @@ def test_a_crew_is_interrupted_together_with_those_that_come_late() -> None:
     crew.kill()
 
     assert (early.told, late.told) == ("interrupt kill ", "interrupt kill ")
+
+
+@pytest.mark.parametrize("failure", [RtscopeError("no disk"), ZeroDivisionError()])
+def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
+    crew, waiting = Crew(), Event()
+
+    class Member:
+        def __init__(self, seed: str) -> None:
+            self.seed = seed
+            self.ended = Event()
+
+        def interrupt(self) -> None:
+            self.ended.set()
+
+        def kill(self) -> None:
+            self.ended.set()
+
+        def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+            if self.seed == "--seed=1":
+                assert waiting.wait(30)
+                raise failure
+            waiting.set()
+            assert self.ended.wait(30), "nobody interrupted it"
+            raise RtscopeError("interrupted")
+            yield
+
+        def lab(self) -> None:
+            return None
+
+    class Place:
+        name = "vm:x"
+
+        @contextmanager
+        def started_agent(self, arguments: list[str]) -> Iterator[Member]:
+            yield Member(next(word for word in arguments if word.startswith("--seed=")))
+
+        def machine_files(self, on_start: object) -> dict[str, str | bytes]:
+            return {}
+
+    with pytest.raises(type(failure)):
+        measure_ensemble(Request(), [1, 2, 3, 4], Machine(), crew, lambda run: None, Place())
+    assert crew.interrupted

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Barrier
+from threading import Barrier, Event
 
 import msgspec
 import pytest
@@ -285,6 +285,9 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
                 raise RtscopeError("the guest panicked")
             return measured(cell)
 
+        def interrupt(self) -> None:
+            raise AssertionError("nothing unexpected happens here")
+
     def measure(cell: Cell) -> Run:
         order.append(cell.target)
         return measured(cell)
@@ -308,3 +311,27 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     assert failures == ["the guest panicked"]
     assert kept == ["local", "vm:a"]
+
+
+def test_what_nobody_expected_of_one_of_the_labs_cells_ends_the_others() -> None:
+    ended = Event()
+
+    class Lab:
+        def begin(self, cells: Iterable[Cell]) -> None:
+            pass
+
+        def measure(self, cell: Cell) -> Run:
+            if cell.name == cells[0].name:
+                raise CrashError
+            assert ended.wait(30), "nobody interrupted it"
+            return measured(cell)
+
+        def interrupt(self) -> None:
+            ended.set()
+
+    cells = [msgspec.structs.replace(cell, target="vm:a") for cell in plan(8)]
+    with pytest.raises(CrashError):
+        list(
+            run_cells(Experiment("x", cells, {}), measured, lambda run: None, lambda: False, Lab())
+        )
+    assert ended.is_set()

@@ -1,6 +1,9 @@
 """A disk that is full is named, with what to do, and takes nothing with it that is elsewhere."""
 
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +17,14 @@ from rtscope.lab.verify import repeat
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+
+PLAN = """
+title = "x"
+targets = ["{target}"]
+[[measure]]
+probes = ["cyclic"]
+samples = 10
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +102,35 @@ def test_a_machine_that_cannot_be_remembered_is_read_all_the_same(
 
     assert read_machine(target).kernel_release == arm64_kernel.release
     assert not list(full_cache.rglob("machines/*"))
+
+
+@pytest.mark.parametrize("command", ["measure", "--seeds", "run", "boot", "verify"])
+def test_a_machine_that_has_no_room_for_its_files_names_the_folder(
+    command: str,
+    arm64_kernel: Kernel,
+    agent_path: Path,
+    disk_of: Callable[[int], Path],
+    tmp_path: Path,
+) -> None:
+    disk = disk_of(200)  # less than the initramfs
+    plan = tmp_path / "plan.toml"
+    name = f"{arm64_kernel.name},start=booted"
+    plan.write_text(PLAN.format(target=f"vm:{name}"))
+    words = {
+        "measure": ["measure", "--target", f"vm:{name}"],
+        "--seeds": ["measure", "--target", f"vm:{name}", "--seeds=3"],
+        "run": ["run", str(plan)],
+        "boot": ["lab", "boot", name],
+        "verify": ["lab", "verify", name],
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope", *words[command]],
+        capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "RTSCOPE_AGENT": str(agent_path), "XDG_DATA_HOME": str(tmp_path),
+             "TMPDIR": str(disk)},
+    )  # fmt: skip
+
+    assert f"the emulated machine cannot have its files in {disk}: No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (1 if command == "run" else 2)
+    assert list(disk.iterdir()) == []
