@@ -52,22 +52,33 @@ def add(
     rtscope lab kernel add debian:linux-image-6.12-rt-amd64
     rtscope lab kernel add arch/x86/boot/bzImage --name mine --config .config
     """
+    with ended_by_signals():
+        kernel = _added(source, name, config, modules, load or [], board)
+    print(f"{kernel.name}: {_told(kernel)}")
+    print(f"rtscope measure --target vm:{kernel.name} measures on it")
+
+
+def _added(
+    source: str,
+    name: str | None,
+    config: Path | None,
+    modules: Path | None,
+    load: list[str],
+    board: str | None,
+) -> "Kernel":
     from rtscope.lab.kernels import add_file, add_package
 
     package = source.removeprefix("debian:")
     if package == source:
-        kernel = add_file(
-            Path(source), name=name, config=config, modules=modules, load=load or [], board=board
+        return add_file(
+            Path(source), name=name, config=config, modules=modules, load=load, board=board
         )
-    elif config or modules or board:
+    if config or modules or board:
         raise RtscopeError(
             "--config, --modules and --board are for a kernel's file: a package has its own"
         )
-    else:
-        print(f"downloading {package}", file=sys.stderr)
-        kernel = add_package(package, name=name, load=load or [])
-    print(f"{kernel.name}: {_told(kernel)}")
-    print(f"rtscope measure --target vm:{kernel.name} measures on it")
+    print(f"downloading {package}", file=sys.stderr)
+    return add_package(package, name=name, load=load)
 
 
 @app.command("list")

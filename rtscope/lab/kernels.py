@@ -3,7 +3,6 @@
 import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from rtscope.lab.kernelfile import read_kernel
 from rtscope.lab.modules import wanted_modules
 from rtscope.lab.packages import fetch_package
 from rtscope.lab.recipes import recipes
+from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,60}")
@@ -190,9 +190,8 @@ def good_name(name: str) -> str:
 def _fresh() -> Iterator[Path]:
     """A folder in the cache that is gone afterwards."""
     try:
-        _kernels().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".adding-", dir=_kernels()) as directory:
-            yield Path(directory)
+        with work_folder(_kernels(), ".adding-") as directory:
+            yield directory
     except OSError as error:
         raise RtscopeError(
             f"{error.filename or _kernels()} cannot be used: {error.strerror}; no kernel was added"

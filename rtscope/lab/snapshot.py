@@ -8,7 +8,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from rtscope.lab.emulator import Emulator
 from rtscope.lab.kernels import cache_directory
 from rtscope.lab.machine import CONSOLE, MONITOR, SNAPSHOT
 from rtscope.lab.monitor import Monitor
+from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 
 MOST: Final = 20
@@ -105,8 +105,7 @@ def _is_whole(place: Path) -> bool:
 
 
 def _make(boot: Boot, place: Path, watch: Watch, limit_s: float) -> None:
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=_snapshots()) as name:
-        directory = Path(name)
+    with work_folder(_snapshots(), ".making-") as directory:
         emulator = boot.started(directory, limit_s)
         try:
             watch(emulator)

@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ from rtscope.lab.kernels import (
     kernel_system_map,
 )
 from rtscope.lab.vm import VmTarget, remember
+from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 from rtscope.target.agent import Agent
 from rtscope.target.protocol import End
@@ -137,9 +137,8 @@ def _built() -> str:
         return str(plugin)
     if compiler is None:
         raise RtscopeError("--explain needs a C compiler for QEMU's plugin: install gcc")
-    plugin.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=plugin.parent) as directory:
-        new = Path(directory) / "plugin.so"
+    with work_folder(plugin.parent, ".making-") as directory:
+        new = directory / "plugin.so"
         files = [str(path) for path in sources if path.suffix == ".c"]
         done = subprocess.run(
             [compiler, *_FLAGS, *files, "-o", str(new)],

@@ -2,7 +2,12 @@
 
 import gzip
 import lzma
+import os
+import signal
 import struct
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +22,7 @@ from rtscope.lab.kernels import (
     kernel_modules,
     list_kernels,
 )
+from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 
 PVH = struct.pack("<II4s", 8, 18, b"Xen\0")
@@ -147,3 +153,43 @@ def test_a_package_that_apt_does_not_know_leaves_nothing(cache: Path) -> None:
     with pytest.raises(RtscopeError, match="apt knows no package linux-image-none-such"):
         add_package("linux-image-none-such", name=None, load=[])
     assert list((cache / "kernels").iterdir()) == []
+
+
+def test_what_a_killed_one_left_is_swept_and_what_is_used_stays(
+    cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "k").write_bytes(vmlinux())
+    stale = cache / "kernels" / ".adding-stale"
+    (stale / "k").mkdir(parents=True)
+    with work_folder(cache / "kernels", ".adding-") as used:
+        assert not stale.exists()
+        stale.mkdir()
+        add_file(tmp_path / "k", name=None, config=None, modules=None, load=[])
+        assert set((cache / "kernels").iterdir()) == {used, cache / "kernels" / "k"}
+    assert not used.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_addition_that_is_ended_leaves_nothing(
+    cache: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    waiting = tmp_path / "waiting"
+    (tmp_path / "bin").mkdir()
+    apt = tmp_path / "bin" / "apt-cache"
+    apt.write_text(
+        f"#!/bin/sh\necho $$ >{waiting}.new; mv {waiting}.new {waiting}; exec sleep 1000\n"
+    )
+    apt.chmod(0o755)
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope", "lab", "kernel", "add", "debian:linux-image-amd64"],
+        env={**os.environ, "PATH": f"{apt.parent}:{os.environ['PATH']}"},
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        until = time.monotonic() + 60
+        while not waiting.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert len(list((cache / "kernels").glob(".adding-*"))) == 1
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+    assert list((cache / "kernels").iterdir()) == []
+    assert not Path(f"/proc/{waiting.read_text().strip()}").exists()
