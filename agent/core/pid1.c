@@ -4,7 +4,8 @@
  *
  * The kernel starts the agent as /init of an initramfs that holds little else:
  *
- *	/rtscope.modules	modules to load, in this order: a path and its parameters a line
+ *	/rtscope.modules	modules to load, in this order: a path and its parameters a line;
+ *				without one that has a "!" before it the machine ends
  *	/rtscope.args		variables as below, then the verb and its options, one a line
  *
  * and with these variables from its command line:
@@ -20,10 +21,12 @@
  * "--" on the kernel's command line are the verb. Errors go to the console.
  *
  * The channel is a serial port of its own, because one byte of the kernel's or
- * ours in the middle of a measurement costs more than what is measured; it is
- * the verb's controlling terminal, so that Control-C sent from outside
- * interrupts it. The machine ends by a reset: that is what every emulated board
- * can do, and the emulator is told to end then.
+ * ours in the middle of a measurement costs more than what is measured. For the
+ * same reason the kernel is told to be quiet; what it warned of reaches the
+ * console after the verb's end. The channel is the verb's controlling terminal,
+ * so that Control-C sent from outside interrupts it. The machine ends by a
+ * reset: that is what every emulated board can do, and the emulator is told to
+ * end then.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,6 +41,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/syslog.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -100,33 +104,41 @@ static void open_console(void)
 		close(fd);
 }
 
-static void load_module(char *line)
+static bool load_module(char *path)
 {
-	char *parameters = strchr(line, ' ');
+	char *parameters = strchr(path, ' ');
+	bool loaded;
 	int fd;
 
 	if (parameters)
 		*parameters++ = '\0';
-	fd = open(line, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || syscall(SYS_finit_module, fd, parameters ? parameters : "", 0))
-		complain("load the module", line);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	loaded = fd >= 0 && !syscall(SYS_finit_module, fd, parameters ? parameters : "", 0);
+	if (!loaded)
+		complain("load the module", path);
 	if (fd >= 0)
 		close(fd);
+	return loaded;
 }
 
-static void load_modules(void)
+/* False where one is missing that has to be there. */
+static bool load_modules(void)
 {
 	FILE *file = fopen(MODULES, "re");
 	char line[LINE_SIZE];
+	bool all = true;
 
 	if (!file)
-		return;
+		return true;
 	while (fgets(line, sizeof(line), file)) {
+		bool needed = *line == '!';
+
 		line[strcspn(line, "\n")] = '\0';
-		if (*line)
-			load_module(line);
+		if (!load_module(line + needed) && needed)
+			all = false;
 	}
 	fclose(file);
+	return all;
 }
 
 static void bring_up_loopback(void)
@@ -252,8 +264,29 @@ static void send_samples(void)
 	tcdrain(to);
 }
 
+/* More severe ones are on the console already: it is quiet, not silent. */
+static void tell_warnings(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char record[LINE_SIZE * 2];
+	ssize_t size;
+
+	if (fd < 0)
+		return;
+	while ((size = read(fd, record, sizeof(record) - 1)) > 0 || (size < 0 && errno == EPIPE)) {
+		char *text;
+
+		record[size > 0 ? size : 0] = '\0';
+		text = strchr(record, ';');
+		if (text && (strtoul(record, NULL, 10) & LOG_PRIMASK) == LOG_WARNING)
+			fprintf(stderr, "%.*s\n", (int)strcspn(text + 1, "\n"), text + 1);
+	}
+	close(fd);
+}
+
 static __attribute__((noreturn)) void end_machine(void)
 {
+	tell_warnings();
 	tcdrain(STDERR_FILENO);
 	sync();
 	reboot(RB_AUTOBOOT);
@@ -294,7 +327,8 @@ void pid1_main(int argc, char **argv)
 
 	mount_all();
 	open_console();
-	load_modules();
+	if (!load_modules())
+		end_machine();
 	bring_up_loopback();
 	if (!settle(why, sizeof(why)))
 		setenv(HELLO_UNSETTLED, why, 1);

@@ -1,5 +1,6 @@
 """One measurement: a request becomes the agent's arguments, and its lines become a Run."""
 
+import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast, get_args
@@ -42,6 +43,12 @@ _SESSION_OPTIONS: Final = (
     *("progress", "quiet", "samples", "samples-file", "seed", "smp", "watchdog", "worst"),
 )
 """what the agent takes for every probe, also by its beginning"""
+_COMPLAINT: Final = re.compile(
+    r"^(?:\[[^\]\n]*\] ?)?(?:\w+: )?(?:BUG|WARNING|INFO|Oops|Internal error|Unable to handle)\b.*$"
+    r"|^rtscope-agent: cannot .*$",
+    re.MULTILINE,
+)
+"""how the kernel, or its first program, begins to say that something went wrong"""
 _MOST_WARNINGS: Final = 100
 _MOST_LOADS: Final = 256
 
@@ -395,6 +402,9 @@ def in_lab(run: Run, lab: Lab, begun: str) -> Run:
     if lab.command[0] == "qemu-system-riscv64":
         coarse = "the clock of the riscv64 board ticks every 100 ns: no figure here is finer"
         warnings.append(RunWarning("coarse-clock", coarse))
+    if complaint := _COMPLAINT.search(lab.console):
+        said = f'the guest\'s console has "{complaint[0].strip()}": the record keeps all of it'
+        warnings.append(RunWarning("guest-complained", said))
     others = [warning for warning in run.warnings if warning.code != "virtualised"]
     lab = msgspec.structs.replace(lab, instructions=instructions(run, lab))
     return msgspec.structs.replace(run, created=begun, warnings=warnings + others, lab=lab)

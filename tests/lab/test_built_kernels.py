@@ -99,6 +99,16 @@ def test_the_plan_that_compares_both_kernels_can_be_run_as_it_is(built: Built) -
 
 
 @pytest.mark.kernels
+def test_what_the_kernel_warned_of_while_it_was_quiet_is_in_the_console(built: Built) -> None:
+    built("x86_64-rt")
+    run = measured("vm:x86_64-rt,load=rtdelay delay_us=1", 10)
+
+    assert run.lab is not None
+    assert "rtdelay: loading out-of-tree module taints kernel." in run.lab.console.splitlines()
+    assert "guest-complained" not in {warning.code for warning in run.warnings}
+
+
+@pytest.mark.kernels
 def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice(built: Built) -> None:
     built("x86_64-rt")
     with pytest.raises(RtscopeError, match="does not let preempt= choose at boot"):

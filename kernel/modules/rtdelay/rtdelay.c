@@ -81,7 +81,7 @@ static int run(void *unused)
 
 static int __init rtdelay_init(void)
 {
-	if (delay_us > 100000 || period_us > 4000000 || period_us < 2 * delay_us) {
+	if (delay_us > 100000 || period_us > 4000000 || !period_us || period_us < 2 * delay_us) {
 		pr_err("rtdelay: a period of %u us must be at least twice the delay of %u us\n",
 		       period_us, delay_us);
 		return -EINVAL;
