@@ -53,7 +53,7 @@ def repeat(
             data = path.read_bytes()
         yield Repetition(
             beside=f"{busy} busy processes" if busy else "the host as it is",
-            lines=data.decode().splitlines(),
+            lines=[line for line in data.decode().splitlines() if not line.startswith("#")],
             sha256=hashlib.sha256(data).hexdigest(),
         )
 
@@ -62,7 +62,7 @@ def first_difference(one: Repetition, other: Repetition) -> str | None:
     """Where two repetitions part, in words; None where they are the same."""
     if one.sha256 == other.sha256:
         return None
-    for number, (a, b) in enumerate(zip(one.lines, other.lines, strict=False)):
+    for number, (a, b) in enumerate(zip(one.lines, other.lines, strict=False), 1):
         if a != b:
             return f"sample {number} was {_sample(a)} and then {_sample(b)}"
     return f"one has {len(one.lines)} samples and the other {len(other.lines)}"

@@ -51,6 +51,7 @@ def check_story(told: Explanation) -> None:
     assert told.notes == []
 
 
+@pytest.mark.exact
 def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
     standard_kernel: Kernel, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
         assert told.preemption_off
 
 
+@pytest.mark.exact
 def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
     arm64_kernel: Kernel,
 ) -> None:

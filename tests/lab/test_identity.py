@@ -22,9 +22,9 @@ def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
 
 
-def hashes(kernel: Kernel, load: str, runs: int, place: Path) -> list[str]:
+def hashes(kernel: Kernel, load: str, runs: int, place: Path, start: str) -> list[str]:
     """Of every sample of each run, half of them beside stress-ng."""
-    target = vm_target(f"vm:{kernel.name}")
+    target = vm_target(f"vm:{kernel.name},start={start}")
     request = Request(load=load, samples=SAMPLES, samples_file=str(place / "samples"))
     found = []
     for number in range(runs):
@@ -42,11 +42,14 @@ def hashes(kernel: Kernel, load: str, runs: int, place: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("load", ["idle", "process"])
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("load", "start"), [("idle", "restored"), ("process", "restored"), ("process", "booted")]
+)
 def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
-    rt_kernel: Kernel, load: str, tmp_path: Path
+    rt_kernel: Kernel, load: str, start: str, tmp_path: Path
 ) -> None:
-    assert len(set(hashes(rt_kernel, load, 2, tmp_path))) == 1
+    assert len(set(hashes(rt_kernel, load, 2, tmp_path, start))) == 1
 
 
 @pytest.mark.long
@@ -54,7 +57,7 @@ def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
 def test_ten_runs_are_the_same_half_of_them_beside_a_busy_host(
     rt_kernel: Kernel, load: str, tmp_path: Path
 ) -> None:
-    assert len(set(hashes(rt_kernel, load, RUNS, tmp_path))) == 1
+    assert len(set(hashes(rt_kernel, load, RUNS, tmp_path, "restored"))) == 1
 
 
 def test_every_load_of_the_agent_is_among_those(rt_kernel: Kernel) -> None:
