@@ -171,6 +171,8 @@ class Member(msgspec.Struct, frozen=True):
     threads: list[Thread]
     elapsed_ns: int | None = None
     loads: list[LoadWork] = []
+    console: str = ""
+    """of its guest, where it ran in the lab"""
 
 
 class Run(msgspec.Struct, frozen=True):

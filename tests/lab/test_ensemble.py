@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.model.run import Run
@@ -22,6 +23,7 @@ def measured(*words: str, agent: Path, data: Path) -> Run:
     return msgspec.json.decode(done.stdout, type=Run)
 
 
+@pytest.mark.exact
 def test_members_are_the_runs_of_their_seeds_and_differ(
     rt_kernel: Kernel, agent_path: Path, tmp_path: Path
 ) -> None:
@@ -33,6 +35,8 @@ def test_members_are_the_runs_of_their_seeds_and_differ(
     assert (one.seed, other.seed) == (1, 2)
     assert other.threads == alone.threads
     assert one.threads != other.threads
+    assert alone.lab is not None
+    assert other.console == alone.lab.console != ""
     assert together.threads[0].count == 400
     assert together.lab is not None
     assert together.lab.instructions["max"] == together.threads[0].max_ns
