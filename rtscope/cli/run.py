@@ -244,8 +244,8 @@ def _measure_cells(
         kept &= keep_run(run)
         output.json_line(run)
 
-    lab = LabCells(interrupt, machine_of)
     with _display(console, state, output) as draw:
+        lab = LabCells(interrupt, machine_of, state.begun_s, draw)
         for outcome in run_cells(
             experiment, measure_cell, keep, lambda: interrupt.signal is not None, lab
         ):

@@ -7,7 +7,7 @@ so saving it and noting the cell as done are one step, and no crash can come bet
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -20,6 +20,7 @@ from rtscope.model.machine import Machine
 from rtscope.model.run import FINAL, Run
 from rtscope.store import database
 
+_TICK_S: Final = 1.0
 _SAME: Final = {
     "host": "hostname",
     "CPU model": "cpu_model",
@@ -120,6 +121,9 @@ class LabMeasure(Protocol):
         """Measure one, in a thread of its own. Raises RtscopeError."""
         ...
 
+    def tick(self) -> None:
+        """Called about once a second while any is measured, to show that something goes on."""
+
     def interrupt(self) -> None:
         """End all that are being measured, from another thread."""
 
@@ -161,14 +165,26 @@ def _side_by_side(
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         begun = {pool.submit(measure_unless_stopped, cell): cell for cell in cells}
         try:
-            for future in as_completed(begun):
-                if future.exception() or future.result():
-                    measured = cast("Callable[[], Run]", future.result)
-                    yield _kept(experiment, begun[future], measured, keep)
+            pending = set(begun)
+            while pending:
+                done, pending = wait(pending, _TICK_S, FIRST_COMPLETED)
+                lab.tick()
+                for future in done:
+                    if not _never_begun(future, stopped):
+                        measured = cast("Callable[[], Run]", future.result)
+                        yield _kept(experiment, begun[future], measured, keep)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             lab.interrupt()
             raise
+
+
+def _never_begun(future: Future[Run | None], stopped: Callable[[], bool]) -> bool:
+    """Whether the end came before the cell, or before its machine had booted."""
+    error = future.exception()
+    return (error is None and future.result() is None) or (
+        isinstance(error, RtscopeError) and stopped()
+    )
 
 
 def _kept(

@@ -1,5 +1,6 @@
 """An experiment as the terminal shows it: one display while it runs, all its cells in one table."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -127,6 +128,8 @@ class ExperimentState:
     cell: LiveState | None = None
     """the present one"""
     cell_ns: int | None = None
+    begun_s: dict[str, float] = field(default_factory=dict)
+    """what else goes on, and since when on the monotonic clock: the lab's cells, side by side"""
 
     def progress(self) -> str:
         """3 of 49 cells done, about 4 min 10 s left."""
@@ -156,6 +159,9 @@ class ExperimentView:
             yield text
         filled = width * state.done // max(1, state.cells)
         yield Text.assemble(("━" * filled, "green"), ("─" * (width - filled), "dim"))
+        for doing, begun_s in list(state.begun_s.items()):
+            since = span_text(_rounded(round((time.monotonic() - begun_s) * 1e9)))
+            yield Text(f"{plain(doing)}: for {since}", no_wrap=True, overflow="ellipsis")
         if state.cell:
             height = max(1, (options.height or console.size.height) - _HEAD_LINES)
             yield from LiveView(state.cell).__rich_console__(console, options.update(height=height))

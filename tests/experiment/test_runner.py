@@ -285,6 +285,9 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
                 raise RtscopeError("the guest panicked")
             return measured(cell)
 
+        def tick(self) -> None:
+            order.append("tick")
+
         def interrupt(self) -> None:
             raise AssertionError("nothing unexpected happens here")
 
@@ -307,10 +310,35 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
         )
     )
 
-    assert order == ["local", "begin vm:a", "begin vm:a"]
+    assert order[:4] == ["local", "begin vm:a", "begin vm:a", "tick"]
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     assert failures == ["the guest panicked"]
     assert kept == ["local", "vm:a"]
+
+
+def test_a_cell_whose_machine_was_still_booting_at_the_end_is_not_begun() -> None:
+    stopped = Event()
+
+    class Lab:
+        def begin(self, cells: Iterable[Cell]) -> None:
+            pass
+
+        def measure(self, cell: Cell) -> Run:
+            stopped.set()
+            raise RtscopeError("interrupted while the guest was booting")
+
+        def tick(self) -> None:
+            pass
+
+        def interrupt(self) -> None:
+            raise AssertionError("nothing unexpected happens here")
+
+    cells = [msgspec.structs.replace(cell, target="vm:a") for cell in plan(3)]
+    outcomes = run_cells(
+        Experiment("x", cells, {}), measured, lambda run: None, stopped.is_set, Lab()
+    )
+
+    assert list(outcomes) == []
 
 
 def test_what_nobody_expected_of_one_of_the_labs_cells_ends_the_others() -> None:
@@ -325,6 +353,9 @@ def test_what_nobody_expected_of_one_of_the_labs_cells_ends_the_others() -> None
                 raise CrashError
             assert ended.wait(30), "nobody interrupted it"
             return measured(cell)
+
+        def tick(self) -> None:
+            pass
 
         def interrupt(self) -> None:
             ended.set()

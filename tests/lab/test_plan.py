@@ -1,10 +1,12 @@
 """A plan of several emulated machines, which are measured side by side."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -67,3 +69,37 @@ def test_ending_a_plan_keeps_what_was_measured_and_leaves_no_machine(
     runs = [msgspec.json.decode(line, type=Run) for line in out.splitlines()]
     assert [run.status for run in runs] == ["interrupted", "interrupted"]
     assert all(run.threads[0].count for run in runs)
+
+
+def test_what_goes_on_is_shown_on_a_terminal_and_since_when(
+    rt_kernel: Kernel, agent_path: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.format(kernel=rt_kernel.name).replace("100000000", "20000"))
+    screen, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope.cli.main", "run", str(plan), "--no-report"],
+        env={
+            **os.environ,
+            "RTSCOPE_AGENT": str(agent_path),
+            "XDG_DATA_HOME": str(tmp_path),
+            "TERM": "xterm-256color",
+            "COLUMNS": "100",
+            "LINES": "30",
+        },
+        stdin=terminal,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+    ) as process:
+        os.close(terminal)
+        shown = bytearray()
+        with suppress(OSError):  # the other end is closed
+            while data := os.read(screen, 65536):
+                shown += data
+    os.close(screen)
+    text = shown.decode(errors="replace")
+
+    assert process.returncode == 0, text
+    assert f"looking at the machine vm:{rt_kernel.name},seed=2: for" in text
+    for seed in (1, 2):
+        assert f"cyclic, load idle, on vm:{rt_kernel.name},seed={seed}: for 1 s" in text
