@@ -144,6 +144,8 @@ def add_file(
     """Add a kernel from its file, by default under the file's name and for its architecture's usual
     board. Raises RtscopeError."""
     name = good_name(name or file.name)
+    if modules and not modules.is_dir():
+        raise RtscopeError(f"{modules} is no folder: --modules takes one that holds module files")
     if load and modules is None:
         raise RtscopeError("--load needs --modules: the folder that holds the modules' files")
     return _keep(name, str(file.absolute()), file, config, modules, load, board)

@@ -80,7 +80,11 @@ def parse_spec(text: str) -> Spec:
     mode = given.get("mode", "exact" if cpus == 1 else "fast")
     if mode not in get_args(Mode):
         raise RtscopeError(f"vm:{text}: mode is exact, fast or kvm, not '{mode}'")
-    if mode == "exact" and cpus > 1 and given.get("insist") != "yes":
+    if given.get("insist", "yes") != "yes":
+        raise RtscopeError(f"vm:{text}: insist is yes or not there, not '{given['insist']}'")
+    if given.get("load") == "":
+        raise RtscopeError(f"vm:{text}: load lacks a module's name")
+    if mode == "exact" and cpus > 1 and "insist" not in given:
         raise RtscopeError(
             f"vm:{text}: with more than one CPU in exact mode the CPUs take turns, and the turns "
             "appear as latency: use one CPU, or mode=fast to see what runs where; insist=yes "

@@ -56,7 +56,7 @@ def watched(
     words = [f"notice={notice_address:#x}", f"ring={ring}", f"output={output}"]
     words += [f"wanted={call.number}:{call.instructions}" for call in calls]
     words += [f"{key}={value:#x}" for key, value in _running_task(target, symbols).items()]
-    plugin = ",".join([_built(), *words])
+    plugin = ",".join(word.replace(",", ",,") for word in [_built(), *words])
     return msgspec.structs.replace(
         target, unseen=["-plugin", plugin], boot_limit_s=target.boot_limit_s * _SLOWER
     )

@@ -123,6 +123,13 @@ def test_a_name_that_would_leave_the_cache_is_refused(name: str, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("cache")
+def test_a_folder_of_modules_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(vmlinux())
+    with pytest.raises(RtscopeError, match="none is no folder: --modules takes one"):
+        add_file(tmp_path / "k", name=None, config=None, modules=tmp_path / "none", load=[])
+
+
+@pytest.mark.usefixtures("cache")
 def test_modules_load_after_those_that_they_need(tmp_path: Path) -> None:
     folder = tmp_path / "modules" / "kernel"
     folder.mkdir(parents=True)

@@ -56,6 +56,8 @@ def test_a_module_is_asked_for_with_its_parameters() -> None:
         ("x,mode=slow", "mode is exact, fast or kvm, not 'slow'"),
         ("x,mode=fast,start=restored", "start=restored is for mode=exact and one CPU"),
         ("x,start=later", "start is restored or booted, not 'later'"),
+        ("x,insist=maybe", "insist is yes or not there, not 'maybe'"),
+        ("x,load=", "load lacks a module's name"),
         ("x,cpus=0", "cpus is a number from 1 to 32"),
         ("x,cpus=²", "cpus is a number from 1 to 32"),
         ("x,cpus=1,cpus=2", "'cpus=2' is not understood"),

@@ -35,7 +35,7 @@ def test_runs_that_count_instructions_are_the_same(rt_kernel: Kernel, agent_path
 def test_runs_by_the_hosts_time_part_and_the_sample_is_named(
     rt_kernel: Kernel, agent_path: Path
 ) -> None:
-    done = verify(f"{rt_kernel.name},mode=fast", agent_path)
+    done = verify(f"vm:{rt_kernel.name},mode=fast", agent_path)
 
     assert done.returncode == 1
     assert "runs 1 and 2 part: sample 1 was" in done.stderr
