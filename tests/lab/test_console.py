@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -17,18 +18,28 @@ from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 
 
-def lab(*words: str, agent: Path, wait_for: str = "", text: str = "") -> tuple[int, str]:
-    """Exit status and output of rtscope lab; `text` is typed once the console shows `wait_for`."""
+def lab(
+    *words: str,
+    agent: Path,
+    wait_for: str = "",
+    text: str = "",
+    number: signal.Signals | None = None,
+    **environment: str,
+) -> tuple[int, str]:
+    """Exit status and output of rtscope lab on a terminal.
+
+    Once the console shows `wait_for`, `text` is typed or a signal sent.
+    """
+    typing, terminal = os.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "rtscope.cli.main", "lab", *words],
-        stdin=subprocess.PIPE,
+        [sys.executable, "-m", "rtscope", "lab", *words],
+        stdin=terminal,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, "RTSCOPE_AGENT": str(agent)},
+        env={**os.environ, "RTSCOPE_AGENT": str(agent), **environment},
     ) as process:
-        assert process.stdin is not None
         assert process.stdout is not None
         ender = threading.Timer(200, process.terminate)
         ender.start()
@@ -36,9 +47,12 @@ def lab(*words: str, agent: Path, wait_for: str = "", text: str = "") -> tuple[i
         for line in process.stdout:
             shown += line
             if wait_for and wait_for in line:
-                process.stdin.write(text)
-                process.stdin.flush()
+                os.write(typing, text.encode())
+                if number:
+                    process.send_signal(number)
         ender.cancel()
+        os.close(terminal)
+        os.close(typing)
         return process.wait(), shown
 
 
@@ -50,6 +64,48 @@ def test_boot_shows_the_kernels_log_and_what_the_agent_says(
     assert status == 0
     assert f"Linux version {rt_kernel.release}" in shown
     assert "# complete after" in shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_boot_that_is_ended_leaves_no_machine(
+    rt_kernel: Kernel, agent_path: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    status, shown = lab(
+        "boot",
+        rt_kernel.name,
+        agent=agent_path,
+        wait_for="Linux version",
+        number=number,
+        TMPDIR=str(tmp_path),
+    )
+
+    assert status == 128 + number, shown
+    assert not list(tmp_path.glob("rtscope-vm-*"))
+
+
+def test_boot_of_a_kernel_that_panics_fails(rt_kernel: Kernel, tmp_path: Path) -> None:
+    broken = tmp_path / "rtscope-agent"
+    broken.write_bytes(b"no program at all")
+    broken.chmod(0o755)
+    status, shown = lab("boot", f"{rt_kernel.name},mode=exact", agent=broken)
+
+    assert status == 2
+    assert "rtscope: the guest's kernel panicked: No working init" in shown
+
+
+def test_shell_without_a_terminal_is_refused(rt_kernel: Kernel, agent_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope", "lab", "shell", rt_kernel.name],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "RTSCOPE_AGENT": str(agent_path)},
+    )
+
+    assert done.returncode == 2
+    assert "standard input is no terminal" in done.stderr
 
 
 def test_shell_runs_what_is_typed_and_exit_ends_the_machine(
