@@ -17,6 +17,8 @@ _PVH_NOTE: Final = struct.pack("<II4s", 8, 18, b"Xen\0")
 """size and type XEN_ELFNOTE_PHYS32_ENTRY of an ELF note of the owner "Xen" """
 
 _BZIMAGE_HEADER: Final = 0x268
+_ELF_HEADER: Final = 64
+_ELF_SEGMENT: Final = 56
 _IMAGE_MAGIC: Final = {"aarch64": b"ARM\x64", "riscv64": b"RSC\x05"}
 """the kernel's Documentation/arch/arm64/booting.rst and riscv/boot-image-header.rst"""
 
@@ -69,11 +71,33 @@ def _elf(data: bytes, name: str) -> KernelFile:
             f"{name} is an ELF file but not of x86_64: for arm64 and riscv64 give the Image "
             "in arch/*/boot"
         )
+    if len(data) < (end := _elf_end(data)):
+        raise RtscopeError(
+            f"{name} is truncated: it has {len(data):,} bytes, and its headers tell of {end:,}; "
+            "copy or build it again"
+        )
     if _PVH_NOTE not in data:
         raise RtscopeError(
             f"{name} cannot be started by QEMU: it was built without CONFIG_PVH; give the bzImage"
         )
     return KernelFile("x86_64", _release(data, name), data)
+
+
+def _elf_end(data: bytes) -> int:
+    """Where the last of an ELF file's parts ends, in bytes, as far as its headers are there.
+
+    Field offsets: the gABI's chapters "ELF Header", "Sections" and "Program Header", of 64 bits.
+    """
+    if len(data) < _ELF_HEADER:
+        return _ELF_HEADER
+    segments_at, sections_at = struct.unpack_from("<QQ", data, 0x20)
+    segment_size, segments, section_size, sections = struct.unpack_from("<4H", data, 0x36)
+    end: int = max(segments_at + segment_size * segments, sections_at + section_size * sections)
+    for at in range(segments_at, segments_at + segment_size * segments, segment_size or 1):
+        if at + _ELF_SEGMENT <= len(data):
+            offset, size = struct.unpack_from("<Q16xQ", data, at + 8)
+            end = max(end, offset + size)
+    return end
 
 
 def _bzimage(data: bytes, name: str) -> KernelFile:

@@ -20,6 +20,7 @@ from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,60}")
+_SETTING: Final = re.compile(r"^CONFIG_\w+=", re.MULTILINE)
 _RECORD: Final = "kernel.json"
 _FIRMWARE_MODULE: Final = "qemu_fw_cfg"
 
@@ -225,7 +226,7 @@ def _read_kernel(
     """What is known of a kernel from its own files, and those that are kept of it, by name."""
     found = read_kernel(_read(image), str(image))
     find_board(board, found.arch)
-    settings = _read(config) if config else None
+    settings = _read_config(config) if config else None
     kernel = Kernel(
         name=name,
         arch=found.arch,
@@ -251,6 +252,19 @@ def _put(kernel: Kernel, files: dict[str, bytes]) -> None:
             place.rename(directory / "before")
         new.rename(place)
         shutil.rmtree(directory / "before", ignore_errors=True)
+
+
+def _read_config(path: Path) -> bytes:
+    data = _read(path)
+    try:
+        is_config = bool(_SETTING.search(data.decode()))
+    except UnicodeDecodeError:
+        is_config = False
+    if not is_config:
+        raise RtscopeError(
+            f"{path} is no kernel's configuration: give the .config that the kernel was built with"
+        )
+    return data
 
 
 def _read(path: Path) -> bytes:

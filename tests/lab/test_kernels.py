@@ -30,7 +30,14 @@ VERSION = b"Linux version 6.12.0-test (someone@somewhere)"
 
 
 def vmlinux(machine: int = 62, note: bytes = PVH, version: bytes = VERSION) -> bytes:
-    return b"\x7fELF".ljust(18, b"\0") + struct.pack("<H", machine) + note + version
+    """An ELF file of one segment, which holds what is looked for, and a table of no sections."""
+    begin, content = 64 + 56, version + note
+    header = struct.pack(
+        "<4sBBB9xHHIQQQIHHHHHH",
+        *(b"\x7fELF", 2, 1, 1, 2, machine, 1, 0, 64, begin + len(content), 0, 64, 56, 1, 64, 1, 0),
+    )
+    segment = struct.pack("<IIQQQQQQ", 1, 5, begin, 0, 0, len(content), len(content) + 999, 1)
+    return header + segment + content + bytes(64)
 
 
 def arm64_image() -> bytes:
@@ -61,6 +68,9 @@ def test_kernels_are_told_by_their_content() -> None:
         (b"", "no kernel that the lab can boot"),
         (b"MZ and more", "no kernel that the lab can boot"),
         (vmlinux(note=b""), "without CONFIG_PVH"),
+        (vmlinux()[:-1], r"k is truncated: it has 2\d\d bytes, and its headers tell of 2\d\d;"),
+        (vmlinux()[: -64 - len(PVH)], "is truncated"),
+        (vmlinux()[:30], "is truncated"),
         (vmlinux(machine=183), "for arm64 and riscv64 give the Image"),
         (vmlinux(version=b""), "does not tell its version"),
         (gzip.compress(arm64_image(), mtime=0)[:-9], "damaged gzip"),
@@ -74,6 +84,30 @@ def test_what_is_no_kernel_is_refused_and_leaves_nothing(
 
     with pytest.raises(RtscopeError, match=sentence):
         add_file(tmp_path / "k", name=None, config=None, modules=None, load=[])
+    assert list(cache.rglob("*")) == []
+
+
+def test_a_kernel_whose_last_segment_is_cut_is_refused() -> None:
+    whole = vmlinux()
+    without_sections = whole[:40] + bytes(8) + whole[48:60] + bytes(4) + whole[64:-64]
+    assert read_kernel(without_sections, "a").data == without_sections
+    with pytest.raises(RtscopeError, match="a is truncated"):
+        read_kernel(without_sections[:-1], "a")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\xff\xfe\x00", b"", b"# no setting\n", gzip.compress(b"CONFIG_A=y\n", mtime=0)],
+    ids=["binary", "empty", "comment", "packed"],
+)
+def test_what_is_no_configuration_is_refused_when_it_is_given(
+    data: bytes, cache: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "k").write_bytes(vmlinux())
+    (tmp_path / "config").write_bytes(data)
+
+    with pytest.raises(RtscopeError, match="config is no kernel's configuration: give the"):
+        add_file(tmp_path / "k", name=None, config=tmp_path / "config", modules=None, load=[])
     assert list(cache.rglob("*")) == []
 
 
