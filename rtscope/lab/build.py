@@ -22,6 +22,7 @@ from rtscope.lab.recipes import Architecture, find_recipe, kernel_folder, recipe
 from rtscope.lab.source import Source, find_source, source_tree, tree_version
 from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
+from rtscope.store.files import write_file
 
 Said = Callable[[str, int, int], None]
 """Told what is being done, how many objects have been compiled, and about how many there are."""
@@ -42,6 +43,7 @@ _COMPILED: Final = re.compile(r"  (?:CC|AS)(?: \[M\])? ")
 _ERROR: Final = re.compile(
     r"(?:.*No space left on device|.*\berror: |.*undefined reference|.*\*\*\* )"
 )
+_SYSTEM_SAID: Final = re.compile(r"\[Errno \d+\] ([^:]*)")
 _USUAL_OBJECTS: Final = 1000
 _END_S: Final = 10.0
 
@@ -122,10 +124,19 @@ def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Ke
             config = _configure(plan, folder, tree, said)
             _compile(plan, folder, tree, jobs, said, modules="CONFIG_MODULES=y\n" in config)
             return _keep(plan, folder)
+    except shutil.Error as error:  # of copytree, which goes on and tells all that failed
+        _, copy, why = error.args[0][0]
+        raise RtscopeError(f"{plan.name} was not built: {copy}: {_said(why)}") from None
     except OSError as error:
         raise RtscopeError(
             f"{plan.name} was not built: {error.filename or folder}: {error.strerror}"
         ) from None
+
+
+def _said(why: str) -> str:
+    """What the system said, without the number and the files that an OSError's text has."""
+    found = _SYSTEM_SAID.match(why)
+    return found[1] if found else why
 
 
 def _compiler(tools: str, package: str, *, patches: bool) -> str:
@@ -216,7 +227,7 @@ def _configure(plan: Plan, folder: Path, tree: Path, said: Said) -> str:
 
 def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, modules: bool) -> None:
     known = folder / "objects.count"
-    last = int(known.read_text()) if known.exists() else _USUAL_OBJECTS
+    last = _objects_told_by(known)
     fresh = not (folder / "objects" / plan.architecture.image).exists()
     count = 0
 
@@ -230,12 +241,19 @@ def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, mod
     image = Path(plan.architecture.image).name
     _make(plan, folder, tree, [f"-j{jobs}", image, *(["modules"] if modules else [])], heard)
     if fresh:
-        known.write_text(str(count))
+        write_file(str(count).encode(), known, "how many objects there are", overwrite=True)
     shutil.rmtree(folder / "modules", ignore_errors=True)
     if modules and (kernel_folder() / "modules").is_dir():
         shutil.copytree(kernel_folder() / "modules", folder / "modules")
         for module in sorted((folder / "modules").iterdir()):
             _make(plan, folder, tree, [f"M={module}", "modules"])
+
+
+def _objects_told_by(known: Path) -> int:
+    try:
+        return int(known.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return _USUAL_OBJECTS
 
 
 def _make(
@@ -297,7 +315,12 @@ def _keep(plan: Plan, folder: Path) -> Kernel:
     image = objects / plan.architecture.image
     if image.read_bytes()[:4] == b"\x7fELF":
         stripped = folder / image.name
-        subprocess.run([f"{plan.tools}strip", "-o", stripped, image], check=True)
+        strip = [f"{plan.tools}strip", "-o", str(stripped), str(image)]
+        done = subprocess.run(strip, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode:
+            raise RtscopeError(
+                f"{plan.name} was not built: {done.stderr.strip() or f'{strip[0]} failed'}"
+            )
         image = stripped
     return keep_built(
         plan.name,
