@@ -83,7 +83,7 @@ def machine_files_written() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = os.environ.get("TMPDIR") or tempfile.gettempdir()
+        place = tempfile.tempdir or os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - its default
         raise RtscopeError(
             f"the emulated machine cannot have its files in {place}: {error.strerror or error}; "
             "free some space there, or name another folder in TMPDIR"
