@@ -137,7 +137,10 @@ class ExperimentState:
         present = max(0, (self.cell_ns or 0) - gone) if self.cell else 0
         left = present + sum(ns or 0 for ns in self.left_ns)
         unknown = self.left_ns.count(None)
-        text = f"{self.done} of {self.cells} cells done, about {span_text(_rounded(left))} left"
+        text = f"{self.done} of {self.cells} cells done, "
+        if unknown and not left:
+            return f"{text}{unknown} of unknown length left"
+        text += f"about {span_text(_rounded(left))} left"
         return f"{text}, and {unknown} of unknown length" if unknown else text
 
 

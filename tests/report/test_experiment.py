@@ -79,6 +79,9 @@ def test_series_that_are_not_alike_have_rows_of_their_own() -> None:
 def test_the_display_tells_what_is_done_and_what_is_left() -> None:
     state = ExperimentState("Board", 10, done=3, left_ns=[60 * 10**9, None])
     assert state.progress() == ("3 of 10 cells done, about 1 min 0 s left, and 1 of unknown length")
+    state.left_ns = [None, None]
+    assert state.progress() == "3 of 10 cells done, 2 of unknown length left"
+    state.left_ns = [60 * 10**9, None]
     state.cell, state.cell_ns = LiveState("cyclic, load idle"), 30 * 10**9
     assert "about 1 min 30 s left" in state.progress()
     state.cell.progress = Progress(20 * 10**9, [ThreadProgress(0, 5, max_ns=7000)])
