@@ -20,7 +20,7 @@ class Board(msgspec.Struct, frozen=True):
     earlycon: str
     """the same, as the kernel can use it before it has a driver: for a panic that comes early"""
     ports: list[str]
-    """QEMU's options for a port of the agent's, with {} for the character device"""
+    """QEMU's options for the agent's ports, whose character devices are "lines" and "samples" """
     channels: tuple[str, str]
     """those ports, as the kernel names them: for lines and for samples"""
     most_cpus: int = 32
@@ -38,7 +38,7 @@ BOARDS: Final = {
         options=["-machine", "pc", "-cpu", "max,-rdrand,-rdseed"],
         console="ttyS0",
         earlycon="uart8250,io,0x3f8",
-        ports=["-serial", "chardev:{}"],
+        ports=["-serial", "chardev:lines", "-serial", "chardev:samples"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
     ),
     "arm64-virt": Board(
@@ -48,7 +48,7 @@ BOARDS: Final = {
         options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72,cntfrq=1000000000"],
         console="ttyAMA0",
         earlycon="pl011,mmio32,0x9000000",
-        ports=["-device", "pci-serial,chardev={}"],
+        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
         channels=("/dev/ttyS0", "/dev/ttyS1"),
     ),
     "riscv64-virt": Board(
@@ -58,9 +58,37 @@ BOARDS: Final = {
         options=["-machine", "virt", "-cpu", "rv64"],
         console="ttyS0",
         earlycon="uart8250,mmio,0x10000000",
-        ports=["-device", "pci-serial,chardev={}"],
+        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
         restores=False,  # QEMU makes this board's firmware configuration after it reads -fw_cfg
+    ),
+    # Its PCI interrupts end the emulator (kernel/patches/linux-6.12/lab-loongson2e), so the agent's
+    # ports are of ISA cards that Linux knows.
+    "fuloong2e": Board(
+        arch="mips64el",
+        emulator="qemu-system-mips64el",
+        package="qemu-system-mips",
+        options=["-machine", "fuloong2e"],
+        console="ttyS0",
+        ports=[
+            *("-device", "isa-serial,iobase=0x1a0,irq=9,chardev=lines"),
+            *("-device", "isa-serial,iobase=0x2a0,irq=5,chardev=samples"),
+        ],
+        channels=("/dev/ttyS1", "/dev/ttyS5"),
+        most_cpus=1,
+        memory=256,
+        restores=False,
+    ),
+    "malta": Board(
+        arch="mips64el",
+        emulator="qemu-system-mips64el",
+        package="qemu-system-mips",
+        options=["-machine", "malta", "-cpu", "I6400"],
+        console="ttyS0",
+        ports=["-serial", "chardev:lines", "-serial", "chardev:samples"],
+        channels=("/dev/ttyS1", "/dev/ttyS2"),
+        most_cpus=8,
+        restores=False,
     ),
 }
 """By name; the first of an architecture is the one that its kernels run on where none is named."""

@@ -16,6 +16,12 @@ _VERSION: Final = re.compile(rb"Linux version (\S+) ")
 _PVH_NOTE: Final = struct.pack("<II4s", 8, 18, b"Xen\0")
 """size and type XEN_ELFNOTE_PHYS32_ENTRY of an ELF note of the owner "Xen" """
 
+_ELF_KINDS: Final = {
+    b"\2\1" + struct.pack("<H", 62): "x86_64",
+    b"\2\1" + struct.pack("<H", 8): "mips64el",
+}
+"""class, order of bytes and machine, as the ELF header has them"""
+
 _BZIMAGE_HEADER: Final = 0x268
 _ELF_HEADER: Final = 64
 _ELF_SEGMENT: Final = 56
@@ -27,7 +33,7 @@ class KernelFile(msgspec.Struct, frozen=True):
     """A kernel that QEMU can boot."""
 
     arch: str
-    """as uname -m says it: x86_64, aarch64, riscv64"""
+    """x86_64, aarch64, riscv64 or mips64el"""
     release: str
     data: bytes
 
@@ -51,8 +57,8 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
         if data[0x38:0x3C] == magic:
             return KernelFile(arch, _release(data, name), data)
     raise RtscopeError(
-        f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, or the Image "
-        "of arm64 or riscv64"
+        f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, the Image "
+        "of arm64 or riscv64, or the vmlinux of mips64el"
     )
 
 
@@ -66,21 +72,22 @@ def _release(data: bytes, name: str) -> str:
 
 
 def _elf(data: bytes, name: str) -> KernelFile:
-    if data[18:20] != struct.pack("<H", 62):
+    arch = _ELF_KINDS.get(data[4:6] + data[18:20])
+    if arch is None:
         raise RtscopeError(
-            f"{name} is an ELF file but not of x86_64: for arm64 and riscv64 give the Image "
-            "in arch/*/boot"
+            f"{name} is an ELF file but not of {' or '.join(_ELF_KINDS.values())}: for arm64 and "
+            "riscv64 give the Image in arch/*/boot"
         )
     if len(data) < (end := _elf_end(data)):
         raise RtscopeError(
             f"{name} is truncated: it has {len(data):,} bytes, and its headers tell of {end:,}; "
             "copy or build it again"
         )
-    if _PVH_NOTE not in data:
+    if arch == "x86_64" and _PVH_NOTE not in data:
         raise RtscopeError(
             f"{name} cannot be started by QEMU: it was built without CONFIG_PVH; give the bzImage"
         )
-    return KernelFile("x86_64", _release(data, name), data)
+    return KernelFile(arch, _release(data, name), data)
 
 
 def _elf_end(data: bytes) -> int:

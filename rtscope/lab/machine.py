@@ -192,9 +192,8 @@ def qemu_command(
     ]  # fmt: skip
     return [
         *_machine(board, spec), "-serial", f"file:{CONSOLE}",
-        "-chardev", "stdio,id=lines,signal=off", *(word.format("lines") for word in board.ports),
-        "-chardev", f"file,id=samples,path={SAMPLES}",
-        *(word.format("samples") for word in board.ports),
+        "-chardev", "stdio,id=lines,signal=off", "-chardev", f"file,id=samples,path={SAMPLES}",
+        *board.ports,
         *(snapshot if stops else []),
         "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", " ".join(options),
     ]  # fmt: skip

@@ -60,6 +60,7 @@ def test_kernels_are_told_by_their_content() -> None:
     assert (x86.arch, x86.release) == ("x86_64", "6.12.0-test")
     assert (arm.arch, arm.release, arm.data) == ("aarch64", "6.12.0-test", arm64_image())
     assert read_kernel(riscv64_image(), "c").arch == "riscv64"
+    assert read_kernel(vmlinux(machine=8, note=b""), "d").arch == "mips64el"
 
 
 @pytest.mark.parametrize(
