@@ -54,6 +54,8 @@ class Plan(msgspec.Struct, frozen=True):
     name: str
     architecture: Architecture
     board: str | None
+    options: list[str]
+    """of the kernel's command line, in every mode"""
     source: Source
     series: list[Series]
     asked: dict[str, Asked]
@@ -96,10 +98,19 @@ def plan_build(
         compiler,
         _SAME_EVERYWHERE,
         *([chosen.board] if chosen.board else []),
+        *([chosen.options] if chosen.options else []),
     ]
     key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
     return Plan(
-        good_name(name or recipe), architecture, chosen.board, found, series, asked, tools, key
+        name=good_name(name or recipe),
+        architecture=architecture,
+        board=chosen.board,
+        options=[*architecture.options, *chosen.options],
+        source=found,
+        series=series,
+        asked=asked,
+        tools=tools,
+        key=key,
     )
 
 
@@ -332,6 +343,6 @@ def _keep(plan: Plan, folder: Path) -> Kernel:
         board=plan.board,
         key=plan.key,
         patches=[str(one) for one in plan.series],
-        options=plan.architecture.options,
+        options=plan.options,
         exact_options=plan.architecture.exact_options,
     )

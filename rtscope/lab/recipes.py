@@ -35,6 +35,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """series of kernel/patches, in their order"""
     board: str | None = None
     """of rtscope/lab/boards.py; None for the usual one of the architecture"""
+    options: list[str] = []
+    """of the kernel's command line, behind those of the architecture"""
 
 
 class Recipes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,125 @@
+"""ftrace works on the lab's real-time kernels, with a clock that is fine and never turns back."""
+
+import functools
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtscope.lab.image import initramfs
+from rtscope.lab.kernels import Kernel, kernel_file
+from rtscope.lab.machine import INITRAMFS, KERNEL, qemu_command
+from rtscope.lab.tether import tethered
+from rtscope.lab.vm import vm_target
+
+Built = Callable[[str], Kernel]
+Traced = Callable[[str], dict[str, list[str]]]
+
+SOURCE = Path(__file__).parent / "trace_guest.c"
+COMPILERS = Path(__file__).parents[2] / "build" / "musl"
+LIMIT_S = 300
+
+KERNELS = [
+    pytest.param("loongson2e-rt", marks=pytest.mark.kernels),
+    pytest.param("malta-rt", marks=pytest.mark.long),
+]
+
+
+@pytest.fixture(scope="module")
+def traced(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Traced:
+    """What each tracer wrote on a kernel, which is booted once; the clock's marks under "clock"."""
+
+    @functools.cache
+    def trace(name: str) -> dict[str, list[str]]:
+        directory = tmp_path_factory.mktemp(name)
+        kernel = built(name)
+        (directory / KERNEL).symlink_to(kernel_file(kernel))
+        (directory / INITRAMFS).write_bytes(initramfs({"init": guest(kernel.arch, directory)}))
+        target = vm_target(f"vm:{name},mode=fast")
+        command = qemu_command(target.board, target.spec, target.kernel_options())
+        done = subprocess.run(
+            tethered(command, "KILL"),
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=LIMIT_S,
+        )
+        assert done.stdout.rstrip().endswith("@ end"), done.stdout[-2000:]
+        assert "@ failed" not in done.stdout
+        parts = done.stdout.split("@ ")[1:]
+        return {part.split()[0]: part.splitlines()[1:] for part in parts}
+
+    return trace
+
+
+def guest(arch: str, directory: Path) -> bytes:
+    compiler = COMPILERS / arch / "bin" / "cc"
+    program = directory / "guest"
+    subprocess.run(
+        [compiler, "-O2", "-Wall", "-Werror", "-static", "-o", program, SOURCE], check=True
+    )
+    return program.read_bytes()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_function_tracer_tells_who_called_whom(name: str, traced: Traced) -> None:
+    lines = [line for line in traced(name)["function"] if not line.startswith("#")]
+    calls = [re.search(r"\[\d+\] \S+ +\d+\.\d{6}: ([\w.]+) <-([\w.]+)", line) for line in lines]
+
+    assert len(lines) > 100
+    assert all(calls)
+    assert len({call[1] for call in calls if call}) > 20
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_function_graph_tells_what_each_call_took_finer_than_a_microsecond(
+    name: str, traced: Traced
+) -> None:
+    text = "\n".join(traced(name)["function_graph"])
+    took_us = [float(us) for us in re.findall(r"(\d+\.\d{3}) us +\|", text)]
+
+    assert len(took_us) > 50
+    assert len({us % 1 for us in took_us}) > 10
+    assert sorted(took_us)[len(took_us) // 2] < 1000
+    assert re.search(r"\w+\(\) \{", text)
+
+
+@pytest.mark.parametrize("tracer", ["irqsoff", "preemptoff", "wakeup_rt"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_latency_tracer_keeps_the_longest_with_its_trace(
+    name: str, tracer: str, traced: Traced
+) -> None:
+    lines = traced(name)[tracer]
+    text = "\n".join(lines)
+    latency = re.search(r"^# latency: (\d+) us", text, re.MULTILINE)
+
+    assert lines[0] == f"# tracer: {tracer}"
+    assert latency
+    assert 0 < int(latency[1]) < 1_000_000
+    assert sum(not line.startswith("#") for line in lines) > 2
+    if tracer == "wakeup_rt":
+        assert re.search(r"policy:1 rt_prio:80", text)
+    else:
+        assert "=> started at:" in text
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_traces_clock_goes_on_as_the_time_does_while_the_counter_begins_anew(
+    name: str, traced: Traced
+) -> None:
+    marks = re.findall(
+        r"(\d+\.\d{6}): tracing_mark_write: monotonic (\d+\.\d{9})",
+        "\n".join(traced(name)["clock"]),
+    )
+    traced_s = [float(trace) for trace, _ in marks]
+    apart_s = [float(trace) - float(now) for trace, now in marks]
+
+    assert len(marks) == 100
+    assert traced_s == sorted(traced_s)
+    assert traced_s[-1] - traced_s[0] > 19
+    assert max(apart_s) - min(apart_s) < 0.1
+    assert len({round(s * 1e6) % 1000 for s in traced_s}) > 50
