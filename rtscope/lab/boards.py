@@ -70,6 +70,7 @@ BOARDS: Final = {
         package="qemu-system-mips",
         options=["-machine", "fuloong2e"],
         console="ttyS0",
+        earlycon="uart8250,io,0x3f8",
         ports=[
             *("-device", "isa-serial,iobase=0x1a0,irq=9,chardev=lines"),
             *("-device", "isa-serial,iobase=0x2a0,irq=5,chardev=samples"),
@@ -85,6 +86,7 @@ BOARDS: Final = {
         package="qemu-system-mips",
         options=["-machine", "malta", "-cpu", "I6400"],
         console="ttyS0",
+        earlycon="uart8250,io,0x3f8",
         ports=["-serial", "chardev:lines", "-device", "pci-serial,chardev=samples"],
         channels=("/dev/ttyS1", "/dev/ttyS3"),
         most_cpus=8,
