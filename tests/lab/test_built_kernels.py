@@ -21,9 +21,10 @@ from rtscope.model.run import Run
 Built = Callable[[str], Kernel]
 
 CORE = ["x86_64-rt", "x86_64-std", "arm64-rt"]
-OTHERS = ["arm64-std", "riscv64-rt"]
+PORTS = ["loongson2e-rt"]
+OTHERS = ["arm64-std", "loongson2e-std", "malta-rt", "riscv64-rt"]
 ALL = [
-    *(pytest.param(name, marks=pytest.mark.kernels) for name in CORE),
+    *(pytest.param(name, marks=pytest.mark.kernels) for name in [*CORE, *PORTS]),
     *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
 ]
 
@@ -106,6 +107,27 @@ def test_what_the_kernel_warned_of_while_it_was_quiet_is_in_the_console(built: B
     assert run.lab is not None
     assert "rtdelay: loading out-of-tree module taints kernel." in run.lab.console.splitlines()
     assert "guest-complained" not in {warning.code for warning in run.warnings}
+
+
+@pytest.mark.kernels
+def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: Built) -> None:
+    """Idle and under all loads at once, at the shortest and the longest interval."""
+    built("loongson2e-rt")
+    file = read_plan(Path(__file__).parents[2] / "plans" / "loongson-table-2.toml")
+    cells = [
+        cell.request
+        for cell in cells_of(file, 0.001)
+        if cell.request.load in {"idle", "network:1+video:2+files:50"}
+        and cell.request.interval_ns in {100_000, 10_000_000}
+    ]
+    target = target_of("vm:loongson2e-rt")
+    runs = [
+        measure(request, Machine(), lambda agent: None, lambda line: None, target)
+        for request in cells
+    ]
+
+    assert len(runs) == 4
+    assert [(run.status, run.threads[0].count) for run in runs] == [("complete", 100)] * 4
 
 
 @pytest.mark.kernels
