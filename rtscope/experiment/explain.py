@@ -11,7 +11,7 @@ from rtscope.experiment.measure import Request, measure
 from rtscope.explain.timeline import Late, explanation
 from rtscope.explain.witness import read_witness
 from rtscope.lab.vm import VmTarget
-from rtscope.lab.witness import Wanted, kernel_symbols, watched
+from rtscope.lab.witness import WITNESSED, Wanted, kernel_symbols, watched
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent, Target
@@ -61,6 +61,11 @@ def _watchable(target: Target) -> VmTarget:
         raise RtscopeError(
             f"--explain cannot look into {target.name}: it takes an emulated machine of one CPU "
             "that counts instructions, such as --target vm:6.12-rt-amd64"
+        )
+    if target.kernel.arch not in WITNESSED:
+        raise RtscopeError(
+            f"--explain cannot look into {target.name}: it knows {', '.join(WITNESSED)}, and not yet "
+            f"{target.kernel.arch}"
         )
     return target
 

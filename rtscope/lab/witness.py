@@ -101,6 +101,10 @@ def _asked(target: VmTarget, options: list[str], on_start: Callable[[Agent], Non
     return "".join(told)
 
 
+WITNESSED: Final = ("x86_64", "aarch64", "riscv64")
+"""the architectures that the plugin and `_running_task` know"""
+
+
 def _running_task(target: VmTarget, symbols: Symbols) -> dict[str, int]:
     """Where the kernel keeps who runs and whether it may be preempted, as the plugin takes it.
 

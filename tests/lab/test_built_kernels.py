@@ -8,6 +8,7 @@ import pytest
 
 from rtscope.experiment.cells import cells_of
 from rtscope.experiment.check import check_cells
+from rtscope.experiment.explain import explainable
 from rtscope.experiment.measure import Request, measure, read_machine
 from rtscope.experiment.planfile import read_plan
 from rtscope.experiment.targets import target_of
@@ -128,6 +129,13 @@ def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: B
 
     assert len(runs) == 4
     assert [(run.status, run.threads[0].count) for run in runs] == [("complete", 100)] * 4
+
+
+@pytest.mark.kernels
+def test_a_kernel_that_cannot_be_looked_into_is_refused_before_it_is_measured(built: Built) -> None:
+    built("loongson2e-rt")
+    with pytest.raises(RtscopeError, match="it knows x86_64, .*, and not yet mips64el"):
+        explainable(target_of("vm:loongson2e-rt"), 1, None)
 
 
 @pytest.mark.kernels
