@@ -64,8 +64,8 @@ def _watchable(target: Target) -> VmTarget:
         )
     if target.kernel.arch not in WITNESSED:
         raise RtscopeError(
-            f"--explain cannot look into {target.name}: it knows {', '.join(WITNESSED)}, and not yet "
-            f"{target.kernel.arch}"
+            f"--explain cannot look into {target.name}: it knows {', '.join(WITNESSED)}, and not "
+            f"yet {target.kernel.arch}"
         )
     return target
 

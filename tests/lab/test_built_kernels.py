@@ -134,7 +134,7 @@ def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: B
 @pytest.mark.kernels
 def test_a_kernel_that_cannot_be_looked_into_is_refused_before_it_is_measured(built: Built) -> None:
     built("loongson2e-rt")
-    with pytest.raises(RtscopeError, match="it knows x86_64, .*, and not yet mips64el"):
+    with pytest.raises(RtscopeError, match=r"it knows x86_64, .*, and not yet mips64el"):
         explainable(target_of("vm:loongson2e-rt"), 1, None)
 
 
