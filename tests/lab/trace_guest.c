@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define LINES_MAX 150
-#define MARKS	  100
+#define MARKS	  150
 #define MARK_US	  200000
 #define PRIORITY  80
 #define ROUNDS	  20
