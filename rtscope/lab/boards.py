@@ -30,6 +30,21 @@ class Board(msgspec.Struct, frozen=True):
     """has what a snapshot takes: a PCI watchdog that stops it, and QEMU's firmware configuration"""
 
 
+def _partition(cpu: str) -> Board:
+    """A hypervisor's partition. Its CPU needs no work against its faults, and no firmware runs."""
+    sound = "cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off"
+    return Board(
+        arch="powerpc64",
+        emulator="qemu-system-ppc64",
+        package="qemu-system-ppc",
+        options=["-machine", f"pseries,x-vof=on,{sound}", "-cpu", cpu],
+        console="hvc0",
+        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
+        channels=("/dev/ttyS0", "/dev/ttyS1"),
+        restores=False,
+    )
+
+
 BOARDS: Final = {
     "pc": Board(
         arch="x86_64",
@@ -92,6 +107,20 @@ BOARDS: Final = {
         most_cpus=8,
         restores=False,
     ),
+    # Its kernel gives the first PCI card port 0, where the emulator has none: that is not the agent's.
+    "ppce500": Board(
+        arch="powerpc64",
+        emulator="qemu-system-ppc64",
+        package="qemu-system-ppc",
+        options=["-machine", "ppce500", "-cpu", "e6500", "-device", "pci-testdev"],
+        console="ttyS0",
+        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
+        channels=("/dev/ttyS1", "/dev/ttyS2"),
+        most_cpus=8,
+        restores=False,
+    ),
+    "pseries": _partition("power8"),
+    "pseries-power9": _partition("power9"),
 }
 """By name; the first of an architecture is the one that its kernels run on where none is named."""
 

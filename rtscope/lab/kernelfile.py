@@ -19,6 +19,7 @@ _PVH_NOTE: Final = struct.pack("<II4s", 8, 18, b"Xen\0")
 _ELF_KINDS: Final = {
     b"\2\1" + struct.pack("<H", 62): "x86_64",
     b"\2\1" + struct.pack("<H", 8): "mips64el",
+    b"\2\2" + struct.pack(">H", 21): "powerpc64",
 }
 """class, order of bytes and machine, as the ELF header has them"""
 
@@ -33,7 +34,7 @@ class KernelFile(msgspec.Struct, frozen=True):
     """A kernel that QEMU can boot."""
 
     arch: str
-    """x86_64, aarch64, riscv64 or mips64el"""
+    """x86_64, aarch64, riscv64, mips64el or powerpc64"""
     release: str
     data: bytes
 
@@ -58,7 +59,7 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
             return KernelFile(arch, _release(data, name), data)
     raise RtscopeError(
         f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, the Image "
-        "of arm64 or riscv64, or the vmlinux of mips64el"
+        "of arm64 or riscv64, or the vmlinux of mips64el or powerpc64"
     )
 
 
