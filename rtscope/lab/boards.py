@@ -17,12 +17,13 @@ class Board(msgspec.Struct, frozen=True):
     options: list[str]
     console: str
     """the first serial port, as the kernel names it"""
-    earlycon: str
-    """the same, as the kernel can use it before it has a driver: for a panic that comes early"""
     ports: list[str]
     """QEMU's options for the agent's ports, whose character devices are "lines" and "samples" """
     channels: tuple[str, str]
     """those ports, as the kernel names them: for lines and for samples"""
+    earlycon: str | None = None
+    """the console, as the kernel can use it before it has a driver: for a panic that comes early; None
+    where it does so by itself"""
     most_cpus: int = 32
     memory: int = 512
     """MiB, where the user does not say"""

@@ -220,7 +220,7 @@ def console_command(
 def _kernel_options(board: Board, spec: Spec, own: list[str]) -> list[str]:
     return [
         f"console={board.console}",
-        f"earlycon={board.earlycon}",
+        *([f"earlycon={board.earlycon}"] if board.earlycon else []),
         "panic=-1 nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
         "cryptomgr.notests",
         *([f"preempt={spec.preempt}"] if spec.preempt else []),
