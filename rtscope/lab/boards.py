@@ -22,8 +22,8 @@ class Board(msgspec.Struct, frozen=True):
     channels: tuple[str, str]
     """those ports, as the kernel names them: for lines and for samples"""
     earlycon: str | None = None
-    """the console, as the kernel can use it before it has a driver: for a panic that comes early; None
-    where it does so by itself"""
+    """the console, as the kernel can use it before it has a driver: for a panic that comes early;
+    None where it does so by itself"""
     most_cpus: int = 32
     memory: int = 512
     """MiB, where the user does not say"""
@@ -108,7 +108,7 @@ BOARDS: Final = {
         most_cpus=8,
         restores=False,
     ),
-    # Its kernel gives the first PCI card port 0, where the emulator has none: that is not the agent's.
+    # Its kernel gives the first PCI card port 0, where the emulator has none: not the agent's card.
     "ppce500": Board(
         arch="powerpc64",
         emulator="qemu-system-ppc64",
