@@ -22,8 +22,12 @@ from rtscope.model.run import Run
 Built = Callable[[str], Kernel]
 
 CORE = ["x86_64-rt", "x86_64-std", "arm64-rt"]
-PORTS = ["loongson2e-rt"]
-OTHERS = ["arm64-std", "loongson2e-std", "malta-rt", "riscv64-rt"]
+PORTS = ["e6500-rt", "loongson2e-rt"]
+OTHERS = [
+    *("arm64-std", "riscv64-rt"),
+    *("loongson2e-std", "malta-rt"),
+    *("e6500-std", "pseries-rt", "pseries-std"),
+]
 ALL = [
     *(pytest.param(name, marks=pytest.mark.kernels) for name in [*CORE, *PORTS]),
     *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),

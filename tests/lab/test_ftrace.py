@@ -23,7 +23,9 @@ LIMIT_S = 300
 
 KERNELS = [
     pytest.param("loongson2e-rt", marks=pytest.mark.kernels),
+    pytest.param("e6500-rt", marks=pytest.mark.kernels),
     pytest.param("malta-rt", marks=pytest.mark.long),
+    pytest.param("pseries-rt", marks=pytest.mark.long),
 ]
 
 
