@@ -22,7 +22,9 @@ Built = Callable[[str], Kernel]
 SOURCE = Path(__file__).parent / "rare_paths_guest.c"
 COMPILERS = Path(__file__).parents[2] / "build" / "musl"
 LIMIT_S = 900
-COMPLAINT = re.compile(r"^.*(?:WARNING: (?!nvram)|BUG: |INFO: |possible .*lock|Call Trace:).*", re.MULTILINE)
+COMPLAINT = re.compile(
+    r"^.*(?:WARNING: (?!nvram)|BUG: |INFO: |possible .*lock|Call Trace:).*", re.MULTILINE
+)
 
 MACHINES = [
     ("e6500-rt-debug", "ppce500"),
