@@ -20,7 +20,6 @@ PROBES = ["async", "cyclic", "gtod", "loop", "migrate", "noise", "pi", "sched", 
 LOADS = ["idle", "files:50", "network:1", "process:2", "mixed"]
 COMPLAINT = re.compile(
     r"WARNING: (?!nvram)|BUG: |INFO: |Oops|possible .* detected|inconsistent lock state|"
-    r"WARNING: (?!nvram)|BUG: |INFO: |Oops|possible .* detected|inconsistent lock state|"
     r"suspicious RCU|scheduling while atomic|[Uu]nable to handle"
 )
 
