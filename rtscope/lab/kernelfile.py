@@ -26,6 +26,7 @@ _ELF_KINDS: Final = {
 _BZIMAGE_HEADER: Final = 0x268
 _ELF_HEADER: Final = 64
 _ELF_SEGMENT: Final = 56
+_ELF_BIG_ENDIAN: Final = 2
 _IMAGE_MAGIC: Final = {"aarch64": b"ARM\x64", "riscv64": b"RSC\x05"}
 """the kernel's Documentation/arch/arm64/booting.rst and riscv/boot-image-header.rst"""
 
@@ -98,12 +99,13 @@ def _elf_end(data: bytes) -> int:
     """
     if len(data) < _ELF_HEADER:
         return _ELF_HEADER
-    segments_at, sections_at = struct.unpack_from("<QQ", data, 0x20)
-    segment_size, segments, section_size, sections = struct.unpack_from("<4H", data, 0x36)
+    order = ">" if data[5] == _ELF_BIG_ENDIAN else "<"
+    segments_at, sections_at = struct.unpack_from(f"{order}QQ", data, 0x20)
+    segment_size, segments, section_size, sections = struct.unpack_from(f"{order}4H", data, 0x36)
     end: int = max(segments_at + segment_size * segments, sections_at + section_size * sections)
     for at in range(segments_at, segments_at + segment_size * segments, segment_size or 1):
         if at + _ELF_SEGMENT <= len(data):
-            offset, size = struct.unpack_from("<Q16xQ", data, at + 8)
+            offset, size = struct.unpack_from(f"{order}Q16xQ", data, at + 8)
             end = max(end, offset + size)
     return end
 

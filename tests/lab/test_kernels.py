@@ -29,14 +29,19 @@ PVH = struct.pack("<II4s", 8, 18, b"Xen\0")
 VERSION = b"Linux version 6.12.0-test (someone@somewhere)"
 
 
-def vmlinux(machine: int = 62, note: bytes = PVH, version: bytes = VERSION) -> bytes:
+def vmlinux(
+    machine: int = 62, note: bytes = PVH, version: bytes = VERSION, order: str = "<"
+) -> bytes:
     """An ELF file of one segment, which holds what is looked for, and a table of no sections."""
     begin, content = 64 + 56, version + note
     header = struct.pack(
-        "<4sBBB9xHHIQQQIHHHHHH",
-        *(b"\x7fELF", 2, 1, 1, 2, machine, 1, 0, 64, begin + len(content), 0, 64, 56, 1, 64, 1, 0),
+        f"{order}4sBBB9xHHIQQQIHHHHHH",
+        *(b"\x7fELF", 2, 2 if order == ">" else 1, 1, 2, machine, 1, 0, 64),
+        *(begin + len(content), 0, 64, 56, 1, 64, 1, 0),
     )
-    segment = struct.pack("<IIQQQQQQ", 1, 5, begin, 0, 0, len(content), len(content) + 999, 1)
+    segment = struct.pack(
+        f"{order}IIQQQQQQ", 1, 5, begin, 0, 0, len(content), len(content) + 999, 1
+    )
     return header + segment + content + bytes(64)
 
 
@@ -61,6 +66,7 @@ def test_kernels_are_told_by_their_content() -> None:
     assert (arm.arch, arm.release, arm.data) == ("aarch64", "6.12.0-test", arm64_image())
     assert read_kernel(riscv64_image(), "c").arch == "riscv64"
     assert read_kernel(vmlinux(machine=8, note=b""), "d").arch == "mips64el"
+    assert read_kernel(vmlinux(machine=21, note=b"", order=">"), "e").arch == "powerpc64"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,7 @@ def test_kernels_are_told_by_their_content() -> None:
         (vmlinux()[:-1], r"k is truncated: it has 2\d\d bytes, and its headers tell of 2\d\d;"),
         (vmlinux()[: -64 - len(PVH)], "is truncated"),
         (vmlinux()[:30], "is truncated"),
+        (vmlinux(machine=21, note=b"", order=">")[:-1], "is truncated"),
         (vmlinux(machine=183), "for arm64 and riscv64 give the Image"),
         (vmlinux(version=b""), "does not tell its version"),
         (gzip.compress(arm64_image(), mtime=0)[:-9], "damaged gzip"),
