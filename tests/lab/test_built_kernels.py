@@ -25,7 +25,7 @@ CORE = ["x86_64-rt", "x86_64-std", "arm64-rt"]
 PORTS = ["e6500-rt", "loongson2e-rt"]
 OTHERS = [
     *("arm64-std", "riscv64-rt"),
-    *("loongson2e-std", "malta-rt"),
+    "loongson2e-std",
     *("e6500-std", "pseries-rt", "pseries-std"),
 ]
 ALL = [
@@ -112,6 +112,16 @@ def test_what_the_kernel_warned_of_while_it_was_quiet_is_in_the_console(built: B
     assert run.lab is not None
     assert "rtdelay: loading out-of-tree module taints kernel." in run.lab.console.splitlines()
     assert "guest-complained" not in {warning.code for warning in run.warnings}
+
+
+@pytest.mark.long
+def test_a_malta_of_two_cpus_is_measured_on_both(built: Built) -> None:
+    kernel = built("malta-rt")
+    run = measured("vm:malta-rt,cpus=2", 500)
+
+    assert run.status == "complete"
+    assert [(thread.cpu, thread.count) for thread in run.threads] == [(0, 500), (1, 500)]
+    assert read_machine(target_of("vm:malta-rt,cpus=2")).kernel_release == kernel.release
 
 
 @pytest.mark.kernels
