@@ -44,7 +44,8 @@ _SESSION_OPTIONS: Final = (
 )
 """what the agent takes for every probe, also by its beginning"""
 _COMPLAINT: Final = re.compile(
-    r"^(?:\[[^\]\n]*\] ?)?(?:\w+: )?(?:BUG|WARNING|INFO|Oops|Internal error|Unable to handle)\b.*$"
+    r"^(?:\[[^\]\n]*\] ?|\[ )?(?:\w+: )?"
+    r"(?:BUG|WARNING|INFO|Oops|Internal error|Unable to handle)\b.*$"
     r"|^rtscope-agent: cannot .*$",
     re.MULTILINE,
 )

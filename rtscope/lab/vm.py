@@ -185,6 +185,11 @@ def vm_target(name: str) -> VmTarget:
             "mode=fast"
         )
     restores = spec.start != "booted" and board.restores and takes_snapshots(kernel)
+    if spec.start == "restored" and not board.restores:
+        raise RtscopeError(
+            f"{name}: the emulated board of {spec.kernel} cannot be restored from a snapshot: each "
+            "run boots"
+        )
     if spec.start == "restored" and not restores:
         raise RtscopeError(
             f"{name}: {spec.kernel} cannot be restored from a snapshot: that takes a kernel with "

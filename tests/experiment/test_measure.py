@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import Request, agent_arguments, hear_run
+from rtscope.experiment.measure import Request, agent_arguments, hear_run, in_lab
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.model.run import Run
+from rtscope.model.run import Lab, Run
 from rtscope.report.words import moment_text
 from rtscope.store.runfile import decode_run, encode_run
 from rtscope.target.protocol import decode_line, files_of
@@ -127,3 +127,29 @@ def test_an_agent_that_sends_files_for_ever_is_not_heard_out() -> None:
 def test_an_option_of_every_measurement_is_none_of_the_probes(name: str) -> None:
     with pytest.raises(RtscopeError, match=f"'{name}' is not an option of the probe's own"):
         agent_arguments(Request(options={name: "cpu"}))
+
+
+@pytest.mark.parametrize(
+    ("line", "complains"),
+    [
+        ("BUG: sleeping function called from invalid context at kernel/x.c:1", True),
+        ("[    1.234567] WARNING: CPU: 0 PID: 1 at kernel/x.c:1 f+0x1/0x2", True),
+        ("[ BUG: Invalid wait context ]", True),
+        ("rcu: INFO: rcu_preempt self-detected stall on CPU", True),
+        ("Oops: divide error: 0000 [#1] PREEMPT_RT SMP", True),
+        ("rtscope-agent: cannot load the module /modules/x.ko: Invalid argument", True),
+        ("rtdelay: loading out-of-tree module taints kernel.", False),
+        ("[    0.000000] Kernel command line: panic=-1 WARNING", False),
+    ],
+)
+def test_what_a_guest_complained_of_is_a_warning_of_its_run(line: str, complains: bool) -> None:
+    lab = Lab(
+        mode="exact", mips=1000, cpus=1, seed=1, qemu="7.2", command=["qemu-system-x86_64"],
+        kernel="x", kernel_source="", kernel_sha256="", config_sha256=None, initramfs_sha256="",
+        console=f"one\n{line}\nmore\n",
+    )  # fmt: skip
+    run = in_lab(heard(HELLO, START, *both(), END), lab, "2026-11-22T00:00:00+00:00")
+
+    told = [warning.text for warning in run.warnings if warning.code == "guest-complained"]
+    assert bool(told) == complains
+    assert all(line in text for text in told)
