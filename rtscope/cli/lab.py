@@ -61,8 +61,7 @@ def _for_a_person(name: str) -> "VmTarget":
     """The machine of this name; one whose time would race while nobody types is not meant."""
     from rtscope.lab.vm import vm_target
 
-    mode = "" if ",mode=" in name else ",mode=fast"
-    return vm_target(f"vm:{name.removeprefix('vm:')}{mode}")
+    return vm_target(name if ",mode=" in name else f"{name},mode=fast")
 
 
 @app.command("verify")
@@ -81,7 +80,7 @@ def verify(
     from rtscope.lab.verify import first_difference, repeat
     from rtscope.lab.vm import vm_target
 
-    target = vm_target(f"vm:{name.removeprefix('vm:')}")
+    target = vm_target(name)
     interval_ns = parse_time_ns(interval, "us") if interval else None
     request = Request(probe=probe, load=load, samples=samples, interval_ns=interval_ns)
     interrupt = Interrupt()

@@ -167,8 +167,12 @@ class VmTarget(msgspec.Struct, frozen=True):
 
 
 def vm_target(name: str) -> VmTarget:
-    """The target that a name such as "vm:6.12-rt-amd64,mips=500" means. Raises RtscopeError."""
-    spec = parse_spec(name.removeprefix("vm:"))
+    """The target that a name such as "vm:6.12-rt-amd64,mips=500" means, also without its "vm:".
+
+    Raises RtscopeError.
+    """
+    text = name.removeprefix("vm:")
+    name, spec = f"vm:{text}", parse_spec(text)
     kernel = find_kernel(spec.kernel)
     board = find_board(kernel.board, kernel.arch)
     if spec.cpus > board.most_cpus:
