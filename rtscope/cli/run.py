@@ -217,10 +217,7 @@ def _measure_cells(
 
     console = output_console(sys.stderr)
     # What the host takes for a second of a guest's time, nobody knows beforehand.
-    left = {
-        cell.name: None if cell.target.startswith("vm:") else times[cell.name]
-        for cell in experiment.left
-    }
+    left = {cell.name: None if cell.emulated else times[cell.name] for cell in experiment.left}
     results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
     state = ExperimentState(file.plan.title, len(experiment.cells), len(results))
     kept = True

@@ -30,6 +30,11 @@ class Cell(msgspec.Struct, frozen=True):
     """in the order in which the plan is written"""
     scale: float = 1.0
 
+    @property
+    def emulated(self) -> bool:
+        """Whether the lab measures it."""
+        return self.target.startswith("vm:")
+
 
 class _Point(msgspec.Struct, frozen=True):
     """One combination of a [[measure]] table."""

@@ -141,7 +141,7 @@ def run_cells(
     at once as there are CPUs. A cell that cannot be measured does not stop the others. Ends early,
     after the present cells, once `stopped` says so.
     """
-    emulated = [cell for cell in experiment.left if lab and cell.target.startswith("vm:")]
+    emulated = [cell for cell in experiment.left if lab and cell.emulated]
     real = [cell for cell in experiment.left if cell not in emulated]
     for cell in real:
         if stopped():
