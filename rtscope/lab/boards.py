@@ -6,12 +6,17 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 
+_PCI_PORTS: Final = [
+    *("-device", "pci-serial,chardev=lines"),
+    *("-device", "pci-serial,chardev=samples"),
+]
+
 
 class Board(msgspec.Struct, frozen=True):
     """An emulated board, and what the lab has to know of it."""
 
     arch: str
-    """as uname -m says it"""
+    """as the agents are named: what uname -m says, but for mips64el and powerpc64"""
     emulator: str
     package: str
     options: list[str]
@@ -40,7 +45,7 @@ def _partition(cpu: str) -> Board:
         package="qemu-system-ppc",
         options=["-machine", f"pseries,x-vof=on,{sound}", "-cpu", cpu],
         console="hvc0",
-        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
+        ports=_PCI_PORTS,
         channels=("/dev/ttyS0", "/dev/ttyS1"),
         restores=False,
     )
@@ -64,7 +69,7 @@ BOARDS: Final = {
         options=["-machine", "virt,gic-version=3", "-cpu", "cortex-a72,cntfrq=1000000000"],
         console="ttyAMA0",
         earlycon="pl011,mmio32,0x9000000",
-        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
+        ports=_PCI_PORTS,
         channels=("/dev/ttyS0", "/dev/ttyS1"),
     ),
     "riscv64-virt": Board(
@@ -74,7 +79,7 @@ BOARDS: Final = {
         options=["-machine", "virt", "-cpu", "rv64"],
         console="ttyS0",
         earlycon="uart8250,mmio,0x10000000",
-        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
+        ports=_PCI_PORTS,
         channels=("/dev/ttyS1", "/dev/ttyS2"),
         restores=False,  # QEMU makes this board's firmware configuration after it reads -fw_cfg
     ),
@@ -115,7 +120,7 @@ BOARDS: Final = {
         package="qemu-system-ppc",
         options=["-machine", "ppce500", "-cpu", "e6500", "-device", "pci-testdev"],
         console="ttyS0",
-        ports=["-device", "pci-serial,chardev=lines", "-device", "pci-serial,chardev=samples"],
+        ports=_PCI_PORTS,
         channels=("/dev/ttyS1", "/dev/ttyS2"),
         most_cpus=8,
         restores=False,
