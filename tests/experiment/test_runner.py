@@ -270,12 +270,28 @@ def test_a_run_says_what_it_is_of(tmp_path: Path) -> None:
     assert run.experiment == list_runs(store=store)[0].experiment != ""
 
 
+class UneventfulLab:
+    """One that measures nothing unexpected, and shows nothing."""
+
+    def begin(self, cells: Iterable[Cell]) -> None:
+        pass
+
+    def measure(self, cell: Cell) -> Run:
+        return measured(cell)
+
+    def tick(self) -> None:
+        pass
+
+    def interrupt(self) -> None:
+        raise AssertionError("nothing unexpected happens here")
+
+
 def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> None:
     # The second waits for the first: one after the other they would never end.
     both = Barrier(2, timeout=30)
     order: list[str] = []
 
-    class Lab:
+    class Lab(UneventfulLab):
         def begin(self, cells: Iterable[Cell]) -> None:
             order.extend(f"begin {cell.target}" for cell in cells)
 
@@ -287,9 +303,6 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
 
         def tick(self) -> None:
             order.append("tick")
-
-        def interrupt(self) -> None:
-            raise AssertionError("nothing unexpected happens here")
 
     def measure(cell: Cell) -> Run:
         order.append(cell.target)
@@ -319,19 +332,10 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
 def test_a_cell_whose_machine_was_still_booting_at_the_end_is_not_begun() -> None:
     stopped = Event()
 
-    class Lab:
-        def begin(self, cells: Iterable[Cell]) -> None:
-            pass
-
+    class Lab(UneventfulLab):
         def measure(self, cell: Cell) -> Run:
             stopped.set()
             raise RtscopeError("interrupted while the guest was booting")
-
-        def tick(self) -> None:
-            pass
-
-        def interrupt(self) -> None:
-            raise AssertionError("nothing unexpected happens here")
 
     cells = [msgspec.structs.replace(cell, target="vm:a") for cell in plan(3)]
     outcomes = run_cells(
@@ -344,18 +348,12 @@ def test_a_cell_whose_machine_was_still_booting_at_the_end_is_not_begun() -> Non
 def test_what_nobody_expected_of_one_of_the_labs_cells_ends_the_others() -> None:
     ended = Event()
 
-    class Lab:
-        def begin(self, cells: Iterable[Cell]) -> None:
-            pass
-
+    class Lab(UneventfulLab):
         def measure(self, cell: Cell) -> Run:
             if cell.name == cells[0].name:
                 raise CrashError
             assert ended.wait(30), "nobody interrupted it"
             return measured(cell)
-
-        def tick(self) -> None:
-            pass
 
         def interrupt(self) -> None:
             ended.set()
