@@ -13,6 +13,11 @@ from rtscope.lab.build import build_kernel, built_kernel, plan_build
 from rtscope.lab.kernels import Kernel, add_package, list_kernels, takes_snapshots
 
 
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
 def debian_kernel(package: str, name: str, load: list[str]) -> Kernel:
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes run these tests: one downloads

@@ -40,11 +40,6 @@ def _no_emulator_is_left() -> Iterator[None]:
     assert not emulators()
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def test_a_measurement_on_the_rt_kernel_from_the_command_line(
     rt_kernel: Kernel, tmp_path: Path
 ) -> None:

@@ -18,11 +18,6 @@ from rtscope.model.machine import Machine
 from rtscope.target.protocol import PROTOCOL_VERSION, Start
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 @pytest.fixture
 def monitor(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Monitor]:
     """Connects to the monitor of the guest that was restored last."""

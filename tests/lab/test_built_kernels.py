@@ -30,11 +30,6 @@ ALL = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def measured(target: str, samples: int, samples_file: Path | None = None) -> Run:
     request = Request(samples=samples, samples_file=str(samples_file) if samples_file else None)
     return measure(request, Machine(), lambda agent: None, lambda line: None, target_of(target))

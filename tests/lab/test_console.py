@@ -20,7 +20,6 @@ from rtscope.model.errors import RtscopeError
 
 def lab(
     *words: str,
-    agent: Path,
     wait_for: str = "",
     text: str = "",
     number: signal.Signals | None = None,
@@ -38,7 +37,7 @@ def lab(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, "RTSCOPE_AGENT": str(agent), **environment},
+        env={**os.environ, **environment},
     ) as process:
         assert process.stdout is not None
         ender = threading.Timer(200, process.terminate)
@@ -56,10 +55,8 @@ def lab(
         return process.wait(), shown
 
 
-def test_boot_shows_the_kernels_log_and_what_the_agent_says(
-    rt_kernel: Kernel, agent_path: Path
-) -> None:
-    status, shown = lab("boot", rt_kernel.name, "--", "cyclic", "--samples=50", agent=agent_path)
+def test_boot_shows_the_kernels_log_and_what_the_agent_says(rt_kernel: Kernel) -> None:
+    status, shown = lab("boot", rt_kernel.name, "--", "cyclic", "--samples=50")
 
     assert status == 0
     assert f"Linux version {rt_kernel.release}" in shown
@@ -68,12 +65,11 @@ def test_boot_shows_the_kernels_log_and_what_the_agent_says(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_boot_that_is_ended_leaves_no_machine(
-    rt_kernel: Kernel, agent_path: Path, tmp_path: Path, number: signal.Signals
+    rt_kernel: Kernel, tmp_path: Path, number: signal.Signals
 ) -> None:
     status, shown = lab(
         "boot",
         rt_kernel.name,
-        agent=agent_path,
         wait_for="Linux version",
         number=number,
         TMPDIR=str(tmp_path),
@@ -87,13 +83,13 @@ def test_boot_of_a_kernel_that_panics_fails(rt_kernel: Kernel, tmp_path: Path) -
     broken = tmp_path / "rtscope-agent"
     broken.write_bytes(b"no program at all")
     broken.chmod(0o755)
-    status, shown = lab("boot", f"{rt_kernel.name},mode=exact", agent=broken)
+    status, shown = lab("boot", f"{rt_kernel.name},mode=exact", RTSCOPE_AGENT=str(broken))
 
     assert status == 2
     assert "rtscope: the guest's kernel panicked: No working init" in shown
 
 
-def test_shell_without_a_terminal_is_refused(rt_kernel: Kernel, agent_path: Path) -> None:
+def test_shell_without_a_terminal_is_refused(rt_kernel: Kernel) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rtscope", "lab", "shell", rt_kernel.name],
         stdin=subprocess.DEVNULL,
@@ -101,20 +97,16 @@ def test_shell_without_a_terminal_is_refused(rt_kernel: Kernel, agent_path: Path
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "RTSCOPE_AGENT": str(agent_path)},
     )
 
     assert done.returncode == 2
     assert "standard input is no terminal" in done.stderr
 
 
-def test_shell_runs_what_is_typed_and_exit_ends_the_machine(
-    rt_kernel: Kernel, agent_path: Path
-) -> None:
+def test_shell_runs_what_is_typed_and_exit_ends_the_machine(rt_kernel: Kernel) -> None:
     status, shown = lab(
         "shell",
         rt_kernel.name,
-        agent=agent_path,
         wait_for="exit ends the machine",
         text="rtscope-agent --version\nexit\n",
     )
@@ -126,12 +118,11 @@ def test_shell_runs_what_is_typed_and_exit_ends_the_machine(
 
 @pytest.mark.kernels
 def test_shell_loads_the_module_that_is_asked_for_and_its_clock_is_told_how_fast_it_runs(
-    built: Callable[[str], Kernel], agent_path: Path
+    built: Callable[[str], Kernel],
 ) -> None:
     status, shown = lab(
         "shell",
         f"{built('x86_64-rt').name},load=rtdelay delay_us=37",
-        agent=agent_path,
         wait_for="exit ends the machine",
         text="cd /sys; cat module/rtdelay/parameters/delay_us; "
         "cat devices/system/clocksource/clocksource0/current_clocksource; exit\n",
@@ -151,10 +142,7 @@ def test_a_shell_without_a_static_busybox_names_the_package(
         run_shell(vm_target(f"vm:{rt_kernel.name},mode=fast"))
 
 
-def test_kvm_measures_or_says_in_time_that_it_does_not_work(
-    rt_kernel: Kernel, agent_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+def test_kvm_measures_or_says_in_time_that_it_does_not_work(rt_kernel: Kernel) -> None:
     target = vm_target(f"vm:{rt_kernel.name},mode=kvm")
     begun = time.monotonic()
     refusal = ""

@@ -12,24 +12,22 @@ from rtscope.lab.kernels import Kernel
 from rtscope.model.run import Run
 
 
-def measured(*words: str, agent: Path, data: Path) -> Run:
+def measured(*words: str, data: Path) -> Run:
     done = subprocess.run(
         [sys.executable, "-m", "rtscope.cli.main", "measure", "--json", "--no-report",
          "--samples=200", "--load=process:1", *words],
         capture_output=True, text=True, check=False,
-        env={**os.environ, "RTSCOPE_AGENT": str(agent), "XDG_DATA_HOME": str(data)},
+        env={**os.environ, "XDG_DATA_HOME": str(data)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return msgspec.json.decode(done.stdout, type=Run)
 
 
 @pytest.mark.exact
-def test_members_are_the_runs_of_their_seeds_and_differ(
-    rt_kernel: Kernel, agent_path: Path, tmp_path: Path
-) -> None:
+def test_members_are_the_runs_of_their_seeds_and_differ(rt_kernel: Kernel, tmp_path: Path) -> None:
     target = f"--target=vm:{rt_kernel.name}"
-    together = measured(target, "--seeds=2", agent=agent_path, data=tmp_path)
-    alone = measured(f"{target},seed=2", agent=agent_path, data=tmp_path)
+    together = measured(target, "--seeds=2", data=tmp_path)
+    alone = measured(f"{target},seed=2", data=tmp_path)
 
     one, other = together.members
     assert (one.seed, other.seed) == (1, 2)
@@ -42,11 +40,10 @@ def test_members_are_the_runs_of_their_seeds_and_differ(
     assert together.lab.instructions["max"] == together.threads[0].max_ns
 
 
-def test_seeds_are_refused_where_nothing_repeats(agent_path: Path) -> None:
+def test_seeds_are_refused_where_nothing_repeats() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rtscope.cli.main", "measure", "--seeds=2"],
         capture_output=True, text=True, check=False,
-        env={**os.environ, "RTSCOPE_AGENT": str(agent_path)},
     )  # fmt: skip
 
     assert done.returncode == 2

@@ -21,11 +21,6 @@ from rtscope.model.timeline import Explanation
 TIMER_PATH = {"hrtimer_interrupt", "__hrtimer_run_queues", "hrtimer_wakeup", "try_to_wake_up"}
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def measured(kernel: Kernel, folder: Path, *options: str) -> tuple[Run, bytes]:
     """A run from the command line and the file of its samples."""
     samples = folder / f"samples-{len(options)}"

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
 
 DELAY_NS = 200_000
-
-
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
 
 
 @pytest.fixture(scope="module")

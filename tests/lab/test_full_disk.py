@@ -27,11 +27,6 @@ samples = 10
 """
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def ignore(_: object) -> None:
     """Nobody interrupts here."""
 
@@ -108,7 +103,6 @@ def test_a_machine_that_cannot_be_remembered_is_read_all_the_same(
 def test_a_machine_that_has_no_room_for_its_files_names_the_folder(
     command: str,
     arm64_kernel: Kernel,
-    agent_path: Path,
     disk_of: Callable[[int], Path],
     tmp_path: Path,
 ) -> None:
@@ -126,7 +120,7 @@ def test_a_machine_that_has_no_room_for_its_files_names_the_folder(
     done = subprocess.run(
         [sys.executable, "-m", "rtscope", *words[command]],
         capture_output=True, text=True, check=False, timeout=120,
-        env={**os.environ, "RTSCOPE_AGENT": str(agent_path), "XDG_DATA_HOME": str(tmp_path),
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path),
              "TMPDIR": str(disk)},
     )  # fmt: skip
 

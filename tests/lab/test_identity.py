@@ -17,11 +17,6 @@ ALL = ("idle", "cache", "cpu", "disk", "files", "ipc", "memory", "network", "pro
        "timers", "video", "mixed")  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def hashes(kernel: Kernel, load: str, runs: int, place: Path, start: str) -> list[str]:
     """Of every sample of each run, half of them beside stress-ng."""
     target = vm_target(f"vm:{kernel.name},start={start}")

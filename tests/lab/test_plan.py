@@ -38,13 +38,12 @@ def measuring(parent: int) -> list[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
 def test_ending_a_plan_keeps_what_was_measured_and_leaves_no_machine(
-    rt_kernel: Kernel, agent_path: Path, tmp_path: Path, number: signal.Signals
+    rt_kernel: Kernel, tmp_path: Path, number: signal.Signals
 ) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.format(kernel=rt_kernel.name))
     environment = {
         **os.environ,
-        "RTSCOPE_AGENT": str(agent_path),
         "XDG_DATA_HOME": str(tmp_path),
         "TMPDIR": str(tmp_path),
     }
@@ -72,7 +71,7 @@ def test_ending_a_plan_keeps_what_was_measured_and_leaves_no_machine(
 
 
 def test_what_goes_on_is_shown_on_a_terminal_and_since_when(
-    rt_kernel: Kernel, agent_path: Path, tmp_path: Path
+    rt_kernel: Kernel, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.format(kernel=rt_kernel.name).replace("100000000", "20000"))
@@ -81,7 +80,6 @@ def test_what_goes_on_is_shown_on_a_terminal_and_since_when(
         [sys.executable, "-m", "rtscope.cli.main", "run", str(plan), "--no-report"],
         env={
             **os.environ,
-            "RTSCOPE_AGENT": str(agent_path),
             "XDG_DATA_HOME": str(tmp_path),
             "TERM": "xterm-256color",
             "COLUMNS": "100",

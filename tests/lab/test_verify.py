@@ -1,9 +1,7 @@
 """lab verify: what is the same is said to be, and what is not is shown where it parts."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,19 +9,18 @@ from rtscope.lab.kernels import Kernel
 from rtscope.lab.verify import Repetition, first_difference
 
 
-def verify(name: str, agent: Path) -> subprocess.CompletedProcess[str]:
+def verify(name: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rtscope.cli.main", "lab", "verify", name, "--samples=50"],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "RTSCOPE_AGENT": str(agent)},
     )
 
 
 @pytest.mark.exact
-def test_runs_that_count_instructions_are_the_same(rt_kernel: Kernel, agent_path: Path) -> None:
-    done = verify(rt_kernel.name, agent_path)
+def test_runs_that_count_instructions_are_the_same(rt_kernel: Kernel) -> None:
+    done = verify(rt_kernel.name)
 
     assert done.returncode == 0, done.stderr
     *runs, verdict = done.stdout.splitlines()
@@ -32,10 +29,8 @@ def test_runs_that_count_instructions_are_the_same(rt_kernel: Kernel, agent_path
     assert verdict == "the samples of all runs are the same, bit for bit"
 
 
-def test_runs_by_the_hosts_time_part_and_the_sample_is_named(
-    rt_kernel: Kernel, agent_path: Path
-) -> None:
-    done = verify(f"vm:{rt_kernel.name},mode=fast", agent_path)
+def test_runs_by_the_hosts_time_part_and_the_sample_is_named(rt_kernel: Kernel) -> None:
+    done = verify(f"vm:{rt_kernel.name},mode=fast")
 
     assert done.returncode == 1
     assert "runs 1 and 2 part: sample 1 was" in done.stderr
