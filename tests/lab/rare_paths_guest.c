@@ -2,51 +2,57 @@
 /*
  * The only program of a machine whose kernel complains of what PREEMPT_RT
  * forbids: it goes where no probe and no load does. Exceptions that end in
- * signals, single steps, system calls that copy much, timers of CPU time, text
- * of the kernel's that is patched, and CPUs that leave and come back. It writes
- * "@ PATH: what came of it" for each to the port that rtscope_channel= names.
+ * signals, a debugger's stops, system calls that copy much, timers of CPU time,
+ * text of the kernel's that is patched, modules that come and go, CPUs that leave
+ * and come back, and the dumps that a person may ask for. It writes "@ PATH: what
+ * came of it" for each. The last is whether lockdep still looks: it turns itself
+ * off at the first thing that it reports or cannot follow.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/reboot.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
-#define STEPS	  20
+#include "guest_port.h"
+
+#define STOPS	  20
 #define ROUNDS	  3
 #define COPY_SIZE 65536
+#define DUMP_US	  500000
 
-static char buffer[COPY_SIZE];
+static char buffer[COPY_SIZE] __attribute__((aligned(8)));
 
 static void end_by_float(void)
 {
 	volatile double zero = 0, one = 1;
 
-#ifdef __powerpc64__
+#if defined(__powerpc64__)
 	prctl(PR_SET_FPEXC, PR_FP_EXC_PRECISE);
 	asm volatile("mtfsb1 27"); /* an exception where a number is divided by zero */
+#elif defined(__mips__)
+	unsigned int control;
+
+	asm volatile("cfc1 %0, $31" : "=r"(control));
+	asm volatile("ctc1 %0, $31" : : "r"(control | 1 << 10)); /* likewise */
 #endif
 	zero = one / zero;
-	kill(getpid(), SIGFPE);
 }
 
 static void end_by_instruction(void)
 {
-#ifdef __powerpc64__
+#if defined(__powerpc64__)
 	asm volatile(".long 0");
+#elif defined(__mips__)
+	asm volatile(".word 0x7c00003f");
 #endif
-	kill(getpid(), SIGILL);
 }
 
 static void end_by_trap(void)
@@ -80,29 +86,43 @@ static void end_by(const char *what, void (*end)(void))
 		_exit(1);
 	}
 	waitpid(child, &status, 0);
-	printf("@ %s: signal %d\n", what, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	printf("@ %s: %s\n", what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "no signal");
 }
 
-static void step(void)
+/* How often a child stops that is let go on by @request, a system call at a time or a step. */
+static void stop(const char *what, int request)
 {
-	int status = 0, steps = 0;
+	int status = 0, stops = 0;
 	pid_t child = fork();
 
 	if (!child) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		raise(SIGSTOP);
-		_exit(0);
+		for (;;)
+			getppid();
 	}
 	waitpid(child, &status, 0);
-	while (steps < STEPS && !ptrace(PTRACE_SINGLESTEP, child, NULL, NULL)) {
+	while (stops < STOPS && !ptrace(request, child, NULL, NULL)) {
 		waitpid(child, &status, 0);
 		if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 			break;
-		steps++;
+		stops++;
 	}
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	printf("@ step: %d steps\n", steps);
+	printf("@ %s: %d stops\n", what, stops);
+}
+
+/* Some CPUs leave it to the kernel, and the compiler makes other code of what it knows of. */
+static void load_unaligned(void)
+{
+	char *volatile odd = buffer + 1;
+	uint32_t expected;
+
+	for (size_t i = 0; i < 2 * sizeof(expected); i++)
+		buffer[i] = (char)(i * 37);
+	memcpy(&expected, odd, sizeof(expected));
+	printf("@ unaligned: %s\n", *(volatile uint32_t *)odd == expected ? "right" : "wrong");
 }
 
 static void copy(void)
@@ -115,16 +135,6 @@ static void copy(void)
 		good += write(ends[1], buffer, COPY_SIZE) == COPY_SIZE &&
 			read(ends[0], buffer, COPY_SIZE) == COPY_SIZE;
 	printf("@ copy: %d times\n", good);
-}
-
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	ssize_t size = fd < 0 ? -1 : write(fd, text, strlen(text));
-
-	if (fd >= 0)
-		close(fd);
-	return size == (ssize_t)strlen(text);
 }
 
 static void patch(void)
@@ -146,32 +156,48 @@ static void leave_and_come_back(void)
 	printf("@ hotplug: %d times\n", good);
 }
 
-static void open_channel(void)
+static void load_and_unload(void)
 {
-	const char *path = getenv("rtscope_channel");
-	int fd = open(path ? path : "/dev/console", O_RDWR | O_NOCTTY);
-	struct termios settings;
+	int good = 0;
 
-	if (fd < 0 || tcgetattr(fd, &settings))
-		return;
-	cfmakeraw(&settings);
-	cfsetspeed(&settings, B115200);
-	tcsetattr(fd, TCSANOW, &settings);
-	dup2(fd, STDOUT_FILENO);
+	for (int round = 0; round < ROUNDS; round++) {
+		int fd = open("/rtdelay.ko", O_RDONLY | O_CLOEXEC);
+
+		good += !syscall(SYS_finit_module, fd, "delay_us=10", 0) &&
+			!syscall(SYS_delete_module, "rtdelay", 0);
+		close(fd);
+	}
+	printf("@ module: %d times\n", good);
 }
 
-static void mount_at(const char *path, const char *type)
+/* A dump has the words of a complaint: these lines say that it was asked for. */
+static void dump(const char *key)
 {
-	mkdir(path, 0755);
-	if (mount(type, path, type, 0, NULL) && errno != EBUSY)
-		printf("@ failed: cannot mount %s: %m\n", type);
+	bool good =
+		put("/dev/kmsg", "rare paths: a dump begins") && put("/proc/sysrq-trigger", key);
+
+	usleep(DUMP_US);
+	good = put("/dev/kmsg", "rare paths: the dump is over") && good;
+	printf("@ sysrq %s: %s\n", key, good ? "taken" : "refused");
+}
+
+static void show_lockdep(void)
+{
+	FILE *stats = fopen("/proc/lockdep_stats", "r");
+	int looks = -1;
+	char line[128];
+
+	while (stats && fgets(line, sizeof(line), stats))
+		sscanf(line, " debug_locks: %d", &looks);
+	if (stats)
+		fclose(stats);
+	printf("@ lockdep: %s\n", looks == 1 ? "looks" : "is off");
 }
 
 int main(void)
 {
-	mount_at("/dev", "devtmpfs");
-	open_channel();
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	port_open();
+	mount_at("/proc", "proc");
 	mount_at("/sys", "sysfs");
 	mount_at("/t", "tracefs");
 	end_by("float", end_by_float);
@@ -179,13 +205,15 @@ int main(void)
 	end_by("trap", end_by_trap);
 	end_by("address", end_by_address);
 	end_by("cpu time", end_by_cpu_time);
-	step();
+	stop("step", PTRACE_SINGLESTEP);
+	stop("system call", PTRACE_SYSCALL);
+	load_unaligned();
 	copy();
 	patch();
+	load_and_unload();
 	leave_and_come_back();
-	printf("@ end\n");
-	tcdrain(STDOUT_FILENO);
-	reboot(RB_AUTOBOOT);
-	for (;;)
-		pause();
+	dump("l");
+	dump("x");
+	show_lockdep();
+	port_end();
 }

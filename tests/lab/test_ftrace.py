@@ -2,23 +2,17 @@
 
 import functools
 import re
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from rtscope.lab.image import initramfs
-from rtscope.lab.kernels import Kernel, kernel_file
-from rtscope.lab.machine import INITRAMFS, KERNEL, qemu_command
-from rtscope.lab.tether import tethered
+from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
+from tests.lab.guest_program import heard
 
 Built = Callable[[str], Kernel]
 Traced = Callable[[str], dict[str, list[str]]]
 
-SOURCE = Path(__file__).parent / "trace_guest.c"
-COMPILERS = Path(__file__).parents[2] / "build" / "musl"
 LIMIT_S = 300
 
 KERNELS = [
@@ -35,36 +29,14 @@ def traced(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Traced:
 
     @functools.cache
     def trace(name: str) -> dict[str, list[str]]:
-        directory = tmp_path_factory.mktemp(name)
-        kernel = built(name)
-        (directory / KERNEL).symlink_to(kernel_file(kernel))
-        (directory / INITRAMFS).write_bytes(initramfs({"init": guest(kernel.arch, directory)}))
+        built(name)
         target = vm_target(f"vm:{name},mode=fast")
-        command = qemu_command(target.board, target.spec, target.kernel_options())
-        done = subprocess.run(
-            tethered(command, "KILL"),
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=LIMIT_S,
-        )
-        assert done.stdout.rstrip().endswith("@ end"), done.stdout[-2000:]
-        assert "@ failed" not in done.stdout
-        parts = done.stdout.split("@ ")[1:]
+        directory = tmp_path_factory.mktemp(name)
+        machine = heard(target, "trace_guest.c", directory, limit_s=LIMIT_S)
+        parts = machine.said.split("@ ")[1:]
         return {part.split()[0]: part.splitlines()[1:] for part in parts}
 
     return trace
-
-
-def guest(arch: str, directory: Path) -> bytes:
-    compiler = COMPILERS / arch / "bin" / "cc"
-    program = directory / "guest"
-    subprocess.run(
-        [compiler, "-O2", "-Wall", "-Werror", "-static", "-o", program, SOURCE], check=True
-    )
-    return program.read_bytes()
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The only program of a machine whose kernel's tracing is tested: it lets each
- * tracer trace the same little work and writes what it traced to the port that
- * rtscope_channel= names, behind a line "@ TRACER". The last is "@ clock": what
- * the trace's clock and CLOCK_MONOTONIC said beside each other, for longer than
- * any 32-bit counter of the emulated boards takes to begin anew.
+ * tracer trace the same little work and writes what it traced behind a line
+ * "@ TRACER". The last is "@ clock": what the trace's clock and CLOCK_MONOTONIC
+ * said beside each other, for longer than any 32-bit counter of the emulated
+ * boards takes to begin anew.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/reboot.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "guest_port.h"
 
 #define LINES_MAX 150
 #define MARKS	  150
@@ -33,17 +28,13 @@ static const char *const tracers[] = {
 	"function", "function_graph", "irqsoff", "preemptoff", "wakeup_rt",
 };
 
-static void put(const char *name, const char *text)
+static void set(const char *name, const char *text)
 {
 	char path[64];
-	int fd;
 
 	snprintf(path, sizeof(path), "/t/%s", name);
-	fd = open(path, O_WRONLY | O_TRUNC);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+	if (!put(path, text))
 		printf("@ failed: cannot write '%s' to %s: %m\n", text, path);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void show(int lines_max)
@@ -89,21 +80,21 @@ static void work(void)
 static void trace(const char *tracer)
 {
 	printf("@ %s\n", tracer);
-	put("trace", "");
-	put("current_tracer", tracer);
-	put("tracing_max_latency", "0");
-	put("tracing_on", "1");
+	set("trace", "");
+	set("current_tracer", tracer);
+	set("tracing_max_latency", "0");
+	set("tracing_on", "1");
 	work();
-	put("tracing_on", "0");
+	set("tracing_on", "0");
 	show(LINES_MAX);
-	put("current_tracer", "nop");
+	set("current_tracer", "nop");
 }
 
 static void trace_clock(void)
 {
 	printf("@ clock\n");
-	put("trace", "");
-	put("tracing_on", "1");
+	set("trace", "");
+	set("tracing_on", "1");
 	for (int mark = 0; mark < MARKS; mark++) {
 		struct timespec now;
 		char text[64];
@@ -111,42 +102,19 @@ static void trace_clock(void)
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		snprintf(text, sizeof(text), "monotonic %lld.%09ld", (long long)now.tv_sec,
 			 now.tv_nsec);
-		put("trace_marker", text);
+		set("trace_marker", text);
 		usleep(MARK_US);
 	}
 	show(-1);
 }
 
-static void open_channel(void)
-{
-	const char *path = getenv("rtscope_channel");
-	int fd = open(path ? path : "/dev/console", O_RDWR | O_NOCTTY);
-	struct termios settings;
-
-	if (fd < 0 || tcgetattr(fd, &settings))
-		return;
-	cfmakeraw(&settings);
-	cfsetspeed(&settings, B115200);
-	tcsetattr(fd, TCSANOW, &settings);
-	dup2(fd, STDOUT_FILENO);
-}
-
 int main(void)
 {
-	mkdir("/dev", 0755);
-	mkdir("/t", 0755);
-	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
-	open_channel();
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (mount("tracefs", "/t", "tracefs", 0, NULL))
-		printf("@ failed: cannot mount tracefs: %m\n");
-	put("buffer_size_kb", "256");
+	port_open();
+	mount_at("/t", "tracefs");
+	set("buffer_size_kb", "256");
 	for (size_t i = 0; i < sizeof(tracers) / sizeof(*tracers); i++)
 		trace(tracers[i]);
 	trace_clock();
-	printf("@ end\n");
-	tcdrain(STDOUT_FILENO);
-	reboot(RB_AUTOBOOT);
-	for (;;)
-		pause();
+	port_end();
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a machine's only program needs where that is a test's own: it speaks to
+ * the test by the port that rtscope_channel= names, raw, so that no line is
+ * changed on its way, and ends the machine by a reboot, which the emulator
+ * takes for the end on every board.
+ */
+#define _GNU_SOURCE
+#include "guest_port.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+void mount_at(const char *path, const char *type)
+{
+	mkdir(path, 0755);
+	if (mount(type, path, type, 0, NULL) && errno != EBUSY)
+		printf("@ failed: cannot mount %s: %m\n", type);
+}
+
+void port_open(void)
+{
+	const char *path = getenv("rtscope_channel");
+	struct termios settings;
+	int fd;
+
+	mount_at("/dev", "devtmpfs");
+	fd = open(path ? path : "/dev/console", O_RDWR | O_NOCTTY);
+	if (fd < 0 || tcgetattr(fd, &settings))
+		return;
+	cfmakeraw(&settings);
+	cfsetspeed(&settings, B115200);
+	tcsetattr(fd, TCSANOW, &settings);
+	dup2(fd, STDOUT_FILENO);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+bool put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	ssize_t size = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	if (fd >= 0)
+		close(fd);
+	return size == (ssize_t)strlen(text);
+}
+
+void port_end(void)
+{
+	printf("@ end\n");
+	tcdrain(STDOUT_FILENO);
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
