@@ -1,7 +1,6 @@
 """One QEMU: its folder, its process, how long it may be silent, and why it ended."""
 
 import contextlib
-import os
 import re
 import shutil
 import signal
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rtscope.lab.hostcpu import take_one_cpu
 from rtscope.lab.machine import CONSOLE, SAMPLES
 from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
@@ -55,8 +55,7 @@ class Emulator(AgentProcess):
         cannot be started.
         """
         super().__init__(tethered(command, "KILL"), directory=directory, stdin=subprocess.PIPE)
-        if mips is not None:
-            _prefer_main_thread(self._process.pid)
+        self._cpu = None if mips is None else take_one_cpu(self._process.pid)
         self._directory = directory
         self._mips = mips
         self._limit_s = limit_s
@@ -157,6 +156,8 @@ class Emulator(AgentProcess):
         if not self.has_ended(5 if self.hello else 0):
             self._process.kill()
         super().close()
+        if self._cpu:
+            self._cpu.close()
 
     def is_beyond_hope(self) -> bool:
         """Whether the kernel has panicked and could not even reset the machine."""
@@ -228,18 +229,6 @@ def panic_in(console: str) -> str:
     """Why the kernel panicked, as its console tells; "" where it did not."""
     found = _PANIC.search(console)
     return found[1].strip() if found else ""
-
-
-def _prefer_main_thread(pid: int) -> None:
-    """Let QEMU's main thread run at once when it wakes, where the user may grant that.
-
-    It moves the virtual clock on when the guest has halted. Where a busy host lets it look late, it
-    may see the halt before the guest's last instructions are counted: then the clock goes too far
-    by as many, in some of a hundred runs. Threads that it starts are not preferred.
-    """
-    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(pid, policy, os.sched_param(1))
 
 
 def _cpu_clock(pid: int) -> int:
