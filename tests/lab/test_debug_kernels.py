@@ -1,7 +1,6 @@
 """The debug kernels of the ports have nothing to complain of, whatever runs on them."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -27,11 +26,6 @@ LOADS = [
 ]
 
 pytestmark = [pytest.mark.long, pytest.mark.parametrize("name", KERNELS)]
-
-
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
 
 
 def console_of(kernel: Kernel, probe: str, load: str) -> str:

@@ -52,11 +52,6 @@ SEEN_ELSEWHERE = {
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def machine_of(name: str, board: str, options: str = "") -> VmTarget:
     return msgspec.structs.replace(vm_target(f"vm:{name}{options}"), board=BOARDS[board])
 
