@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rtloop: a driver that polls its hardware once a period, written in four ways.
+ *
+ * Three are the attempts of "Real-time Linux Kernel drivers", parts 2 and 3: a
+ * timer whose callback queues work, usleep_range() for what is left of the
+ * period, and a sleep until the next deadline. The fourth does the last as a
+ * SCHED_DEADLINE thread, which is promised its time by the kernel.
+ *
+ * Instead of hardware there is a page that an observer maps, and in place of the
+ * bus's time one that goes by on the clock. The observer sees a period begin as
+ * an FPGA on the bus would; what it takes to show that is two stores.
+ *
+ * All belongs to an open file: any number of loops run side by side, and each
+ * ends with its file however that is closed.
+ */
+#include <linux/delay.h>
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+#include <uapi/linux/sched/types.h>
+
+#include "rtloop.h"
+
+#undef pr_fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+static const char *const methods[] = { "timer", "relative", "absolute", "deadline" };
+
+static char *method = "absolute";
+module_param(method, charp, 0444);
+MODULE_PARM_DESC(method, "timer, relative, absolute or deadline");
+
+static unsigned int period_us = 10000;
+module_param(period_us, uint, 0444);
+MODULE_PARM_DESC(period_us, "from one poll to the next, 100 to 1000000 us");
+
+static unsigned int slack_us = 100;
+module_param(slack_us, uint, 0444);
+MODULE_PARM_DESC(slack_us, "by which the kernel may wake it later, at most the period, in us");
+
+static unsigned int poll_us = 1000;
+module_param(poll_us, uint, 0444);
+MODULE_PARM_DESC(poll_us, "what one poll takes, less than the period, in us");
+
+static unsigned int priority = 80;
+module_param(priority, uint, 0444);
+MODULE_PARM_DESC(priority, "of SCHED_FIFO, 1 to 99, for relative and absolute; 0: ordinary");
+
+static int cpu = -1;
+module_param(cpu, int, 0444);
+MODULE_PARM_DESC(cpu, "that it runs on; -1: any");
+
+static struct rtloop_setup defaults;
+
+/* An open file. */
+struct rtloop {
+	struct mutex lock; /* starting and stopping */
+	struct rtloop_setup setup;
+	struct rtloop_page *page;
+	u64 edges;
+	bool begins; /* the next edge ends no period */
+	bool running;
+	struct task_struct *thread; /* of all methods but the timer */
+	struct hrtimer timer;
+	u64 due_ns; /* of the timer */
+	struct work_struct work;
+};
+
+static bool sleeps_by_thread(const struct rtloop_setup *setup)
+{
+	return setup->method == RTLOOP_RELATIVE || setup->method == RTLOOP_ABSOLUTE;
+}
+
+static int check(const struct rtloop_setup *setup)
+{
+	if (setup->method >= RTLOOP_METHODS || setup->reserved) {
+		pr_err("the method %u is none of 0 to %u, or a reserved field is not 0\n",
+		       setup->method, RTLOOP_METHODS - 1);
+		return -EINVAL;
+	}
+	/* Closing a file waits for a period at most. */
+	if (setup->period_ns < RTLOOP_PERIOD_MIN_NS || setup->period_ns > RTLOOP_PERIOD_MAX_NS) {
+		pr_err("a period of %llu ns is not from %llu to %llu ns\n", setup->period_ns,
+		       RTLOOP_PERIOD_MIN_NS, RTLOOP_PERIOD_MAX_NS);
+		return -EINVAL;
+	}
+	if (setup->slack_ns > setup->period_ns) {
+		pr_err("a slack of %llu ns is longer than the period of %llu ns\n", setup->slack_ns,
+		       setup->period_ns);
+		return -EINVAL;
+	}
+	/* More would starve its CPU, and deadline has to leave some of its bandwidth. */
+	if (setup->poll_ns > setup->period_ns * RTLOOP_POLL_PERCENT / 100) {
+		pr_err("a poll of %llu ns takes more than %u %% of the period of %llu ns\n",
+		       setup->poll_ns, RTLOOP_POLL_PERCENT, setup->period_ns);
+		return -EINVAL;
+	}
+	if (setup->priority >= MAX_RT_PRIO || (setup->priority && !sleeps_by_thread(setup))) {
+		pr_err("a priority of %u is not 0%s\n", setup->priority,
+		       sleeps_by_thread(setup) ? " to 99" : ", which timer and deadline need");
+		return -EINVAL;
+	}
+	if (setup->cpu < -1 || setup->cpu >= (int)nr_cpu_ids ||
+	    (setup->cpu >= 0 && !cpu_online(setup->cpu))) {
+		pr_err("there is no CPU %d to run on\n", setup->cpu);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void show_period(struct rtloop *loop, u64 now_ns)
+{
+	struct rtloop_page *page = loop->page;
+	u64 edge = ++loop->edges;
+
+	/* Who sees this mark also sees that the edge before it was counted, */
+	smp_store_release(&page->mark[edge % RTLOOP_MARKS], now_ns << 1 | loop->begins);
+	/* and who sees this edge counted sees its mark. */
+	smp_store_release(&page->edges, edge);
+	loop->begins = false;
+}
+
+/* What a driver does once a period. Who emulates the machine counts its calls. */
+static noinline void rtloop_poll(struct rtloop *loop)
+{
+	u64 now_ns = ktime_get_ns(), end_ns = now_ns + loop->setup.poll_ns;
+
+	show_period(loop, now_ns);
+	while (ktime_get_ns() < end_ns)
+		; /* cpu_relax() would take a real microsecond in an emulator */
+}
+
+static bool goes_on(const struct rtloop *loop, u64 due_ns)
+{
+	return due_ns < loop->setup.end_ns && !kthread_should_stop();
+}
+
+static void sleep_until(u64 due_ns, u64 slack_ns)
+{
+	ktime_t due = ns_to_ktime(due_ns);
+
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (!kthread_should_stop())
+		schedule_hrtimeout_range(&due, slack_ns, HRTIMER_MODE_ABS);
+	__set_current_state(TASK_RUNNING);
+}
+
+static void loop_relative(struct rtloop *loop)
+{
+	const struct rtloop_setup *setup = &loop->setup;
+	u64 woke_ns = setup->start_ns, taken_ns;
+
+	sleep_until(woke_ns, 0);
+	woke_ns = ktime_get_ns();
+	while (goes_on(loop, woke_ns)) {
+		rtloop_poll(loop);
+		taken_ns = ktime_get_ns() - woke_ns;
+		if (!goes_on(loop, woke_ns + setup->period_ns))
+			break;
+		if (taken_ns < setup->period_ns) {
+			unsigned long us = (unsigned long)(setup->period_ns - taken_ns) / 1000;
+
+			usleep_range(us, us + (unsigned long)setup->slack_ns / 1000);
+		}
+		woke_ns = ktime_get_ns();
+	}
+}
+
+static void loop_absolute(struct rtloop *loop)
+{
+	const struct rtloop_setup *setup = &loop->setup;
+	u64 due_ns;
+
+	for (due_ns = setup->start_ns; goes_on(loop, due_ns); due_ns += setup->period_ns) {
+		sleep_until(due_ns, setup->slack_ns);
+		if (!kthread_should_stop())
+			rtloop_poll(loop);
+	}
+}
+
+static int run(void *data)
+{
+	struct rtloop *loop = data;
+
+	if (loop->setup.method == RTLOOP_RELATIVE)
+		loop_relative(loop);
+	else
+		loop_absolute(loop);
+	while (!kthread_should_stop())
+		sleep_until(KTIME_MAX, 0);
+	return 0;
+}
+
+static void work(struct work_struct *work)
+{
+	rtloop_poll(container_of(work, struct rtloop, work));
+}
+
+static void miss(struct rtloop *loop, u64 count)
+{
+	WRITE_ONCE(loop->page->missed, loop->page->missed + count);
+}
+
+/* Not by hrtimer_forward(): to that, a timer that came before its slack was over came early. */
+static enum hrtimer_restart expired(struct hrtimer *timer)
+{
+	struct rtloop *loop = container_of(timer, struct rtloop, timer);
+	const struct rtloop_setup *setup = &loop->setup;
+	int where = setup->cpu < 0 ? WORK_CPU_UNBOUND : setup->cpu;
+	u64 now_ns = ktime_get_ns(), passed = 0;
+
+	if (!queue_work_on(where, system_wq, &loop->work))
+		miss(loop, 1); /* the poll before has not begun */
+	loop->due_ns += setup->period_ns;
+	if (now_ns >= loop->due_ns)
+		passed = div64_u64(now_ns - loop->due_ns, setup->period_ns) + 1;
+	loop->due_ns += passed * setup->period_ns;
+	miss(loop, passed);
+	if (loop->due_ns >= setup->end_ns)
+		return HRTIMER_NORESTART;
+	hrtimer_set_expires_range_ns(timer, ns_to_ktime(loop->due_ns), setup->slack_ns);
+	return HRTIMER_RESTART;
+}
+
+static void init_timer(struct hrtimer *timer)
+{
+#if KERNEL_VERSION(6, 13, 0) <= LINUX_VERSION_CODE
+	hrtimer_setup(timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	timer->function = expired;
+#endif
+}
+
+static int schedule_thread(const struct rtloop *loop)
+{
+	const struct rtloop_setup *setup = &loop->setup;
+	struct sched_attr attr = { .size = sizeof(attr), .sched_policy = SCHED_NORMAL };
+
+	if (setup->method == RTLOOP_DEADLINE) {
+		attr.sched_policy = SCHED_DEADLINE;
+		attr.sched_runtime = setup->poll_ns + setup->period_ns / 10;
+		attr.sched_deadline = setup->period_ns;
+		attr.sched_period = setup->period_ns;
+	} else if (setup->priority) {
+		attr.sched_policy = SCHED_FIFO;
+		attr.sched_priority = setup->priority;
+	}
+	return sched_setattr_nocheck(loop->thread, &attr);
+}
+
+static int begin_thread(struct rtloop *loop)
+{
+	const struct rtloop_setup *setup = &loop->setup;
+	int error;
+
+	loop->thread = kthread_create(run, loop, "rtloop/%s", methods[setup->method]);
+	if (IS_ERR(loop->thread))
+		return PTR_ERR(loop->thread);
+	if (setup->cpu >= 0)
+		kthread_bind(loop->thread, setup->cpu);
+	error = schedule_thread(loop);
+	if (error) {
+		pr_err("no thread can have this schedule here: error %d\n", error);
+		kthread_stop(loop->thread);
+		return error;
+	}
+	wake_up_process(loop->thread);
+	return 0;
+}
+
+static void begin_timer(struct rtloop *loop)
+{
+	const struct rtloop_setup *setup = &loop->setup;
+
+	loop->due_ns = setup->start_ns;
+	if (loop->due_ns < setup->end_ns)
+		hrtimer_start_range_ns(&loop->timer, ns_to_ktime(loop->due_ns), setup->slack_ns,
+				       HRTIMER_MODE_ABS);
+}
+
+static int start(struct rtloop *loop, const struct rtloop_setup *wanted)
+{
+	int error = check(wanted);
+
+	if (error)
+		return error;
+	if (loop->running)
+		return -EBUSY;
+	loop->setup = *wanted;
+	if (!wanted->start_ns)
+		loop->setup.start_ns = ktime_get_ns();
+	if (!wanted->end_ns)
+		loop->setup.end_ns = U64_MAX;
+	loop->begins = true;
+	if (wanted->method == RTLOOP_TIMER)
+		begin_timer(loop);
+	else
+		error = begin_thread(loop);
+	loop->running = !error;
+	return error;
+}
+
+static void stop(struct rtloop *loop)
+{
+	if (!loop->running)
+		return;
+	if (loop->setup.method == RTLOOP_TIMER) {
+		hrtimer_cancel(&loop->timer);
+		cancel_work_sync(&loop->work);
+	} else {
+		kthread_stop(loop->thread);
+	}
+	loop->running = false;
+}
+
+static long rtloop_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	struct rtloop *loop = file->private_data;
+	void __user *user = (void __user *)argument;
+	struct rtloop_setup setup;
+	long result = 0;
+
+	if (command == RTLOOP_DEFAULTS)
+		return copy_to_user(user, &defaults, sizeof(defaults)) ? -EFAULT : 0;
+	if (command != RTLOOP_START && command != RTLOOP_STOP)
+		return -ENOTTY;
+	if (command == RTLOOP_START && copy_from_user(&setup, user, sizeof(setup)))
+		return -EFAULT;
+	mutex_lock(&loop->lock);
+	if (command == RTLOOP_START)
+		result = start(loop, &setup);
+	else
+		stop(loop);
+	mutex_unlock(&loop->lock);
+	return result;
+}
+
+static int rtloop_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct rtloop *loop = file->private_data;
+
+	return remap_vmalloc_range(vma, loop->page, vma->vm_pgoff);
+}
+
+static int rtloop_open(struct inode *inode, struct file *file)
+{
+	struct rtloop *loop = kzalloc(sizeof(*loop), GFP_KERNEL);
+
+	if (!loop)
+		return -ENOMEM;
+	loop->page = vmalloc_user(sizeof(*loop->page));
+	if (!loop->page) {
+		kfree(loop);
+		return -ENOMEM;
+	}
+	mutex_init(&loop->lock);
+	init_timer(&loop->timer);
+	INIT_WORK(&loop->work, work);
+	file->private_data = loop;
+	return 0;
+}
+
+static int rtloop_release(struct inode *inode, struct file *file)
+{
+	struct rtloop *loop = file->private_data;
+
+	stop(loop);
+	vfree(loop->page);
+	kfree(loop);
+	return 0;
+}
+
+static const struct file_operations operations = {
+	.owner = THIS_MODULE,
+	.open = rtloop_open,
+	.release = rtloop_release,
+	.unlocked_ioctl = rtloop_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = rtloop_mmap,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "rtloop",
+	.fops = &operations,
+	.mode = 0600,
+};
+
+static int __init rtloop_init(void)
+{
+	int number = match_string(methods, ARRAY_SIZE(methods), method);
+	int error;
+
+	if (number < 0) {
+		pr_err("the method '%s' is not timer, relative, absolute or deadline\n", method);
+		return -EINVAL;
+	}
+	defaults = (struct rtloop_setup){
+		.method = number,
+		.cpu = cpu,
+		.period_ns = period_us * (u64)NSEC_PER_USEC,
+		.slack_ns = slack_us * (u64)NSEC_PER_USEC,
+		.poll_ns = poll_us * (u64)NSEC_PER_USEC,
+	};
+	if (sleeps_by_thread(&defaults))
+		defaults.priority = priority;
+	error = check(&defaults);
+	return error ? error : misc_register(&device);
+}
+
+static void __exit rtloop_exit(void)
+{
+	misc_deregister(&device);
+}
+
+module_init(rtloop_init);
+module_exit(rtloop_exit);
+MODULE_DESCRIPTION("A periodic loop in the kernel, written in four ways");
+MODULE_LICENSE("GPL");
