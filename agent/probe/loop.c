@@ -3,17 +3,11 @@
  * loop: how regular a periodic loop is, seen from outside.
  *
  * The 100 Hz loop of the kernel driver report ("Real-time Linux kernel drivers",
- * parts 1 to 3), written in the ways of period.h. A loop counts its periods in
- * shared memory as the driver's bus showed them to an FPGA; an observer on
- * another CPU does nothing but watch the counts, and what it saw of them is in
- * watch.h. The loops take turns on one CPU, so that each meets the same
- * disturbances.
- *
- * The observer is SCHED_FIFO too, or load would keep it from its CPU, but of the
- * lowest priority, and it leaves the CPU to others: it sleeps for half an interval
- * after each edge, and shortly where none comes. An edge that comes meanwhile is
- * known from the loop's own clock alone, and told as uncertain. On a CPU that
- * nothing else needs it may be asked never to rest.
+ * parts 1 to 3), written in the ways of period.h, or in the kernel in those of
+ * the module rtloop. A loop counts its periods in shared memory as the driver's
+ * bus showed them to an FPGA; an observer on another CPU does nothing but watch
+ * the counts, and what it saw of them is in watch.h. The loops take turns on one
+ * CPU, so that each meets the same disturbances.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -22,47 +16,38 @@
 #include "core/clock.h"
 #include "core/options.h"
 #include "core/session.h"
-#include "probe/period.h"
+#include "probe/loop.h"
 #include "probe/probe.h"
-#include "probe/watch.h"
 
-#define TURN_PERIODS  100
-#define OBSERVER_AUTO -1
-#define OBSERVER_SELF -2
-#define GAP_MIN_NS    (10 * NSEC_PER_USEC)
-#define SPIN_MAX_NS   (10 * NSEC_PER_MSEC) /* without an edge, then others may run */
-#define REST_NS	      NSEC_PER_MSEC
+#define TURN_PERIODS 100
+#define GAP_MIN_NS   (10 * NSEC_PER_USEC)
+#define SLACK_NS     (100 * NSEC_PER_USEC) /* the driver report's */
 
 enum {
-	OPTION_METHOD = 1,
+	OPTION_IN = 1,
+	OPTION_METHOD,
 	OPTION_WORK,
+	OPTION_SLACK,
 	OPTION_LOW,
 	OPTION_HIGH,
 	OPTION_OBSERVER,
 	OPTION_OBSERVER_REST,
 };
 
-static struct {
-	enum method method; /* METHODS: all */
-	uint64_t work_ns;
-	uint64_t turn_ns; /* of one loop, until the next one's */
-	unsigned int loops;
-	int observer; /* a CPU, OBSERVER_AUTO or OBSERVER_SELF */
-	bool restless;
-	struct limits limits;
-	struct watch watch[METHODS];
-} loop = {
-	.method = METHODS,
+struct loop loop = {
 	.work_ns = NSEC_PER_MSEC,
+	.slack_ns = UINT64_MAX,
 	.observer = OBSERVER_AUTO,
 };
 
-/* Apart from what has an initial value: its histogram stays out of the file. */
-static struct gaps gaps;
+static const char *method = "all";
+static struct rtloop_page pulses[LOOPS_MAX];
 
 static const struct option options[] = {
+	{ "in", required_argument, NULL, OPTION_IN },
 	{ "method", required_argument, NULL, OPTION_METHOD },
 	{ "work", required_argument, NULL, OPTION_WORK },
+	{ "slack", required_argument, NULL, OPTION_SLACK },
 	{ "low", required_argument, NULL, OPTION_LOW },
 	{ "high", required_argument, NULL, OPTION_HIGH },
 	{ "observer", required_argument, NULL, OPTION_OBSERVER },
@@ -75,19 +60,12 @@ static void defaults(struct session_options *session)
 	session->interval_ns = 10 * NSEC_PER_MSEC;
 }
 
-static int take_method(const char *text, char *error, size_t error_size)
+static int take_in(const char *text, char *error, size_t error_size)
 {
-	for (enum method method = RELATIVE; method < METHODS; method++) {
-		if (!strcmp(text, method_names[method])) {
-			loop.method = method;
-			return 0;
-		}
-	}
-	loop.method = METHODS;
-	if (!strcmp(text, "all"))
+	loop.in_kernel = !strcmp(text, "kernel");
+	if (loop.in_kernel || !strcmp(text, "program"))
 		return 0;
-	snprintf(error, error_size,
-		 "--method '%s' is not relative, compensated, absolute, timerfd or all", text);
+	snprintf(error, error_size, "--in '%s' is not program or kernel", text);
 	return -1;
 }
 
@@ -128,10 +106,15 @@ static int take_time(const char *option, const char *text, uint64_t *ns, char *e
 static int take_option(int val, const char *text, char *error, size_t error_size)
 {
 	switch (val) {
+	case OPTION_IN:
+		return take_in(text, error, error_size);
 	case OPTION_METHOD:
-		return take_method(text, error, error_size);
+		method = text;
+		return 0;
 	case OPTION_WORK:
 		return take_time("--work", text, &loop.work_ns, error, error_size);
+	case OPTION_SLACK:
+		return take_time("--slack", text, &loop.slack_ns, error, error_size);
 	case OPTION_LOW:
 		return take_time("--low", text, &loop.limits.low_ns, error, error_size);
 	case OPTION_HIGH:
@@ -140,6 +123,42 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 		return take_rest(text, error, error_size);
 	}
 	return take_observer(text, error, error_size);
+}
+
+static const char *const *methods(void)
+{
+	return loop.in_kernel ? kernel_method_names : method_names;
+}
+
+static int choose_method(char *error, size_t error_size)
+{
+	const char *const *names = methods();
+
+	loop.loops = 1;
+	for (loop.method = 0; loop.method < LOOPS_MAX; loop.method++) {
+		if (!strcmp(method, names[loop.method]))
+			return 0;
+	}
+	loop.method = 0;
+	loop.loops = LOOPS_MAX;
+	if (!strcmp(method, "all"))
+		return 0;
+	snprintf(error, error_size, "--method '%s' is not %s, %s, %s, %s or all; --in %s has those",
+		 method, names[0], names[1], names[2], names[3],
+		 loop.in_kernel ? "kernel" : "program");
+	return -1;
+}
+
+static int check_slack(char *error, size_t error_size)
+{
+	if (!loop.in_kernel && loop.slack_ns != UINT64_MAX) {
+		snprintf(error, error_size,
+			 "--slack is for --in kernel: a program's loops have none");
+		return -1;
+	}
+	if (loop.slack_ns == UINT64_MAX)
+		loop.slack_ns = loop.in_kernel ? SLACK_NS : 0;
+	return 0;
 }
 
 static int check_times(const struct session_options *session, char *error, size_t error_size)
@@ -231,35 +250,37 @@ static int choose_observer(const struct cpus *cpus, char *error, size_t error_si
 	return 0;
 }
 
-static void run_loop(struct measuring *measuring);
-static void observe(struct measuring *measuring);
-
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
 	unsigned int count = 0;
 
-	loop.loops = loop.method == METHODS ? METHODS : 1;
 	if (session->policy == POLICY_DEADLINE) {
 		snprintf(error, error_size,
-			 "--policy deadline does not fit: these loops time themselves, and are pinned; use fifo or other");
+			 "--policy deadline does not fit: these loops time themselves, and are pinned; use fifo or other, or --in kernel --method deadline");
 		return -1;
 	}
-	if (check_times(session, error, error_size) || share_duration(session, error, error_size) ||
+	if (choose_method(error, error_size) || check_slack(error, error_size) ||
+	    check_times(session, error, error_size) || share_duration(session, error, error_size) ||
 	    choose_observer(cpus, error, error_size))
 		return -1;
-	for (; count < loop.loops; count++)
+	for (; count < loop.loops; count++) {
+		loop.watch[count].pulse = &pulses[count];
 		roles[count] = (struct role){
-			.name = method_names[loop.loops == 1 ? loop.method : count],
-			.body = run_loop,
+			.name = (loop.in_kernel ? kernel_loop_names :
+						  method_names)[loop.method + count],
+			.body = loop.in_kernel ? loop_in_kernel : loop_in_program,
 			.cpu = cpus->number[0],
 			.priority = session->priority,
 			.interval_ns = session->interval_ns,
 		};
+	}
+	if (loop.in_kernel && loop_reach_kernel(session, cpus->number[0], error, error_size))
+		return -1;
 	if (loop.observer >= 0)
 		roles[count++] = (struct role){
 			.name = "observer",
-			.body = observe,
+			.body = loop_observe,
 			.cpu = loop.observer,
 			.priority = 1,
 			.silent = true,
@@ -274,137 +295,14 @@ static void describe(struct json *json)
 
 	if (loop.observer >= 0)
 		snprintf(observer, sizeof(observer), "CPU %d", loop.observer);
-	json_string(json, "method", loop.loops == 1 ? method_names[loop.method] : "all");
+	json_string(json, "in", loop.in_kernel ? "kernel" : "program");
+	json_string(json, "method", method);
 	json_u64(json, "work_ns", loop.work_ns);
+	json_u64(json, "slack_ns", loop.slack_ns);
 	json_u64(json, "low_ns", loop.limits.low_ns);
 	json_u64(json, "high_ns", loop.limits.high_ns);
 	json_string(json, "observer", observer);
 	json_bool(json, "observer_rests", loop.observer >= 0 && !loop.restless);
-}
-
-static void show_period(struct watch *watch, uint64_t now_ns, bool begins)
-{
-	if (loop.observer == OBSERVER_SELF)
-		watch_edge(watch, &loop.limits, now_ns, begins, true);
-	else
-		pulse_show(&watch->pulse, now_ns, begins);
-}
-
-/* Loop until the turn is over at @end_ns. False when measuring is. */
-static bool take_turn(struct measuring *measuring, struct period *period, uint64_t end_ns)
-{
-	struct record *record = &measuring->record;
-	bool begins = true;
-	uint64_t next_ns;
-
-	for (;;) {
-		period->woke_ns = clock_now_ns();
-		show_period(&loop.watch[measuring->index], period->woke_ns, begins);
-		begins = false;
-		record_set(record->missed, period->missed);
-		if (record_get(record->threshold_reached))
-			return false;
-		clock_work(loop.work_ns);
-		next_ns = period_next_ns(period);
-		if (next_ns >= end_ns)
-			return true;
-		if (!measuring_goes_on(measuring, next_ns) || period_sleep(period))
-			return false;
-	}
-}
-
-/* Until the turn begins, in steps that a short lease covers. False when measuring is over. */
-static bool await_turn(struct measuring *measuring, uint64_t start_ns)
-{
-	uint64_t step_ns = measuring->options->watchdog_ns / 2, now_ns;
-
-	while (start_ns > (now_ns = clock_now_ns()) + step_ns) {
-		if (!measuring_goes_on(measuring, now_ns + step_ns) ||
-		    clock_sleep_until(now_ns + step_ns))
-			return false;
-	}
-	return measuring_goes_on(measuring, start_ns) && !clock_sleep_until(start_ns);
-}
-
-static void run_loop(struct measuring *measuring)
-{
-	struct watch *watch = &loop.watch[measuring->index];
-	uint64_t start_ns = measuring->start_ns, turn_ns = loop.turn_ns;
-	struct period period;
-
-	watch->measuring = measuring;
-	if (loop.loops == 1)
-		turn_ns = UINT64_MAX - start_ns;
-	else
-		start_ns += measuring->index * turn_ns;
-	measuring->error = period_open(&period, loop.loops == 1 ? loop.method : measuring->index,
-				       loop.limits.interval_ns);
-	while (!measuring->error && await_turn(measuring, start_ns)) {
-		measuring->error = period_begin(&period, start_ns);
-		if (measuring->error || !take_turn(measuring, &period, start_ns + turn_ns))
-			break;
-		start_ns += loop.loops * turn_ns;
-	}
-	period_close(&period);
-	if (loop.observer == OBSERVER_SELF)
-		watch_report(watch, &loop.limits, NULL);
-}
-
-/* Look at every loop once. True when one had a new edge. */
-static bool look(uint64_t before_ns, uint64_t last_ns, uint64_t *now_ns)
-{
-	uint64_t edges[METHODS];
-	bool found = false;
-
-	for (unsigned int i = 0; i < loop.loops; i++)
-		edges[i] = pulse_edges(&loop.watch[i].pulse);
-	*now_ns = clock_now_ns();
-	gaps_add(&gaps, &loop.limits, *now_ns - last_ns);
-	for (unsigned int i = 0; i < loop.loops; i++) {
-		if (edges[i] == loop.watch[i].seen)
-			continue;
-		watch_look(&loop.watch[i], &loop.limits, edges[i], before_ns, *now_ns);
-		found = true;
-	}
-	return found;
-}
-
-/* Leave the CPU until @until_ns; the observer is away for no longer than that on purpose. */
-static uint64_t rest(uint64_t until_ns)
-{
-	int ended = clock_sleep_until(until_ns);
-	uint64_t now_ns = clock_now_ns();
-
-	if (!ended)
-		gaps_add(&gaps, &loop.limits, now_ns - until_ns);
-	return now_ns;
-}
-
-/*
- * Watch the loops until measuring has ended. An edge that is new to a look came
- * after the look before it had begun, so after the clock was read before that.
- */
-static void observe(struct measuring *measuring)
-{
-	uint64_t now_ns, before_ns, last_ns, rested_ns;
-
-	clock_sleep_until(measuring->start_ns); /* else who begins with it may not get a CPU */
-	now_ns = before_ns = last_ns = rested_ns = clock_now_ns();
-	while (record_get(measuring->control->until_ns)) {
-		bool found = look(before_ns, last_ns, &now_ns);
-
-		before_ns = last_ns;
-		last_ns = now_ns;
-		if (loop.restless)
-			continue;
-		if (found)
-			last_ns = rested_ns = rest(now_ns + loop.limits.interval_ns / 2);
-		else if (now_ns - rested_ns > SPIN_MAX_NS)
-			last_ns = rested_ns = rest(now_ns + REST_NS);
-	}
-	look(before_ns, last_ns, &now_ns);
-	for (unsigned int i = 0; i < loop.loops; i++)
-		watch_report(&loop.watch[i], &loop.limits, &gaps);
 }
 
 static const char *const facts[] = { "in_range",
@@ -429,9 +327,14 @@ static const struct probe probe = {
 	.help = "How regular a periodic loop is, seen from another CPU: the length of each period, for\n"
 		"the ways to write one. The loops run on the first CPU of --cpus, in turns of 100\n"
 		"periods. --interval is 10ms unless given.\n\n"
+		"      --in WHERE           program; kernel: loops of the module rtloop (program)\n"
 		"      --method METHOD      relative: sleep for the interval; compensated: less the time\n"
 		"                           that the work took; absolute: until the deadline; timerfd; all (all)\n"
+		"                           in the kernel: timer: its callback queues work; relative: sleep\n"
+		"                           for the interval less the time that the work took; absolute;\n"
+		"                           deadline: absolute, as a SCHED_DEADLINE thread; all\n"
 		"      --work TIME          CPU time that each period computes; bare: us (1ms)\n"
+		"      --slack TIME         by which the kernel may wake its loops later; bare: us (100us)\n"
 		"      --low TIME           a shorter period is counted under; bare: us (97 % of interval)\n"
 		"      --high TIME          a longer period is counted over; bare: us (103 % of interval)\n"
 		"      --observer CPU       CPU that does nothing but watch; self: the loop's own clock\n"
@@ -440,6 +343,7 @@ static const struct probe probe = {
 		"                           (yes: for half an interval after each edge)\n",
 	.examples =
 		"  rtscope-agent loop -D 30s --load mixed         as the driver report's tables\n"
+		"  rtscope-agent loop --in kernel -D 30s          the same loops in the kernel\n"
 		"  rtscope-agent loop -a 2 --observer 3 --method absolute -i 1ms --work 200us -D 1m\n",
 	.options = options,
 	.short_options = "",

@@ -45,11 +45,11 @@ void watch_look(struct watch *watch, const struct limits *limits, uint64_t edges
 	while (watch->seen < edges) {
 		uint64_t edge = ++watch->seen;
 		uint64_t mark =
-			__atomic_load_n(&watch->pulse.mark[edge % PULSE_MARKS], __ATOMIC_ACQUIRE);
+			__atomic_load_n(&watch->pulse->mark[edge % PULSE_MARKS], __ATOMIC_ACQUIRE);
 		bool sure = edge == edges && now_ns - before_ns <= limits->gap_ns;
 
 		/* The mark of edge + PULSE_MARKS is written when one edge less has been counted. */
-		if (pulse_edges(&watch->pulse) - edge >= PULSE_MARKS - 1) {
+		if (pulse_edges(watch->pulse) - edge >= PULSE_MARKS - 1) {
 			watch->known = false;
 			watch->unseen++;
 			continue;

@@ -2,7 +2,8 @@
 /*
  * Periods as another thread sees them.
  *
- * A loop shows each beginning of a period, an edge, by counting it in a pulse.
+ * A loop shows each beginning of a period, an edge, by counting it in a pulse: a
+ * page as the module rtloop maps it.
  * An observer that watches the count without a pause reads the clock when it
  * changes; the error of that time is at most the time since the look before it
  * began. Where that is longer than the limit, because the observer itself was
@@ -19,8 +20,9 @@
 
 #include "core/histogram.h"
 #include "core/session.h"
+#include "rtloop/rtloop.h"
 
-#define PULSE_MARKS 64
+#define PULSE_MARKS RTLOOP_MARKS
 
 struct limits {
 	uint64_t interval_ns;
@@ -29,14 +31,8 @@ struct limits {
 	uint64_t gap_ns;  /* of the observer, that is no error yet */
 };
 
-struct pulse {
-	uint64_t edges; /* so far; the first is edge 1 */
-	/* Of edge n at n % PULSE_MARKS: twice its time, odd where no period ends. */
-	uint64_t mark[PULSE_MARKS];
-} __attribute__((aligned(64)));
-
 struct watch {
-	struct pulse pulse;
+	struct rtloop_page *pulse;
 	struct measuring *measuring;		    /* the loop's; NULL until it runs */
 	uint64_t seen __attribute__((aligned(64))); /* edges looked at */
 	uint64_t edge_ns;
@@ -57,7 +53,7 @@ struct gaps {
 };
 
 /* By the loop: an edge at @now_ns; @begins where no period ends with it. */
-static inline void pulse_show(struct pulse *pulse, uint64_t now_ns, bool begins)
+static inline void pulse_show(struct rtloop_page *pulse, uint64_t now_ns, bool begins)
 {
 	uint64_t edge = pulse->edges + 1;
 
@@ -66,7 +62,7 @@ static inline void pulse_show(struct pulse *pulse, uint64_t now_ns, bool begins)
 	__atomic_store_n(&pulse->edges, edge, __ATOMIC_RELEASE);
 }
 
-static inline uint64_t pulse_edges(const struct pulse *pulse)
+static inline uint64_t pulse_edges(const struct rtloop_page *pulse)
 {
 	return __atomic_load_n(&pulse->edges, __ATOMIC_ACQUIRE);
 }

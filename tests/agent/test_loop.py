@@ -1,7 +1,9 @@
 """The agent's loop verb: the period that each way of sleeping has, and what lengthens it."""
 
+import json
 import resource
 import signal
+import subprocess
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -195,6 +197,12 @@ def test_an_observer_that_never_rests_has_its_cpu_for_itself(agent_path: Path) -
     [
         (["--observer-rest", "0"], "--observer-rest '0' is not yes or no"),
         (["--method", "usleep"], "relative, compensated, absolute, timerfd or all"),
+        (["--in", "user"], "--in 'user' is not program or kernel"),
+        (["--in", "kernel", "--method", "timerfd"], "timer, relative, absolute, deadline or all"),
+        (["--in", "kernel", "-i", "50us", "--work", "0"], "not from 100us to 1s"),
+        (["--in", "kernel", "--work", "8.1ms"], "more than 80 % of the --interval"),
+        (["--in", "kernel", "--slack", "11ms"], "--slack 11000000 ns is longer"),
+        (["--slack", "1us"], "a program's loops have none"),
         (["--work", "10ms"], "leaves nothing"),
         (["--low", "12ms", "--high", "11ms"], "no period could be in range"),
         (["--policy", "deadline"], "use fifo or other"),
@@ -206,6 +214,28 @@ def test_an_observer_that_never_rests_has_its_cpu_for_itself(agent_path: Path) -
 )
 def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
     assert words in refusal(agent_path, "loop", *options)
+
+
+@pytest.mark.skipif(Path("/dev/rtloop").exists(), reason="this machine has the module")
+def test_a_machine_without_the_module_says_how_to_have_it(agent_path: Path) -> None:
+    assert refusal(agent_path, "loop", "--in", "kernel").endswith(
+        "there is no /dev/rtloop: load the module rtloop (make modules builds it for the running "
+        "kernel; on a lab kernel it is loaded by itself)"
+    )
+
+
+def test_what_the_kernel_would_loop_is_told_without_its_module(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "loop", "--in", "kernel", "--json", "--dry-run", "-D", "10s"],
+        capture_output=True,
+        timeout=10,
+        check=True,
+    )
+    start = of_type([json.loads(line) for line in done.stdout.splitlines()], "start")[0]
+    assert (start["options"]["in"], start["options"]["slack_ns"]) == ("kernel", 100_000)
+    assert [thread["name"] for thread in start["threads"]][:4] == [
+        "kernel-timer", "kernel-relative", "kernel-absolute", "kernel-deadline",
+    ]  # fmt: skip
 
 
 @needs_root

@@ -22,11 +22,13 @@ static const struct limits limits = {
 static struct control control;
 static struct measuring measuring;
 static struct watch watch;
+static struct rtloop_page pulse;
 
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&watch, 0, sizeof(watch));
+	memset(&pulse, 0, sizeof(pulse));
+	watch = (struct watch){ .pulse = &pulse };
 	measuring = (struct measuring){ .control = &control, .samples = UINT64_MAX };
 	watch.measuring = &measuring;
 	return record_init(&measuring.record, 4, UINT64_MAX, false);
@@ -35,8 +37,8 @@ static int set_up(void **state)
 /* The loop shows an edge, and the observer's look that finds it ends @late_ns later. */
 static void edge(uint64_t at_ns, bool begins, uint64_t late_ns)
 {
-	pulse_show(&watch.pulse, at_ns, begins);
-	watch_look(&watch, &limits, pulse_edges(&watch.pulse), at_ns - LOOK_NS, at_ns + late_ns);
+	pulse_show(&pulse, at_ns, begins);
+	watch_look(&watch, &limits, pulse_edges(&pulse), at_ns - LOOK_NS, at_ns + late_ns);
 }
 
 static void a_period_is_from_one_look_to_another(void **state)
@@ -97,8 +99,8 @@ static void edges_that_came_together_are_told_apart_by_their_marks(void **state)
 {
 	(void)state;
 	edge(50 * MS, true, 0);
-	pulse_show(&watch.pulse, 60 * MS, false);
-	pulse_show(&watch.pulse, 75 * MS, false);
+	pulse_show(&pulse, 60 * MS, false);
+	pulse_show(&pulse, 75 * MS, false);
 	edge(80 * MS, false, 0);
 	assert_int_equal(measuring.record.count, 3);
 	assert_int_equal(measuring.record.max_ns, 15 * MS);
@@ -114,8 +116,8 @@ static void what_no_mark_is_left_of_is_unseen_and_makes_no_period(void **state)
 	(void)state;
 	edge(50 * MS, true, 0);
 	for (unsigned int i = 1; i <= shown; i++)
-		pulse_show(&watch.pulse, (50 + 10 * i) * MS, false);
-	watch_look(&watch, &limits, pulse_edges(&watch.pulse), 50 * MS, 10000 * MS);
+		pulse_show(&pulse, (50 + 10 * i) * MS, false);
+	watch_look(&watch, &limits, pulse_edges(&pulse), 50 * MS, 10000 * MS);
 	assert_int_equal(watch.unseen, shown - PULSE_MARKS + 1);
 	assert_int_equal(measuring.record.count, shown - watch.unseen - 1);
 	assert_int_equal(measuring.record.min_ns, 10 * MS);
