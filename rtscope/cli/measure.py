@@ -88,6 +88,14 @@ def measure(
         str | None,
         typer.Option(metavar="METHOD", help="nanosleep or timerfd. [default: nanosleep]"),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--in",
+            metavar="WHERE",
+            help="Of loop: program, or kernel, the module rtloop's. [default: program]",
+        ),
+    ] = None,
     phase: Annotated[
         str | None,
         typer.Option(
@@ -222,7 +230,10 @@ def measure(
             policy=policy,
             priority=priority,
             cpus=cpus,
-            options=_probe_options(option or [], method=method, phase=phase, distance=distance),
+            options=_probe_options(
+                option or [],
+                {"in": where, "method": method, "phase": phase, "distance": distance},
+            ),
             threshold_ns=parse_time_ns(break_at, "us") if break_at else None,
             seed=seed,
             worst=worst,
@@ -295,7 +306,7 @@ def _end(
     raise typer.Exit(int(lost or unfinished or broken))
 
 
-def _probe_options(given: list[str], **named: str | None) -> dict[str, str]:
+def _probe_options(given: list[str], named: dict[str, str | None]) -> dict[str, str]:
     options = {name: value for name, value in named.items() if value is not None}
     for one in given:
         name, equals, value = one.partition("=")

@@ -10,6 +10,7 @@ from rtscope.experiment.cells import Cell
 from rtscope.experiment.measure import Request, agent_arguments
 from rtscope.experiment.planfile import Place, PlanFile
 from rtscope.experiment.targets import target_of
+from rtscope.lab.vm import VmTarget
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.references.library import reference_named
@@ -52,6 +53,7 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
         if cell.target != "local":
             # To boot it would take longer than to fail: its agent is as ours, its CPUs are not.
             request = msgspec.structs.replace(request, cpus=None)
+        _check_modules(file, cell)
         key = msgspec.json.encode(request)
         if key not in asked:
             asked[key] = _ask(file, cell, request)
@@ -122,6 +124,18 @@ def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -
         rules = enumerate(file.plan.budget)
         number = next(number for number, rule in rules if text in rule.limits)
         raise file.refusal(("budget", number, "limits"), f"limits: {error}") from None
+
+
+def _check_modules(file: PlanFile, cell: Cell) -> None:
+    """Refuse a cell that its kernel lacks a module for."""
+    target = target_of(cell.target)
+    if not isinstance(target, VmTarget):
+        return
+    try:
+        target.fitted(agent_arguments(cell.request))
+    except RtscopeError as error:
+        number = file.plan.targets.index(cell.target)
+        raise file.refusal(("targets", number), f"targets: {error}") from None
 
 
 def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:

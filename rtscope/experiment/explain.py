@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import Request, agent_arguments, measure
 from rtscope.explain.timeline import Late, explanation
 from rtscope.explain.witness import read_witness
 from rtscope.lab.vm import VmTarget
@@ -82,7 +82,7 @@ def explained(
 
     Raises RtscopeError, also where the two runs are not the same.
     """
-    machine = _watchable(target)
+    machine = _watchable(target).fitted(agent_arguments(request))
     worst = sorted(heard.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
     start = heard.start
     if not worst or start is None:

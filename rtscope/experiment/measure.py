@@ -43,6 +43,8 @@ _SESSION_OPTIONS: Final = (
     *("progress", "quiet", "samples", "samples-file", "seed", "smp", "watchdog", "worst"),
 )
 """what the agent takes for every probe, also by its beginning"""
+_OWN_ALL_THE_SAME: Final = {("loop", "in")}
+"""a probe's option that is the beginning of one of these, and meant where it stands whole"""
 _COMPLAINT: Final = re.compile(
     r"^(?:\[[^\]\n]*\] ?|\[ )?(?:\w+: )?"
     r"(?:BUG|WARNING|INFO|Oops|Internal error|Unable to handle)\b.*$"
@@ -84,7 +86,8 @@ def agent_arguments(request: Request) -> list[str]:
     Raises RtscopeError where an option is not the probe's own: the record would not tell of it.
     """
     for name in request.options:
-        if any(known.startswith(name) for known in _SESSION_OPTIONS):
+        own = (request.probe, name) in _OWN_ALL_THE_SAME
+        if not own and any(known.startswith(name) for known in _SESSION_OPTIONS):
             raise RtscopeError(
                 f"'{name}' is not an option of the probe's own but one of every measurement: "
                 "rtscope measure --help and docs/plans.md tell how it is given"

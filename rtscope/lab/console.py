@@ -44,7 +44,7 @@ def run_verb(target: VmTarget, words: list[str]) -> int:
     """
     arguments = "".join(f"{word}\n" for word in words).encode()
     files = {"init": agent_path(target.kernel.arch).read_bytes(), "rtscope.args": arguments}
-    return _run(target, files, ["init"], ends_on_interrupt=True)
+    return _run(target.fitted(words), files, ["init"], ends_on_interrupt=True)
 
 
 def run_shell(target: VmTarget) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -78,14 +78,19 @@ def kernel_system_map(kernel: Kernel) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
-def kernel_modules(kernel: Kernel, load: str | None = None) -> dict[str, bytes]:
-    """The modules that it loads at boot, by name, in order; `load` and what it needs come last.
+def kernel_modules(kernel: Kernel, wanted: Sequence[str] = ()) -> dict[str, bytes]:
+    """The modules that it loads at boot, by name, in order; `wanted` and what they need come last.
 
-    Raises RtscopeError where the kernel has no module of that name.
+    Raises RtscopeError where the kernel has no module of such a name.
     """
     folder = _kernels() / kernel.name / "modules"
     modules = {name: (folder / f"{name}.ko").read_bytes() for name in kernel.modules}
-    return modules | (wanted_modules(folder, [load]) if load else {})
+    return modules | wanted_modules(folder, list(wanted))
+
+
+def has_module(kernel: Kernel, name: str) -> bool:
+    """Whether it has one that could be loaded."""
+    return (_kernels() / kernel.name / "modules" / f"{name}.ko").exists()
 
 
 def list_kernels() -> list[Kernel]:

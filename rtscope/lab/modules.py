@@ -4,12 +4,22 @@ import gzip
 import lzma
 import re
 import subprocess
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from rtscope.model.errors import RtscopeError
 
 _DEPENDS: Final = re.compile(rb"\0depends=([^\0]*)\0")
+
+
+def needed_module(arguments: Sequence[str]) -> str | None:
+    """The module of ours that the agent needs for what its arguments ask; None for none."""
+    in_kernel = "--in=kernel" in arguments or ("--in", "kernel") in pairwise(arguments)
+    if arguments[0] == "loop" and in_kernel:
+        return "rtloop"
+    return None
 
 
 def wanted_modules(directory: Path, names: list[str]) -> dict[str, bytes]:

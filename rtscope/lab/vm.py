@@ -19,12 +19,14 @@ from rtscope.lab.kernels import (
     Kernel,
     cache_directory,
     find_kernel,
+    has_module,
     kernel_config,
     kernel_file,
     kernel_modules,
     takes_snapshots,
 )
 from rtscope.lab.machine import Spec, parse_spec, qemu_command, qemu_version
+from rtscope.lab.modules import needed_module
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
@@ -56,6 +58,23 @@ class VmTarget(msgspec.Struct, frozen=True):
     """of the emulator's CPU time"""
     unseen: list[str] = []
     """more options of QEMU's for the machine that runs the agent, which the guest cannot notice"""
+    needed: str | None = None
+    """a module that the agent needs, beside the one that was asked for"""
+
+    def fitted(self, arguments: list[str]) -> "VmTarget":
+        """The machine with the module that the agent needs for these arguments.
+
+        Raises RtscopeError where the kernel has none.
+        """
+        module = needed_module(arguments)
+        if module in {None, self.spec.module, self.needed}:
+            return self
+        if not has_module(self.kernel, module):
+            raise RtscopeError(
+                f"{self.name}: the kernel {self.kernel.name} has no module {module}, which the "
+                f"probe {arguments[0]} needs here: {_how_to_have_modules(self.kernel)}"
+            )
+        return msgspec.structs.replace(self, needed=module)
 
     @contextmanager
     def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
@@ -69,7 +88,8 @@ class VmTarget(msgspec.Struct, frozen=True):
             f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}" if word in wanted else word for word in arguments
         ]
         samples_file = Path(wanted[-1].removeprefix(_SAMPLES_OPTION)) if wanted else None
-        guest = Guest(self._boot(inside), self.boot_limit_s, self.unseen, samples_file)
+        boot = self.fitted(arguments)._boot(inside)
+        guest = Guest(boot, self.boot_limit_s, self.unseen, samples_file)
         try:
             yield guest
         finally:
@@ -106,17 +126,26 @@ class VmTarget(msgspec.Struct, frozen=True):
 
     def module_files(self) -> dict[str, bytes]:
         """The modules to load at boot and /rtscope.modules, which tells their order, as insmod
-        takes it, with "!" before the one that was asked for. Raises RtscopeError."""
-        modules = kernel_modules(self.kernel, self.spec.module)
+        takes it, with "!" before those that have to be there. Raises RtscopeError."""
+        modules = self.modules()
         if not modules:
             return {}
-        lines = [f"/modules/{name}.ko\n" for name in modules]
+        parameters = {self.needed: ""} if self.needed else {}
         if self.spec.module:
-            path = f"/modules/{self.spec.module.replace('-', '_')}.ko"
-            asked = f"!{path} {self.spec.module_parameters}".rstrip()
-            lines = [f"{asked}\n" if line == f"{path}\n" else line for line in lines]
+            parameters[self.spec.module.replace("-", "_")] = self.spec.module_parameters
+        lines = [
+            f"!/modules/{name}.ko {parameters[name]}".rstrip() + "\n"
+            if name in parameters
+            else f"/modules/{name}.ko\n"
+            for name in modules
+        ]
         files = {f"modules/{name}.ko": data for name, data in modules.items()}
         return files | {"rtscope.modules": "".join(lines).encode()}
+
+    def modules(self) -> dict[str, bytes]:
+        """The modules to load at boot, by name, in order. Raises RtscopeError."""
+        asked = [self.spec.module, self.needed]
+        return kernel_modules(self.kernel, [name for name in asked if name])
 
     def _config(self) -> dict[str, str | bytes]:
         """The kernel's configuration: the guest's own is packed, and only text is remembered."""
@@ -182,7 +211,7 @@ def vm_target(name: str) -> VmTarget:
             f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "
             "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
         )
-    kernel_modules(kernel, spec.module)
+    kernel_modules(kernel, [spec.module] if spec.module else [])
     if spec.mode == "kvm" and kernel.arch != os.uname().machine:
         raise RtscopeError(
             f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "
@@ -201,6 +230,15 @@ def vm_target(name: str) -> VmTarget:
             "rtscope gets it when it is added again"
         )
     return VmTarget(name, spec, kernel, board, qemu_version(board), restores)
+
+
+def _how_to_have_modules(kernel: Kernel) -> str:
+    if kernel.key:
+        return f"`rtscope lab kernel build {kernel.name}` builds those of ours with it"
+    return (
+        "a kernel that the lab builds has those of ours, and so has a Debian kernel of this "
+        "machine's own architecture that is added again"
+    )
 
 
 def remember(answer: bytes, path: Path) -> None:

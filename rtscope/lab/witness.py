@@ -14,7 +14,6 @@ from rtscope.explain.symbols import Symbols, from_system_map
 from rtscope.lab.kernels import (
     cache_directory,
     kernel_config,
-    kernel_modules,
     kernel_system_map,
 )
 from rtscope.lab.vm import VmTarget, remember
@@ -70,7 +69,7 @@ def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbo
     RtscopeError.
     """
     known = from_system_map(kernel_system_map(target.kernel))
-    modules = kernel_modules(target.kernel, target.spec.module)
+    modules = target.modules()
     if known and not modules:
         return Symbols(known)
     hashes = [hashlib.sha256(data).hexdigest() for data in modules.values()]
