@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli.interrupt import ended_by_signals
+from rtscope.cli.streams import complain
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def add(
 ) -> None:
     """Keep a kernel under a name.
 
-    A package is downloaded by apt and unpacked, not installed; no root is needed.
+    A package is downloaded by apt and unpacked, not installed; no root is needed. Where its headers
+    and a compiler are to be had, rtscope's own modules are built for it.
 
     \b
     rtscope lab kernel add debian:linux-image-6.12-rt-amd64
@@ -67,6 +69,7 @@ def _added(
     board: str | None,
 ) -> "Kernel":
     from rtscope.lab.kernels import add_file, add_package
+    from rtscope.lab.ours import give_modules
 
     package = source.removeprefix("debian:")
     if package == source:
@@ -78,7 +81,13 @@ def _added(
             "--config, --modules and --board are for a kernel's file: a package has its own"
         )
     print(f"downloading {package}", file=sys.stderr)
-    return add_package(package, name=name, load=load)
+    kernel = add_package(package, name=name, load=load)
+    print(f"building rtscope's modules for {kernel.release}", file=sys.stderr)
+    try:
+        return give_modules(kernel)
+    except RtscopeError as error:
+        complain(f"{kernel.name} is kept without rtscope's modules: {error}")
+        return kernel
 
 
 @app.command("list")

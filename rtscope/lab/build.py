@@ -1,12 +1,10 @@
 """Build a kernel from its recipe, once for each content."""
 
-import contextlib
 import fcntl
 import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,10 +15,11 @@ import msgspec
 
 from rtscope.lab.kconfig import Asked, check_taken, fragment_text, read_fragments
 from rtscope.lab.kernels import Kernel, cache_directory, good_name, keep_built, list_kernels
+from rtscope.lab.make import SAME_EVERYWHERE, run_make
+from rtscope.lab.ours import copied_modules, modules_content
 from rtscope.lab.patches import Series, apply_series, read_series
 from rtscope.lab.recipes import Architecture, find_recipe, kernel_folder, recipes
 from rtscope.lab.source import Source, find_source, source_tree, tree_version
-from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
 from rtscope.store.files import write_file
 
@@ -28,24 +27,9 @@ Said = Callable[[str, int, int], None]
 """Told what is being done, how many objects have been compiled, and about how many there are."""
 
 _TOOLS: Final = {tool: tool for tool in ("make", "gcc", "flex", "bison", "bc")}
-_PACKAGE_OF_FILE: Final = {"elf.h": "libelf-dev", "openssl/": "libssl-dev"}
-_SAME_EVERYWHERE: Final = {
-    "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
-    "KBUILD_BUILD_USER": "rtscope",
-    "KBUILD_BUILD_HOST": "lab",
-    "KBUILD_BUILD_VERSION": "1",
-    "LOCALVERSION": "",
-    "LC_ALL": "C",
-}
-"""so that the same content makes the same bits, and nothing of the user's environment gets in"""
-_KEPT_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR")
 _COMPILED: Final = re.compile(r"  (?:CC|AS)(?: \[M\])? ")
-_ERROR: Final = re.compile(
-    r"(?:.*No space left on device|.*\berror: |.*undefined reference|.*\*\*\* )"
-)
 _SYSTEM_SAID: Final = re.compile(r"\[Errno \d+\] ([^:]*)")
 _USUAL_OBJECTS: Final = 1000
-_END_S: Final = 10.0
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -93,10 +77,10 @@ def plan_build(
         found.identity,
         [one.sha256 for one in series],
         fragment_text(asked),
-        _content_of(folder / "modules"),
+        modules_content(),
         msgspec.to_builtins(architecture),
         compiler,
-        _SAME_EVERYWHERE,
+        SAME_EVERYWHERE,
         *([chosen.board] if chosen.board else []),
         *([chosen.options] if chosen.options else []),
     ]
@@ -165,15 +149,6 @@ def _compiler(tools: str, package: str, *, patches: bool) -> str:
         for tool in ("gcc", "ld")
     ]
     return " and ".join(done.stdout.split("\n")[0] for done in versions)
-
-
-def _content_of(folder: Path) -> str:
-    content = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            data = path.read_bytes()
-            content.update(f"{path.relative_to(folder)} {len(data)}\n".encode() + data)
-    return content.hexdigest()
 
 
 @contextmanager
@@ -254,9 +229,8 @@ def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, mod
     if fresh:
         write_file(str(count).encode(), known, "how many objects there are", overwrite=True)
     shutil.rmtree(folder / "modules", ignore_errors=True)
-    if modules and (kernel_folder() / "modules").is_dir():
-        shutil.copytree(kernel_folder() / "modules", folder / "modules")
-        for module in sorted((folder / "modules").iterdir()):
+    if modules:
+        for module in copied_modules(folder / "modules"):
             _make(plan, folder, tree, [f"M={module}", "modules"])
 
 
@@ -274,51 +248,13 @@ def _make(
     words: list[str],
     heard: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Run the kernel's make, and end all of it when something ends this."""
-    command = [
-        "make", "-C", str(tree), f"O={folder / 'objects'}",
-        f"ARCH={plan.architecture.make}", f"CROSS_COMPILE={plan.tools}", *words,
-    ]  # fmt: skip
-    environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
-    error = ""
-    with (
-        (folder / "log").open("a") as log,
-        subprocess.Popen(
-            tethered(command, "TERM"),
-            env=environment | _SAME_EVERYWHERE,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                log.write(line)
-                heard(line)
-                error = error or (line.strip() if _ERROR.match(line) else "")
-            status = process.wait()
-        except BaseException:
-            _end(process)
-            raise
-    if status:
-        package = next((one for file, one in _PACKAGE_OF_FILE.items() if file in error), "")
-        hint = f" (the package {package} has it)" if package else ""
-        raise RtscopeError(
-            f"{plan.name} could not be built: {error or f'make ended with status {status}'}{hint}; "
-            f"{folder / 'log'} tells all"
-        )
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_END_S)
+    own = [f"ARCH={plan.architecture.make}", f"CROSS_COMPILE={plan.tools}"]
+    run_make(
+        ["-C", str(tree), f"O={folder / 'objects'}", *own, *words],
+        plan.name,
+        folder / "log",
+        heard,
+    )
 
 
 def _keep(plan: Plan, folder: Path) -> Kernel:

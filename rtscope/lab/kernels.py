@@ -40,6 +40,9 @@ class Kernel(msgspec.Struct, frozen=True):
     """that it was built for; None for the usual one of its architecture"""
     modules: list[str] = []
     """loaded at boot, in this order"""
+    ours: str | None = None
+    """the hash of what those of its modules were made from that are ours; None without them, or for
+    one that the lab built"""
     key: str | None = None
     """of one that the lab built: the hash of all that it was built from"""
     patches: list[str] = []
@@ -178,6 +181,19 @@ def keep_built(
         kernel, key=key, patches=patches, options=options, exact_options=exact_options
     )
     _put(kernel, files | {"System.map": _read(system_map)})
+    return kernel
+
+
+def put_modules(kernel: Kernel, modules: dict[str, bytes], ours: str) -> Kernel:
+    """Keep modules of ours with a kernel; `ours` is the hash of what they were made from."""
+    place = _kernels() / kernel.name
+    kept = {
+        str(path.relative_to(place)): path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file() and path.name != _RECORD
+    }
+    kernel = msgspec.structs.replace(kernel, ours=ours)
+    _put(kernel, kept | {f"modules/{name}.ko": data for name, data in modules.items()})
     return kernel
 
 

@@ -1,4 +1,4 @@
-"""A distribution's kernel: its Debian package, downloaded by apt and unpacked, not installed."""
+"""A distribution's kernel, its headers: Debian packages, downloaded, unpacked, not installed."""
 
 import re
 import shutil
@@ -9,6 +9,8 @@ from typing import Final
 from rtscope.model.errors import RtscopeError
 
 _KERNEL: Final = re.compile(r"linux-image-[^\s,(|]+")
+_COMMON: Final = re.compile(r"linux-headers-[^\s,(|]+-common[^\s,(|]*")
+_TOOLS: Final = re.compile(r"linux-kbuild-[^\s,(|]+")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.:-]+")
 _MOST_STEPS: Final = 4
 _SECONDS: Final = 900
@@ -40,6 +42,34 @@ def fetch_package(package: str, directory: Path) -> tuple[str, Path]:
     _run(["dpkg-deb", "-x", str(archive), str(files)], directory, f"{name} cannot be unpacked")
     version = _field(_show(name, options), "Version")
     return f"{name} {version}", files
+
+
+def fetch_headers(package: str, directory: Path) -> Path:
+    """Download and unpack the headers that modules for a kernel package are built against.
+
+    The tools that run here while one is built are this machine's, whatever the kernel's
+    architecture. Returns a folder that may be moved. `directory` exists and is empty. Raises
+    RtscopeError.
+    """
+    name = package.replace("image", "headers", 1).removesuffix("-unsigned")
+    options = _apt_of(_architecture(name), directory)
+    depends = _field(_show(name, options), "Depends")
+    common, tools = _COMMON.search(depends), _TOOLS.search(depends)
+    if not common or not tools:
+        raise RtscopeError(f"the package {name} does not tell what its headers need")
+    files = directory / "files"
+    for one, apt in [(name, options), (common[0], options), (tools[0], [])]:
+        _run(
+            ["apt-get", *apt, "download", one],
+            directory,
+            f"the package {one}, of a kernel's headers, could not be downloaded",
+        )
+        (archive,) = directory.glob("*.deb")
+        _run(["dpkg-deb", "-x", str(archive), str(files)], directory, f"{one} cannot be unpacked")
+        archive.unlink()
+    makefile = files / "usr" / "src" / name / "Makefile"
+    makefile.write_text(makefile.read_text().replace("/usr/src/", "../"))
+    return files
 
 
 def package_version(package: str) -> str:

@@ -1,0 +1,79 @@
+"""Run the kernel's make: the same everywhere, and surely ended."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from rtscope.lab.tether import tethered
+from rtscope.model.errors import RtscopeError
+
+SAME_EVERYWHERE: Final = {
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
+    "KBUILD_BUILD_USER": "rtscope",
+    "KBUILD_BUILD_HOST": "lab",
+    "KBUILD_BUILD_VERSION": "1",
+    "LOCALVERSION": "",
+    "LC_ALL": "C",
+}
+"""so that the same content makes the same bits, and nothing of the user's environment gets in"""
+
+_KEPT_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR")
+_PACKAGE_OF_FILE: Final = {"elf.h": "libelf-dev", "openssl/": "libssl-dev"}
+_ERROR: Final = re.compile(
+    r"(?:.*No space left on device|.*\berror: |.*undefined reference|.*\*\*\* )"
+)
+_END_S: Final = 10.0
+
+
+def run_make(
+    words: list[str], what: str, log: Path, heard: Callable[[str], None] = lambda line: None
+) -> None:
+    """Run make to build `what`, adding what it says to `log` and showing each line to `heard`.
+
+    All of it ends when something ends this. Raises RtscopeError with its first error.
+    """
+    environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+    error = ""
+    with (
+        log.open("a") as file,
+        subprocess.Popen(
+            tethered(["make", *words], "TERM"),
+            env=environment | SAME_EVERYWHERE,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                heard(line)
+                error = error or (line.strip() if _ERROR.match(line) else "")
+            status = process.wait()
+        except BaseException:
+            _end(process)
+            raise
+    if status:
+        package = next((one for file, one in _PACKAGE_OF_FILE.items() if file in error), "")
+        hint = f" (the package {package} has it)" if package else ""
+        raise RtscopeError(
+            f"{what} could not be built: {error or f'make ended with status {status}'}{hint}; "
+            f"{log} tells all"
+        )
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_S)

@@ -1,0 +1,81 @@
+"""Our own kernel modules, kernel/modules: built for a distribution's kernel by its headers."""
+
+import hashlib
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+
+from rtscope.lab.kernels import Kernel, cache_directory, put_modules
+from rtscope.lab.make import run_make
+from rtscope.lab.packages import fetch_headers
+from rtscope.lab.recipes import kernel_folder
+from rtscope.lab.workfolder import work_folder
+from rtscope.model.errors import RtscopeError
+
+_DEBIAN: Final = re.compile(r"debian:(linux-image-\S+) ")
+_COMPILER: Final = re.compile(r"\$\(CROSS_COMPILE\)(\S+)")
+_CROSS: Final = re.compile(r"^override CROSS_COMPILE = (\S+)$", re.MULTILINE)
+
+
+def modules_content() -> str:
+    """A hash of all that our modules are made from."""
+    folder = kernel_folder() / "modules"
+    content = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            content.update(f"{path.relative_to(folder)} {len(data)}\n".encode() + data)
+    return content.hexdigest()
+
+
+def copied_modules(folder: Path) -> list[Path]:
+    """The folder of each module, copied into `folder`, for make writes into them."""
+    shutil.copytree(kernel_folder() / "modules", folder)
+    return sorted(folder.iterdir())
+
+
+def give_modules(kernel: Kernel) -> Kernel:
+    """Build our modules against the headers of a Debian kernel and keep them with it.
+
+    The headers are kept in the cache, so that they are downloaded once. Raises RtscopeError, and
+    leaves the kernel as it is then.
+    """
+    found = _DEBIAN.match(kernel.source)
+    if not found:
+        raise RtscopeError(f"{kernel.name} is no Debian kernel, whose headers could be had")
+    try:
+        headers = _kept_headers(found[1])
+        with work_folder(cache_directory() / "headers", ".building-") as folder:
+            _build(headers, folder)
+            files = {path.stem: path.read_bytes() for path in (folder / "modules").glob("*/*.ko")}
+    except OSError as error:
+        raise RtscopeError(
+            f"our modules were not built for {kernel.name}: {error.filename}: {error.strerror}"
+        ) from None
+    return put_modules(kernel, files, modules_content())
+
+
+def _kept_headers(package: str) -> Path:
+    place = cache_directory() / "headers"
+    kept = place / package.removeprefix("linux-image-")
+    if not kept.exists():
+        with work_folder(place, ".fetching-") as folder:
+            fetch_headers(package, folder).rename(kept)
+    (headers,) = kept.glob("usr/src/linux-headers-*/.kernelvariables")
+    return headers.parent
+
+
+def _build(headers: Path, folder: Path) -> None:
+    variables = (headers / ".kernelvariables").read_text()
+    compiler, cross = _COMPILER.search(variables), _CROSS.search(variables)
+    if not compiler or not cross:
+        raise RtscopeError(f"{headers} does not tell by which compiler it was made")
+    for tool in (f"{cross[1]}{compiler[1]}", "make"):
+        if not shutil.which(tool):
+            raise RtscopeError(f"to build modules for Debian's kernels, {tool} is missing here")
+    # pahole is not needed for what nobody debugs, nor is what it would read.
+    options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0"]
+    for module in copied_modules(folder / "modules"):
+        words = ["-C", str(headers), f"M={module}", *options, "modules"]
+        run_make(words, f"the module {module.name}", headers / "rtscope.log")
