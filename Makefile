@@ -2,6 +2,7 @@
 
 PYTHON = python3
 ARGS =
+KDIR = /lib/modules/$(shell uname -r)/build
 AGENT_ARCHES = aarch64 mips64el powerpc64 riscv64 x86_64
 
 BIN = $(CURDIR)/.venv/bin
@@ -13,7 +14,7 @@ INSTALLED_FILES = $(shell find agent kernel rtscope -type f -not -path '*/__pyca
 
 export NINJA = $(BIN)/ninja
 
-.PHONY: help measure check agent agents bench check-kernels check-long format clean \
+.PHONY: help measure check agent agents modules bench check-kernels check-long format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 .NOTPARALLEL:
 
@@ -29,6 +30,9 @@ agent: build/native/build.ninja ## Build the agent for this machine, build/nativ
 	$(NINJA) --quiet -C build/native
 
 agents: packages-agents $(AGENT_ARCHES:%=build/agents/%/rtscope-agent) ## Build the agent for each architecture, build/agents/ARCH/rtscope-agent
+
+modules: ## Build our kernel modules for the running kernel, or KDIR='s, build/modules/NAME.ko
+	@setup/modules $(KDIR) $(CURDIR)/build/modules
 
 bench: packages-kernels agent .venv/.installed .venv/.check ## Compare with cyclictest and time what has to be quick
 	for bench in bench/*.py; do $(BIN)/python $$bench || exit; done
@@ -66,7 +70,7 @@ lint: .venv/.installed .venv/.check
 	$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror --ferror-limit=3 $(C_FILES) || \
 		{ echo "make format puts these C files into the project's style"; exit 1; }
-	shellcheck setup/musl setup/packages setup/python setup/sources .ci/run
+	shellcheck setup/modules setup/musl setup/packages setup/python setup/sources .ci/run
 
 units: build/units/build.ninja
 	$(BIN)/meson test -C build/units --print-errorlogs
