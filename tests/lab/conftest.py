@@ -10,6 +10,7 @@ import pytest
 
 from rtscope.lab.build import build_kernel, built_kernel, plan_build
 from rtscope.lab.kernels import Kernel, add_package, list_kernels, takes_snapshots
+from rtscope.lab.ours import give_modules, modules_content
 
 
 @pytest.fixture(autouse=True)
@@ -18,12 +19,12 @@ def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def debian_kernel(package: str, name: str, load: list[str]) -> Kernel:
+    """With our modules as they are now."""
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes run these tests: one downloads
-        for kernel in list_kernels():
-            if kernel.name == name and takes_snapshots(kernel):
-                return kernel
-        return add_package(package, name=name, load=load)
+        kept = {kernel.name: kernel for kernel in list_kernels() if takes_snapshots(kernel)}
+        kernel = kept.get(name) or add_package(package, name=name, load=load)
+        return kernel if kernel.ours == modules_content() else give_modules(kernel)
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +53,22 @@ def built() -> Callable[[str], Kernel]:
         return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def kernel_named(
+    request: pytest.FixtureRequest, built: Callable[[str], Kernel]
+) -> Callable[[str], Kernel]:
+    """A kernel by its name, Debian's or one that the lab builds."""
+    debian = {"6.12-rt-amd64": "rt_kernel", "6.12-amd64-vxlan": "standard_kernel"}
+
+    def find(name: str) -> Kernel:
+        if name not in debian:
+            return built(name)
+        kernel: Kernel = request.getfixturevalue(debian[name])
+        return kernel
+
+    return find
 
 
 @pytest.fixture

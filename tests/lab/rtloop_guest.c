@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The only program of a machine on which the module rtloop is tried with what it
+ * should refuse, and with files that are shared, forked, killed and closed in the
+ * midst. It writes "@ what: result" for each to the port that rtscope_channel= names.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <pthread.h>
+#include <rtloop/rtloop.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define LEAKS	     "/sys/kernel/debug/kmemleak"
+#define LOOKS	     200
+#define LOOK_US	     50000
+
+static const struct rtloop_setup good = {
+	.method = RTLOOP_ABSOLUTE,
+	.priority = 50,
+	.cpu = 0,
+	.period_ns = 1000000,
+	.slack_ns = 50000,
+	.poll_ns = 20000,
+};
+
+static const char *const bad_parameters[] = {
+	"method=sometimes", "period_us=99", "slack_us=10001", "poll_us=8001",
+	"priority=100",	    "cpu=31",	    "cpu=-2",
+};
+
+static int load(const char *parameters)
+{
+	int fd = open("/rtloop.ko", O_RDONLY), result;
+
+	result = (int)syscall(SYS_finit_module, fd, parameters, 0);
+	result = result ? errno : 0;
+	close(fd);
+	return result;
+}
+
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "rtloop", O_NONBLOCK) ? errno : 0;
+}
+
+static int start(int fd, struct rtloop_setup setup)
+{
+	return ioctl(fd, RTLOOP_START, &setup) ? errno : 0;
+}
+
+static const struct rtloop_page *map(int fd)
+{
+	return mmap(NULL, sizeof(struct rtloop_page), PROT_READ, MAP_SHARED, fd, 0);
+}
+
+static unsigned long edges(const struct rtloop_page *page)
+{
+	return __atomic_load_n(&page->edges, __ATOMIC_ACQUIRE);
+}
+
+/* Whether it does in ten seconds what takes it some milliseconds where nobody else is busy. */
+static int loops(const struct rtloop_page *page)
+{
+	unsigned long before = edges(page);
+
+	for (int i = 0; i < LOOKS && edges(page) < before + 5; i++)
+		usleep(LOOK_US);
+	return edges(page) >= before + 5;
+}
+
+static int stands(const struct rtloop_page *page)
+{
+	unsigned long before = edges(page);
+
+	usleep(LOOK_US);
+	return edges(page) == before;
+}
+
+static int threads_now(void)
+{
+	struct dirent *entry;
+	char path[280], name[32];
+	DIR *proc = opendir("/proc");
+	int count = 0;
+
+	while ((entry = readdir(proc))) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (file && fgets(name, sizeof(name), file) && !strncmp(name, "rtloop/", 7))
+			count++;
+		if (file)
+			fclose(file);
+	}
+	closedir(proc);
+	return count;
+}
+
+/* How many threads the module has; one that has ended is seen for a moment longer. */
+static int threads(int expected)
+{
+	for (int i = 0; i < LOOKS && threads_now() != expected; i++)
+		usleep(LOOK_US);
+	return threads_now();
+}
+
+static void try_parameters(void)
+{
+	int refused = 0;
+
+	for (size_t i = 0; i < COUNT(bad_parameters); i++)
+		refused += load(bad_parameters[i]) == EINVAL;
+	printf("@ parameters: %d of %zu refused\n", refused, COUNT(bad_parameters));
+}
+
+static void try_setups(void)
+{
+	struct rtloop_setup bad[9];
+	int refused = 0, fd = open("/dev/rtloop", O_RDWR);
+
+	for (size_t i = 0; i < COUNT(bad); i++)
+		bad[i] = good;
+	bad[0].method = RTLOOP_METHODS;
+	bad[1].reserved = 1;
+	bad[2].period_ns = 99999;
+	bad[3].period_ns = 1000000001;
+	bad[4].slack_ns = 1000001;
+	bad[5].poll_ns = 800001;
+	bad[6].priority = 100;
+	bad[7].method = RTLOOP_TIMER;
+	bad[8].cpu = 31;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		refused += start(fd, bad[i]) == EINVAL;
+	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));
+	printf("@ memory: %s\n",
+	       ioctl(fd, RTLOOP_START, 8) && errno == EFAULT ? "refused" : "taken");
+	printf("@ request: %s\n", ioctl(fd, 1) && errno == ENOTTY ? "refused" : "taken");
+	close(fd);
+}
+
+static void try_methods(void)
+{
+	for (unsigned int method = 0; method < RTLOOP_METHODS; method++) {
+		int fd = open("/dev/rtloop", O_RDWR), began, twice, ended;
+		const struct rtloop_page *page = map(fd);
+		struct rtloop_setup setup = good;
+
+		setup.method = method;
+		if (method == RTLOOP_TIMER || method == RTLOOP_DEADLINE)
+			setup.priority = 0;
+		began = !start(fd, setup) && loops(page);
+		twice = start(fd, setup) == EBUSY;
+		ioctl(fd, RTLOOP_STOP);
+		ended = stands(page) && !ioctl(fd, RTLOOP_STOP);
+		began &= !start(fd, setup) && loops(page);
+		close(fd);
+		munmap((void *)page, sizeof(*page));
+		printf("@ method %u: loops %d, once %d, ends %d, threads %d\n", method, began,
+		       twice, ended, threads(0));
+	}
+}
+
+static void try_two(void)
+{
+	int one = open("/dev/rtloop", O_RDWR), other = open("/dev/rtloop", O_RDWR);
+	const struct rtloop_page *page = map(one), *page_of_other = map(other);
+
+	start(one, good);
+	start(other, good);
+	printf("@ two: loop %d %d, threads %d\n", loops(page), loops(page_of_other), threads(2));
+	close(other);
+	munmap((void *)page_of_other, sizeof(*page));
+	printf("@ one of two: loops %d, threads %d\n", loops(page), threads(1));
+	printf("@ unload: %s\n", unload() == EWOULDBLOCK ? "refused" : "done");
+	close(one);
+	printf("@ mapped: loops %d, threads %d\n", loops(page), threads(1));
+	munmap((void *)page, sizeof(*page));
+	printf("@ unmapped: threads %d\n", threads(0));
+}
+
+static void try_fork(void)
+{
+	int fd = open("/dev/rtloop", O_RDWR), status;
+	pid_t child;
+
+	start(fd, good);
+	child = fork();
+	if (!child)
+		for (;;)
+			pause();
+	close(fd);
+	printf("@ forked: threads %d\n", threads(1));
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	printf("@ killed: threads %d\n", threads(0));
+}
+
+static void *toggle(void *fd)
+{
+	for (int i = 0; i < 200; i++) {
+		start((int)(long)fd, good);
+		ioctl((int)(long)fd, RTLOOP_STOP);
+	}
+	return NULL;
+}
+
+static void try_together(void)
+{
+	int fd = open("/dev/rtloop", O_RDWR);
+	pthread_t thread[4];
+
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_create(&thread[i], NULL, toggle, (void *)(long)fd);
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_join(thread[i], NULL);
+	close(fd);
+	printf("@ together: threads %d\n", threads(0));
+}
+
+static void look_for_leaks(void)
+{
+	int fd = open(LEAKS, O_RDWR);
+	char text[4096];
+	ssize_t size;
+
+	if (fd < 0) {
+		printf("@ leaks: not looked for\n");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		sleep(6); /* what is younger than five seconds is not told */
+		if (write(fd, "scan", 4) != 4)
+			printf("@ leaks: no scan\n");
+	}
+	size = read(fd, text, sizeof(text) - 1);
+	text[size > 0 ? size : 0] = '\0';
+	printf("@ leaks: %s\n", *text ? text : "none");
+}
+
+static void open_port(void)
+{
+	const char *path = getenv("rtscope_channel");
+	int fd = open(path ? path : "/dev/console", O_RDWR);
+	struct termios settings;
+
+	if (!tcgetattr(fd, &settings)) {
+		cfmakeraw(&settings);
+		tcsetattr(fd, TCSANOW, &settings);
+	}
+	dup2(fd, STDOUT_FILENO);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+int main(void)
+{
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	mkdir("/dev", 0755);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sysfs", "/sys", "sysfs", 0, NULL);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	open_port();
+	try_parameters();
+	printf("@ load: %d\n", load("method=deadline period_us=2000"));
+	try_setups();
+	try_methods();
+	try_two();
+	try_fork();
+	try_together();
+	printf("@ unload at rest: %d\n", unload());
+	printf("@ load again: %d\n", load(""));
+	printf("@ unload again: %d\n", unload());
+	look_for_leaks();
+	printf("@ end\n");
+	tcdrain(STDOUT_FILENO);
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}

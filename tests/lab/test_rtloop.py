@@ -1,0 +1,181 @@
+"""The module rtloop: its loops keep the time that they are known for, and nothing makes it fail."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.targets import target_of
+from rtscope.lab.image import initramfs
+from rtscope.lab.kernels import Kernel, kernel_file, kernel_modules
+from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, qemu_command
+from rtscope.lab.tether import tethered
+from rtscope.lab.vm import vm_target
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run
+
+KernelNamed = Callable[[str], Kernel]
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(__file__).parent / "rtloop_guest.c"
+COMPILERS = ROOT / "build" / "musl"
+LIMIT_S = 600
+COMPLAINT = re.compile(r"^.*(?:WARNING: |BUG: |INFO: |Oops|possible .*lock|Call Trace:).*", re.M)
+METHODS = ["timer", "relative", "absolute", "deadline"]
+
+DEBIAN = ["6.12-rt-amd64", "6.12-amd64-vxlan"]
+BUILT = [
+    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
+    pytest.param("arm64-rt", marks=pytest.mark.kernels),
+    *(pytest.param(name, marks=pytest.mark.long) for name in ["riscv64-rt", "e6500-rt"]),
+    *(pytest.param(name, marks=pytest.mark.long) for name in ["loongson2e-rt", "pseries-rt"]),
+]
+DEBUG = [
+    pytest.param(name, marks=pytest.mark.long)
+    for name in ["x86_64-rt-debug", "x86_64-std-debug", "malta-rt-debug", "pseries-rt-debug"]
+]
+
+PERIOD_NS = 1_000_000
+SLACK_NS = 20_000
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def measured(kernel: Kernel, method: str, periods: int, load: str = "idle") -> Run:
+    request = Request(
+        probe="loop",
+        samples=periods,
+        interval_ns=PERIOD_NS,
+        load=load,
+        options={"in": "kernel", "method": method, "work": "20us", "slack": "20us"},
+    )
+    target = target_of(f"vm:{kernel.name}")
+    run = measure(request, Machine(), lambda agent: None, lambda line: None, target)
+    assert run.status == "complete"
+    assert (run.threads[0].name, run.threads[0].count) == (f"kernel-{method}", periods)
+    return run
+
+
+def drift_ns(run: Run) -> float:
+    """How much later the last period ended than it was asked, beside the first's beginning."""
+    thread = run.threads[0]
+    return thread.facts["expected"] * PERIOD_NS - thread.count * PERIOD_NS
+
+
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
+def test_a_running_deadline_drifts_by_nothing_over_10000_periods_and_the_rest_does(
+    name: str, kernel_named: KernelNamed
+) -> None:
+    """Its first and its last period may begin late, by the slack and by the path to the thread."""
+    kernel = kernel_named(name)
+    absolute, relative = (measured(kernel, method, 10_000) for method in ("absolute", "relative"))
+
+    assert abs(drift_ns(absolute)) < 5 * SLACK_NS
+    assert drift_ns(relative) > 10_000 * SLACK_NS
+    longest_ns = absolute.threads[0].max_ns
+    assert longest_ns is not None
+    assert longest_ns < PERIOD_NS + 5 * SLACK_NS
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
+def test_each_loop_is_the_same_to_the_nanosecond_on_every_run(
+    name: str, method: str, kernel_named: KernelNamed
+) -> None:
+    kernel = kernel_named(name)
+    one, other = (measured(kernel, method, 300) for _ in range(2))
+
+    assert one.threads == other.threads
+    assert one.threads[0].missed == 0
+    assert abs(one.threads[0].facts["drift_ns_per_s"]) < 0.1e9
+
+
+def test_work_that_a_timer_queues_is_delayed_by_what_a_loop_of_its_own_is_not(
+    kernel_named: KernelNamed,
+) -> None:
+    """The driver report's first attempt against its third, under load."""
+    kernel = kernel_named("6.12-rt-amd64")
+    longest = {
+        method: measured(kernel, method, 2000, "cpu:1").threads[0].max_ns or 0
+        for method in ("timer", "absolute")
+    }
+    assert longest["timer"] > PERIOD_NS * 1.2
+    assert longest["absolute"] < PERIOD_NS * 1.1
+
+
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *DEBUG])
+def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
+    name: str, kernel_named: KernelNamed, tmp_path: Path
+) -> None:
+    kernel = kernel_named(name)
+    console, told = tried(kernel, tmp_path)
+
+    assert COMPLAINT.findall(console) == []
+    assert told == {
+        "parameters": "7 of 7 refused",
+        "load": "0",
+        "setups": "9 of 9 refused",
+        "memory": "refused",
+        "request": "refused",
+        **{
+            f"method {number}": "loops 1, once 1, ends 1, threads 0"
+            for number in range(len(METHODS))
+        },
+        "two": "loop 1 1, threads 2",
+        "one of two": "loops 1, threads 1",
+        "unload": "refused",
+        "mapped": "loops 1, threads 1",
+        "unmapped": "threads 0",
+        "forked": "threads 1",
+        "killed": "threads 0",
+        "together": "threads 0",
+        "unload at rest": "0",
+        "load again": "0",
+        "unload again": "0",
+        "leaks": "none" if "-debug" in name and kernel.arch == "x86_64" else "not looked for",
+    }
+    for sentence in [
+        "the method 'sometimes' is not timer, relative, absolute or deadline",
+        "a period of 99000 ns is not from 100000 to 1000000000 ns",
+        "a slack of 10001000 ns is longer than the period of 10000000 ns",
+        "a poll of 8001000 ns takes more than 80 % of the period of 10000000 ns",
+        "a priority of 100 is not 0 to 99",
+        "a priority of 50 is not 0, which timer and deadline need",
+        "there is no CPU 31 to run on",
+    ]:
+        assert f"rtloop: {sentence}" in console
+
+
+def tried(kernel: Kernel, directory: Path) -> tuple[str, dict[str, str]]:
+    """The console of a machine that has run the guest's program, and what that said."""
+    spec = "mode=fast" if kernel.board == "fuloong2e" else "mode=fast,cpus=2"
+    target = vm_target(f"vm:{kernel.name},{spec}")
+    program = directory / "guest"
+    compiler = COMPILERS / kernel.arch / "bin" / "cc"
+    headers = [f"-I{ROOT / 'agent' / 'include'}", f"-I{ROOT / 'kernel' / 'modules'}"]
+    subprocess.run(
+        [compiler, "-O2", "-Wall", "-Werror", "-static", *headers, "-o", program, SOURCE],
+        check=True,
+    )
+    module = kernel_modules(kernel, ["rtloop"])["rtloop"]
+    (directory / KERNEL).symlink_to(kernel_file(kernel))
+    files = {"init": program.read_bytes(), "rtloop.ko": module}
+    (directory / INITRAMFS).write_bytes(initramfs(files))
+    done = subprocess.run(
+        tethered(qemu_command(target.board, target.spec, target.kernel_options()), "KILL"),
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT_S,
+    )
+    console = (directory / CONSOLE).read_text(errors="replace")
+    assert done.stdout.rstrip().endswith("@ end"), console[-2000:]
+    return console, dict(re.findall(r"^@ ([\w ]+): (.*?)\r?$", done.stdout, re.MULTILINE))
