@@ -117,7 +117,11 @@ static int check(const struct rtloop_setup *setup)
 	return 0;
 }
 
-static void show_period(struct rtloop *loop, u64 now_ns)
+/*
+ * Called right after the clock was read: who emulates the machine takes the time of each call, as
+ * one who watches the page from another CPU takes that of each edge.
+ */
+static noinline void rtloop_edge(struct rtloop *loop, u64 now_ns)
 {
 	struct rtloop_page *page = loop->page;
 	u64 edge = ++loop->edges;
@@ -129,12 +133,12 @@ static void show_period(struct rtloop *loop, u64 now_ns)
 	loop->begins = false;
 }
 
-/* What a driver does once a period. Who emulates the machine counts its calls. */
-static noinline void rtloop_poll(struct rtloop *loop)
+/* What a driver does once a period. */
+static void poll(struct rtloop *loop)
 {
 	u64 now_ns = ktime_get_ns(), end_ns = now_ns + loop->setup.poll_ns;
 
-	show_period(loop, now_ns);
+	rtloop_edge(loop, now_ns);
 	while (ktime_get_ns() < end_ns)
 		; /* cpu_relax() would take a real microsecond in an emulator */
 }
@@ -162,7 +166,7 @@ static void loop_relative(struct rtloop *loop)
 	sleep_until(woke_ns, 0);
 	woke_ns = ktime_get_ns();
 	while (goes_on(loop, woke_ns)) {
-		rtloop_poll(loop);
+		poll(loop);
 		taken_ns = ktime_get_ns() - woke_ns;
 		if (!goes_on(loop, woke_ns + setup->period_ns))
 			break;
@@ -183,7 +187,7 @@ static void loop_absolute(struct rtloop *loop)
 	for (due_ns = setup->start_ns; goes_on(loop, due_ns); due_ns += setup->period_ns) {
 		sleep_until(due_ns, setup->slack_ns);
 		if (!kthread_should_stop())
-			rtloop_poll(loop);
+			poll(loop);
 	}
 }
 
@@ -202,7 +206,7 @@ static int run(void *data)
 
 static void work(struct work_struct *work)
 {
-	rtloop_poll(container_of(work, struct rtloop, work));
+	poll(container_of(work, struct rtloop, work));
 }
 
 static void miss(struct rtloop *loop, u64 count)
