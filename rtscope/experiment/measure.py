@@ -7,6 +7,7 @@ from typing import Final, cast, get_args
 
 import msgspec
 
+from rtscope.experiment.outside import seen_from_outside
 from rtscope.experiment.windows import WindowLog, log_progress
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
@@ -364,11 +365,15 @@ def measure(
     """Measure on `target`. `on_start` gets the agent, so that a signal can interrupt it."""
     interval_s = (request.interval_ns or 0) / 1e9
     begun = datetime.now(UTC).isoformat(timespec="seconds")
-    with target.started_agent(agent_arguments(request)) as agent:
+    arguments = agent_arguments(request)
+    with (
+        seen_from_outside(request, arguments, target, on_start) as (place, with_facts),
+        place.started_agent(arguments) as agent,
+    ):
         on_start(agent)
         lines = agent.lines(_SILENCE_S + 2 * interval_s)
         run = hear_run(request, machine, lines, on_line)
-        run = msgspec.structs.replace(run, target=target.name)
+        run = with_facts(msgspec.structs.replace(run, target=target.name))
         lab = agent.lab()
         return in_lab(run, lab, begun) if lab else run
 

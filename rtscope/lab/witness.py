@@ -1,9 +1,6 @@
 """The plugin that lets the emulator tell what its guest executed, and the names of what that is."""
 
 import hashlib
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -16,15 +13,14 @@ from rtscope.lab.kernels import (
     kernel_config,
     kernel_system_map,
 )
+from rtscope.lab.plugins import built_plugin, with_plugin
 from rtscope.lab.vm import VmTarget, remember
-from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 from rtscope.target.agent import Agent
 from rtscope.target.protocol import End
 from rtscope.target.protocol import Symbols as SymbolsLine
 
 _SILENCE_S: Final = 90.0
-_FLAGS: Final = ["-std=gnu11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
 _SMALLEST_RING: Final = 1 << 16
 _LARGEST_RING: Final = 1 << 22
 _ENTRY_INSTRUCTIONS: Final = 3
@@ -55,10 +51,9 @@ def watched(
     words = [f"notice={notice_address:#x}", f"ring={ring}", f"output={output}"]
     words += [f"wanted={call.number}:{call.instructions}" for call in calls]
     words += [f"{key}={value:#x}" for key, value in _running_task(target, symbols).items()]
-    plugin = ",".join(word.replace(",", ",,") for word in [_built(), *words])
-    return msgspec.structs.replace(
-        target, unseen=["-plugin", plugin], boot_limit_s=target.boot_limit_s * _SLOWER
-    )
+    limit_s = target.boot_limit_s * _SLOWER
+    machine = with_plugin(target, built_plugin("witness.c", "guest.c"), words)
+    return msgspec.structs.replace(machine, boot_limit_s=limit_s)
 
 
 def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbols:
@@ -123,32 +118,3 @@ def _running_task(target: VmTarget, symbols: Symbols) -> dict[str, int]:
         case "riscv64":
             found["preempt_in_task"] = 8
     return {key: value for key, value in found.items() if value is not None}
-
-
-def _built() -> str:
-    """The plugin, compiled when it is first needed.
-
-    Not with the agent: that is linked with musl and has no library of its own, while a plugin lives
-    within the emulator and its C library. Raises RtscopeError.
-    """
-    sources = sorted((Path(__file__).parent / "plugin").glob("*.[ch]"))
-    content = b"".join(path.read_bytes() for path in sources)
-    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-    key = hashlib.sha256(content + repr(_FLAGS).encode()).hexdigest()[:32]
-    plugin = cache_directory() / "plugins" / f"{os.uname().machine}-{key}.so"
-    if plugin.exists():
-        return str(plugin)
-    if compiler is None:
-        raise RtscopeError("--explain needs a C compiler for QEMU's plugin: install gcc")
-    with work_folder(plugin.parent, ".making-") as directory:
-        new = directory / "plugin.so"
-        files = [str(path) for path in sources if path.suffix == ".c"]
-        done = subprocess.run(
-            [compiler, *_FLAGS, *files, "-o", str(new)],
-            capture_output=True, check=False, timeout=120,
-        )  # fmt: skip
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            raise RtscopeError(f"QEMU's plugin cannot be compiled by {compiler}: {said}")
-        new.rename(plugin)
-    return str(plugin)

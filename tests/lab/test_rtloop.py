@@ -84,6 +84,21 @@ def test_a_running_deadline_drifts_by_nothing_over_10000_periods_and_the_rest_do
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_the_emulator_sees_the_periods_that_the_loop_itself_reads_from_the_clock(
+    method: str, kernel_named: KernelNamed
+) -> None:
+    run = measured(kernel_named("6.12-rt-amd64"), method, 200, "cpu:1")
+    thread = run.threads[0]
+
+    for seen, own in [("longest_ns", thread.max_ns), ("shortest_ns", thread.min_ns)]:
+        assert own is not None
+        assert abs(thread.facts[f"outside_{seen}"] - own) < 2000
+    counts = [thread.facts[f"outside_{name}"] for name in ("in_range", "over", "under")]
+    assert counts == [thread.facts[name] for name in ("in_range", "over", "under")]
+    assert "loop-no-observer" not in {warning.code for warning in run.warnings}
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
 def test_each_loop_is_the_same_to_the_nanosecond_on_every_run(
     name: str, method: str, kernel_named: KernelNamed

@@ -1,0 +1,75 @@
+"""Periods of a loop in an emulated machine's kernel as its emulator sees them.
+
+On a machine of one CPU nobody else could watch the loop. Where time counts instructions, the
+emulator does, and costs the machine nothing.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from rtscope.lab.plugins import built_plugin, with_plugin
+from rtscope.lab.vm import VmTarget
+from rtscope.lab.witness import kernel_symbols
+from rtscope.model.run import Run
+from rtscope.target.agent import Agent, Target
+
+if TYPE_CHECKING:
+    from rtscope.experiment.measure import Request
+
+_EDGE: Final = "rtloop_edge"
+_NOBODY_WATCHED: Final = "loop-no-observer"
+
+
+@contextmanager
+def seen_from_outside(
+    request: "Request", arguments: list[str], target: Target, on_start: Callable[[Agent], None]
+) -> Iterator[tuple[Target, Callable[[Run], Run]]]:
+    """The machine to measure on, and what adds to its run the facts that were seen from outside.
+
+    Others than a single loop in the kernel of a machine in exact mode are as they were. Raises
+    RtscopeError.
+    """
+    method = request.options.get("method", "all")
+    single = request.probe == "loop" and request.options.get("in") == "kernel" and method != "all"
+    if not single or not isinstance(target, VmTarget) or target.spec.mode != "exact":
+        yield target, lambda run: run
+        return
+    machine = target.fitted(arguments)
+    address = kernel_symbols(machine, on_start).address(_EDGE)
+    if address is None:
+        yield target, lambda run: run
+        return
+    with tempfile.TemporaryDirectory(prefix="rtscope-edges-") as name:
+        output = Path(name) / "edges"
+        words = [f"edge={address:#x}", f"output={output}"]
+        machine = with_plugin(machine, built_plugin("edges.c"), words)
+        yield machine, lambda run: _with_facts(run, np.fromfile(output, np.int64))
+
+
+def _with_facts(run: Run, edges_ns: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Run:
+    """The run with the lengths of the periods that its thread counted, as seen from outside.
+
+    Where the emulator saw fewer, nothing is added.
+    """
+    (thread,) = run.threads
+    periods_ns = np.diff(edges_ns)[: thread.count]
+    if not thread.count or len(periods_ns) < thread.count:
+        return run
+    low, high = (run.asked.options[key] for key in ("low_ns", "high_ns"))
+    facts = {
+        "outside_in_range": np.sum((periods_ns >= low) & (periods_ns <= high)),
+        "outside_over": np.sum(periods_ns > high),
+        "outside_under": np.sum(periods_ns < low),
+        "outside_longest_ns": periods_ns.max(),
+        "outside_shortest_ns": periods_ns.min(),
+    }
+    told = {key: float(value) for key, value in facts.items()}
+    thread = msgspec.structs.replace(thread, facts=thread.facts | told)
+    warnings = [warning for warning in run.warnings if warning.code != _NOBODY_WATCHED]
+    return msgspec.structs.replace(run, threads=[thread], warnings=warnings)
