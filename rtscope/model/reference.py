@@ -55,8 +55,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """one for each of the table's figures, in their order"""
     loads: list[str] = []
     """the loads of rtscope that stand for it: "files+network:2"; without a strength, any"""
-    thread: str | None = None
-    """the name of the probe's thread that measures the same; None: any"""
+    threads: list[str] = []
+    """the names of the probe's threads that measure the same; none: any"""
     cpu: int | None = None
     """where each CPU has an entry of its own"""
     cell: str | None = None

@@ -84,6 +84,11 @@ def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
     return found
 
 
+def _is_like(table: Table, thread: Thread) -> bool:
+    """Whether an entry stands for threads of that name."""
+    return any(not entry.threads or thread.name in entry.threads for entry in table.entries)
+
+
 def _demands(table: Table) -> str:
     """What a table demands of runs besides the probe, in words."""
     told = []
@@ -95,11 +100,9 @@ def _demands(table: Table) -> str:
 
 
 def _fits(table: Table, run: Run) -> bool:
-    wanted = {entry.thread for entry in table.entries}
-    named = {thread.name for thread in run.threads}
     return (
         table.probe == run.probe
-        and (None in wanted or bool(wanted & named))
+        and any(_is_like(table, thread) for thread in run.threads)
         and (table.seconds is None or _lasted(run, table.seconds))
         and (not table.isolated or _all_but_first_isolated(run))
     )
@@ -202,8 +205,7 @@ def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
     """Where a run belongs: index of the entry (or their number: none), name, and its threads."""
     none = len(table.entries)
     if table.rows == "figures":
-        wanted = {entry.thread for entry in table.entries}
-        threads = [t for t in run.threads if t.count and (None in wanted or t.name in wanted)]
+        threads = [t for t in run.threads if t.count and _is_like(table, t)]
         named: dict[str, list[Thread]] = {}
         for thread in threads:
             named.setdefault(_own_name(table, run, thread), []).append(thread)
@@ -227,12 +229,14 @@ def threads_like(entry: Entry, run: Run) -> list[Thread]:
         return []
     if entry.cell is not None and not run.cell.startswith(f"{entry.cell}: "):
         return []
-    if not (entry.loads or entry.thread or entry.cell or entry.cpu is not None):
+    if not (entry.loads or entry.threads or entry.cell or entry.cpu is not None):
         return []
     return [
         thread
         for thread in run.threads
-        if thread.count and entry.thread in (None, thread.name) and entry.cpu in (None, thread.cpu)
+        if thread.count
+        and (not entry.threads or thread.name in entry.threads)
+        and entry.cpu in (None, thread.cpu)
     ]
 
 

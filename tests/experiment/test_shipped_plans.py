@@ -18,7 +18,7 @@ SHIPPED = {
     "quick": 18,
     "slac-event": 8,
 }
-OF_BUILT_KERNELS = {"rt-against-std"}  # tests/lab/test_built_kernels.py
+OF_BUILT_KERNELS = {"loop-100hz-kernel", "rt-against-std"}  # tests/lab/test_built_kernels.py
 
 
 @pytest.fixture(autouse=True)

@@ -86,13 +86,18 @@ def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str, built: 
 
 
 @pytest.mark.kernels
-def test_the_plan_that_compares_both_kernels_can_be_run_as_it_is(built: Built) -> None:
+@pytest.mark.parametrize(
+    ("plan", "count"), [("rt-against-std", 12), ("loop-100hz-kernel", 18)], ids=["cyclic", "loop"]
+)
+def test_a_plan_that_compares_both_kernels_can_be_run_as_it_is(
+    plan: str, count: int, built: Built
+) -> None:
     built("x86_64-rt")
     built("x86_64-std")
-    file = read_plan(Path(__file__).parents[2] / "plans" / "rt-against-std.toml")
+    file = read_plan(Path(__file__).parents[2] / "plans" / f"{plan}.toml")
     cells = cells_of(file)
 
-    assert len(check_cells(file, cells)) == len(cells) == 12
+    assert len(check_cells(file, cells)) == len(cells) == count
 
 
 @pytest.mark.kernels
