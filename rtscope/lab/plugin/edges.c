@@ -4,18 +4,17 @@
  * on the bus is to a driver that polls its hardware.
  *
  * The time is that of the machine's virtual clock as the guest last read it, so
- * the function is to be called just after a reading. QEMU lets nobody ask its clock
- * in the midst of a block of instructions; another thread, which is no CPU's, may,
- * while this one waits. The guest cannot tell: no instruction is added and none
- * takes longer in virtual time.
+ * the function is to be called just after a reading. In the midst of a block of
+ * instructions QEMU ends rather than tell a CPU the time, for that would have to
+ * be counted first; who is no CPU is told what was counted last. So for the
+ * moment of the question this thread is none. The guest cannot tell: no
+ * instruction is added and none takes longer in virtual time.
  *
  *	edge=ADDRESS	the function
  *	output=FILE	the times in ns, 64 bits each, as the host writes them
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,29 +29,26 @@ EXPORTED int qemu_plugin_version = 1;
 static uint64_t edge;
 static FILE *file;
 static int64_t (*clock_ns)(int type);
-static int64_t time_ns;
-static sem_t asked, answered;
 
-static void *ask(void *unused)
+static int64_t virtual_ns(void)
 {
-	(void)unused;
-	for (;;) {
-		while (sem_wait(&asked))
-			;
-		time_ns = clock_ns(CLOCK_VIRTUAL);
-		sem_post(&answered);
-	}
-	return NULL;
+	void **current_cpu = dlsym(RTLD_DEFAULT, "current_cpu"); /* of this thread */
+	void *cpu = *current_cpu;
+	int64_t now_ns;
+
+	*current_cpu = NULL;
+	now_ns = clock_ns(CLOCK_VIRTUAL);
+	*current_cpu = cpu;
+	return now_ns;
 }
 
 static void on_edge(unsigned int index, void *data)
 {
+	int64_t now_ns = virtual_ns();
+
 	(void)index;
 	(void)data;
-	sem_post(&asked);
-	while (sem_wait(&answered))
-		;
-	if (!file || fwrite(&time_ns, sizeof(time_ns), 1, file) == 1)
+	if (!file || fwrite(&now_ns, sizeof(now_ns), 1, file) == 1)
 		return;
 	fprintf(stderr, "rtscope's plugin cannot write what it saw: disk full?\n");
 	fclose(file);
@@ -92,8 +88,6 @@ static bool take_argument(const char *argument)
 EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 				 char **argv)
 {
-	pthread_t thread;
-
 	(void)info;
 	for (int i = 0; i < argc; i++) {
 		if (take_argument(argv[i]))
@@ -102,14 +96,8 @@ EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *in
 		return -1;
 	}
 	*(void **)&clock_ns = dlsym(RTLD_DEFAULT, "qemu_clock_get_ns");
-	if (!edge || !file || !clock_ns) {
+	if (!edge || !file || !clock_ns || !dlsym(RTLD_DEFAULT, "current_cpu")) {
 		fprintf(stderr, "rtscope's plugin: it needs a function, a file and QEMU's clock\n");
-		return -1;
-	}
-	sem_init(&asked, 0, 0);
-	sem_init(&answered, 0, 0);
-	if (pthread_create(&thread, NULL, ask, NULL)) {
-		fprintf(stderr, "rtscope's plugin: no thread can be started\n");
 		return -1;
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
