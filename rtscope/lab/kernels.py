@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -81,7 +81,7 @@ def kernel_system_map(kernel: Kernel) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
-def kernel_modules(kernel: Kernel, wanted: Sequence[str] = ()) -> dict[str, bytes]:
+def kernel_modules(kernel: Kernel, *wanted: str) -> dict[str, bytes]:
     """The modules that it loads at boot, by name, in order; `wanted` and what they need come last.
 
     Raises RtscopeError where the kernel has no module of such a name.

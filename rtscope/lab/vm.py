@@ -145,7 +145,7 @@ class VmTarget(msgspec.Struct, frozen=True):
     def modules(self) -> dict[str, bytes]:
         """The modules to load at boot, by name, in order. Raises RtscopeError."""
         asked = [self.spec.module, self.needed]
-        return kernel_modules(self.kernel, [name for name in asked if name])
+        return kernel_modules(self.kernel, *(name for name in asked if name))
 
     def _config(self) -> dict[str, str | bytes]:
         """The kernel's configuration: the guest's own is packed, and only text is remembered."""
@@ -211,7 +211,7 @@ def vm_target(name: str) -> VmTarget:
             f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "
             "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
         )
-    kernel_modules(kernel, [spec.module] if spec.module else [])
+    kernel_modules(kernel, *([spec.module] if spec.module else []))
     if spec.mode == "kvm" and kernel.arch != os.uname().machine:
         raise RtscopeError(
             f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "

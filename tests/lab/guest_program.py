@@ -13,7 +13,9 @@ from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget
 
 _HERE = Path(__file__).parent
-_COMPILERS = Path(__file__).parents[2] / "build" / "musl"
+_ROOT = Path(__file__).parents[2]
+_COMPILERS = _ROOT / "build" / "musl"
+_INCLUDES = [f"-I{_ROOT / 'agent' / 'include'}", f"-I{_ROOT / 'kernel' / 'modules'}"]
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -38,7 +40,8 @@ def heard(
     compiler = _COMPILERS / target.kernel.arch / "bin" / "cc"
     subprocess.run(
         [
-            *(compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program),
+            *(str(compiler), "-O2", "-Wall", "-Wextra", "-Werror", "-static", *_INCLUDES),
+            *("-o", str(program)),
             *(_HERE / source, _HERE / "guest_port.c"),
         ],
         check=True,
