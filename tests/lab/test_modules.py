@@ -1,0 +1,116 @@
+"""Our kernel modules: built for kernels that are not ours, and loaded where a probe needs them."""
+
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtscope.lab.kernels import Kernel, cache_directory, kernel_modules
+from rtscope.lab.modules import needed_module
+from rtscope.lab.ours import copied_modules, give_modules, modules_content
+from rtscope.lab.source import find_source, source_tree
+from rtscope.lab.vm import vm_target
+from rtscope.model.errors import RtscopeError
+
+ROOT = Path(__file__).parents[2]
+OURS = sorted(path.name for path in (ROOT / "kernel" / "modules").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "module"),
+    [
+        (["loop", "--in=kernel"], "rtloop"),
+        (["loop", "--method=absolute", "--in", "kernel"], "rtloop"),
+        (["loop", "--in=program"], None),
+        (["cyclic", "--in=kernel"], None),
+        (["machine"], None),
+    ],
+)
+def test_a_probe_names_the_module_it_needs(words: list[str], module: str | None) -> None:
+    assert needed_module(words) == module
+
+
+def test_it_is_loaded_beside_the_one_that_was_asked_for(rt_kernel: Kernel) -> None:
+    target = vm_target(f"vm:{rt_kernel.name},load=rtdelay delay_us=5").fitted(
+        ["loop", "--in=kernel"]
+    )
+    lines = target.module_files()["rtscope.modules"].decode().splitlines()
+
+    assert lines[-2:] == ["!/modules/rtdelay.ko delay_us=5", "!/modules/rtloop.ko"]
+
+
+def test_a_kernel_without_it_is_told_before_it_boots(
+    rt_kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = vm_target(f"vm:{rt_kernel.name}")
+    monkeypatch.setattr("rtscope.lab.vm.has_module", lambda kernel, name: False)
+
+    with pytest.raises(
+        RtscopeError, match=r"has no module rtloop, which the probe loop needs.*added again"
+    ):
+        target.fitted(["loop", "--in=kernel"])
+
+
+def test_debians_kernels_have_all_of_ours_for_either_architecture(
+    rt_kernel: Kernel, standard_kernel: Kernel, arm64_kernel: Kernel
+) -> None:
+    for kernel in (rt_kernel, standard_kernel, arm64_kernel):
+        found = kernel_modules(kernel, *OURS)
+        assert kernel.ours == modules_content()
+        for name in OURS:
+            assert f"vermagic={kernel.release} ".encode() in found[name]
+        assert b"intree=Y" not in found["rtloop"]
+
+
+def test_a_kernel_that_has_no_headers_is_told_so(rt_kernel: Kernel) -> None:
+    other = msgspec.structs.replace(rt_kernel, source="/somewhere/bzImage")
+
+    with pytest.raises(RtscopeError, match="is no Debian kernel, whose headers could be had"):
+        give_modules(other)
+
+
+def test_make_modules_names_the_package_that_is_missing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [ROOT / "setup" / "modules", "/lib/modules/9.9.9-none/build", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "install the package linux-headers-9.9.9-none" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_make_modules_builds_all_of_them_without_a_warning(
+    rt_kernel: Kernel, tmp_path: Path
+) -> None:
+    kept = cache_directory() / "headers" / rt_kernel.release
+    (kdir,) = kept.glob(f"usr/src/linux-headers-{rt_kernel.release}")
+    done = subprocess.run(
+        [ROOT / "setup" / "modules", kdir, tmp_path / "modules"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == ""
+    assert sorted(path.stem for path in (tmp_path / "modules").glob("*.ko")) == OURS
+
+
+@pytest.mark.kernels
+def test_the_kernels_own_checker_has_nothing_to_say(tmp_path: Path) -> None:
+    """But that the kernel's own code knows its version, while this is built for many."""
+    tree = source_tree(find_source(None), lambda words: None)
+    files = [path for one in copied_modules(tmp_path / "modules") for path in one.glob("*.[ch]")]
+    words = ["--no-tree", "--strict", "--terse", "--ignore", "LINUX_VERSION_CODE", "-f"]
+    done = subprocess.run(
+        ["perl", tree / "scripts" / "checkpatch.pl", *words, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert len(files) > len(OURS)
+    assert done.returncode == 0, done.stdout
