@@ -32,28 +32,14 @@
 #include "core/pause.h"
 #include "core/session.h"
 #include "probe/probe.h"
-#include "probe/signal_takers.h"
+#include "probe/program.h"
+#include "probe/signal_events.h"
 
-#define FIDUCIAL_NS    (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
-#define WORK_PERIOD_NS (NSEC_PER_SEC / 120)
-#define BUSY_MAX       80
-#define COLLECT_NS     (20 * NSEC_PER_MSEC)
+#define FIDUCIAL_NS (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
+#define COLLECT_NS  (20 * NSEC_PER_MSEC)
 #define SIGNAL_END \
 	SIGIO /* to the thread that waits: no more events; not queued, so never refused */
 #define GRACE_NS NSEC_PER_SEC /* for signals still under way at the end */
-
-/* Of the report's program, in the order it made them, without its main thread and its waiter. */
-static const uint8_t priorities[] = {
-	10, 10, 69, 58, 63, 70, 50, 90, 79, 59, 69, 59, 60, 61, 62,
-	63, 64, 65, 16, 14, 12, 10, 51, 53, 51, 18, 20, 18, 20,
-};
-
-#define OTHERS (sizeof(priorities) / sizeof(priorities[0]))
-
-/* Who may take an event: the main thread, one of the others (from 1), the thread that waits. */
-#define TAKER_MAIN   0
-#define TAKER_WAITER (OTHERS + 1)
-_Static_assert(TAKER_WAITER < EVENT_TAKERS, "a taker has no place");
 
 enum {
 	OPTION_METHOD = 1,
@@ -72,19 +58,15 @@ static const char *const methods[] = { "both", "asynchronous", "synchronous" };
 
 static struct {
 	enum method method;
-	unsigned int busy_percent;
 	uint64_t deadline_ns;
 	bool warm;
-} chosen = { .busy_percent = 40, .deadline_ns = NSEC_PER_MSEC };
+} chosen = { .deadline_ns = NSEC_PER_MSEC };
 
 static struct {
 	struct events asynchronous, synchronous;
-	cpu_set_t cpus;
-	unsigned int first_other; /* of the session's threads */
-	unsigned int to_be_up;	  /* threads that are not in place yet */
-	uint64_t due_ns;	  /* that the source ended at */
-	bool ended;		  /* nothing more is sent */
-} program;
+	uint64_t due_ns; /* that the source ended at */
+	bool ended;	 /* nothing more is sent */
+} sent;
 
 static const struct option options[] = {
 	{ "method", required_argument, NULL, OPTION_METHOD },
@@ -96,7 +78,7 @@ static const struct option options[] = {
 
 static void set_defaults(struct session_options *session)
 {
-	session->priority = 94;
+	session->priority = PROGRAM_PRIORITY;
 	session->interval_ns = FIDUCIAL_NS;
 }
 
@@ -112,19 +94,10 @@ static int take_method(const char *text, char *error, size_t error_size)
 
 static int take_option(int val, const char *text, char *error, size_t error_size)
 {
-	uint64_t number;
-
 	if (val == OPTION_METHOD)
 		return take_method(text, error, error_size);
-	if (val == OPTION_BUSY) {
-		if (!option_number(text, BUSY_MAX, &number)) {
-			snprintf(error, error_size, "--busy '%s' is not a percentage from 0 to %d",
-				 text, BUSY_MAX);
-			return -1;
-		}
-		chosen.busy_percent = (unsigned int)number;
-		return 0;
-	}
+	if (val == OPTION_BUSY)
+		return program_take_busy(text, error, error_size);
 	if (val == OPTION_CACHE) {
 		chosen.warm = !strcmp(text, "warm");
 		if (chosen.warm || !strcmp(text, "cold"))
@@ -141,49 +114,28 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 static void describe(struct json *json)
 {
 	json_string(json, "method", methods[chosen.method]);
-	json_u64(json, "busy_percent", chosen.busy_percent);
+	json_u64(json, "busy_percent", program_busy_percent());
 	json_u64(json, "deadline_ns", chosen.deadline_ns);
 	json_string(json, "cache", chosen.warm ? "warm" : "cold");
 }
 
-/* Every thread of this probe begins so; those that @handle may take asynchronous events. */
-static void settle(const struct measuring *measuring, unsigned int taker, bool handle)
-{
-	event_taker = taker;
-	if (measuring->role.cpu < 0)
-		sched_setaffinity(0, sizeof(program.cpus), &program.cpus);
-	events_mask(&program.asynchronous, handle ? SIG_UNBLOCK : SIG_BLOCK);
-	__atomic_fetch_sub(&program.to_be_up, 1, __ATOMIC_ACQ_REL);
-}
-
-/* The program and its main thread are in place, or the run is over. */
-static void await_program(const struct control *control)
-{
-	static const struct timespec moment = { .tv_nsec = NSEC_PER_MSEC };
-
-	sched_setaffinity(getpid(), sizeof(program.cpus), &program.cpus);
-	while (__atomic_load_n(&program.to_be_up, __ATOMIC_ACQUIRE) &&
-	       record_get(control->until_ns))
-		nanosleep(&moment, NULL);
-}
-
 static bool sent_all(uint64_t samples)
 {
-	return (!program.asynchronous.number || events_tried(&program.asynchronous) >= samples) &&
-	       (!program.synchronous.number || events_tried(&program.synchronous) >= samples);
+	return (!sent.asynchronous.number || events_tried(&sent.asynchronous) >= samples) &&
+	       (!sent.synchronous.number || events_tried(&sent.synchronous) >= samples);
 }
 
 /* The source of events: to each of the two ways in turn. */
 static void send_events(struct measuring *measuring)
 {
-	struct events *turn[2] = { &program.asynchronous, &program.synchronous };
+	struct events *turn[2] = { &sent.asynchronous, &sent.synchronous };
 	unsigned int turns = chosen.method == METHOD_BOTH ? 2 : 1;
 	uint64_t random = measuring->options->seed, due_ns = measuring->start_ns;
 
 	if (chosen.method == METHOD_SYNCHRONOUS)
 		turn[0] = turn[1];
-	settle(measuring, TAKER_WAITER, false);
-	await_program(measuring->control);
+	program_settle(measuring, TAKER_WAITER, false);
+	program_await(measuring->control);
 	for (unsigned int i = 0; !sent_all(measuring->samples); i++) {
 		struct events *events = turn[i % turns];
 
@@ -204,8 +156,8 @@ static void send_events(struct measuring *measuring)
 		}
 		record_set(events->missed, events->missed + 1);
 	}
-	program.due_ns = due_ns;
-	__atomic_store_n(&program.ended, true, __ATOMIC_RELEASE);
+	sent.due_ns = due_ns;
+	__atomic_store_n(&sent.ended, true, __ATOMIC_RELEASE);
 	kill(getpid(), SIGNAL_END);
 }
 
@@ -213,7 +165,7 @@ static void end_series(struct events *events, struct measuring *measuring)
 {
 	record_set(measuring->record.missed, events->missed);
 	measuring->completed =
-		program.due_ns >= measuring->end_ns || events_tried(events) >= measuring->samples;
+		sent.due_ns >= measuring->end_ns || events_tried(events) >= measuring->samples;
 	events_tell(events, measuring, TAKER_WAITER);
 }
 
@@ -221,7 +173,7 @@ static void end_series(struct events *events, struct measuring *measuring)
 static void wait_for_events(struct measuring *measuring)
 {
 	static const struct timespec nothing;
-	struct events *events = &program.synchronous;
+	struct events *events = &sent.synchronous;
 	bool ended = false;
 	uint64_t now_ns;
 	siginfo_t info;
@@ -232,7 +184,7 @@ static void wait_for_events(struct measuring *measuring)
 	sigaddset(&set, events->number);
 	sigaddset(&set, SIGNAL_END);
 	takers_name(TAKER_WAITER, measuring);
-	settle(measuring, TAKER_WAITER, false);
+	program_settle(measuring, TAKER_WAITER, false);
 	while (!measuring->record.threshold_reached) {
 		number = ended ? sigtimedwait(&set, &info, &nothing) : sigwaitinfo(&set, &info);
 		now_ns = clock_now_ns();
@@ -251,68 +203,22 @@ static void wait_for_events(struct measuring *measuring)
 static void collect_events(struct measuring *measuring)
 {
 	static const struct timespec pause = { .tv_nsec = COLLECT_NS };
-	struct events *events = &program.asynchronous;
+	struct events *events = &sent.asynchronous;
 	uint64_t until_ns = UINT64_MAX;
 	bool ended = false;
 
-	settle(measuring, TAKER_MAIN, false);
+	program_settle(measuring, TAKER_MAIN, false);
 	while (!measuring->record.threshold_reached && clock_now_ns() < until_ns) {
-		if (!ended && __atomic_load_n(&program.ended, __ATOMIC_ACQUIRE)) {
+		if (!ended && __atomic_load_n(&sent.ended, __ATOMIC_ACQUIRE)) {
 			ended = true;
 			until_ns = clock_now_ns() + GRACE_NS;
 		}
 		events_collect(events, measuring);
-		if (ended && events->noted == events->sent)
+		if (ended && events->takers.noted == events->sent)
 			break;
 		nanosleep(&pause, NULL);
 	}
 	end_series(events, measuring);
-}
-
-/* Compute for a share of each period, and sleep for the rest of it. */
-static void be_busy(const struct measuring *measuring)
-{
-	uint64_t random = measuring->options->seed + event_taker, due_ns = measuring->start_ns;
-
-	while (due_ns < record_get(measuring->control->until_ns)) {
-		uint64_t pause_ns, end_ns;
-
-		if (clock_sleep_until(due_ns))
-			continue;
-		pause_ns = pause_next_ns(&random, WORK_PERIOD_NS);
-		end_ns = due_ns + pause_ns * chosen.busy_percent / 100;
-		while (clock_now_ns() < end_ns)
-			;
-		due_ns += pause_ns;
-	}
-}
-
-/* One of the program's other threads; those with a CPU of their own are busy. */
-static void be_program(struct measuring *measuring)
-{
-	unsigned int taker = measuring->index - program.first_other + 1;
-
-	takers_name(taker, measuring);
-	settle(measuring, taker, true);
-	if (measuring->role.cpu >= 0 && chosen.busy_percent)
-		be_busy(measuring);
-	while (record_get(measuring->control->until_ns))
-		pause();
-}
-
-/* The place in @priorities of the @rank-th highest. */
-static unsigned int ranked(unsigned int rank)
-{
-	for (unsigned int i = 0; i < OTHERS; i++) {
-		unsigned int before = 0;
-
-		for (unsigned int j = 0; j < OTHERS; j++)
-			before += priorities[j] > priorities[i] ||
-				  (priorities[j] == priorities[i] && j < i);
-		if (before == rank)
-			return i;
-	}
-	return 0;
 }
 
 static void open_events(void)
@@ -320,12 +226,12 @@ static void open_events(void)
 	sigset_t end;
 
 	if (chosen.method != METHOD_SYNCHRONOUS) {
-		events_open(&program.asynchronous, SIGRTMIN, chosen.deadline_ns);
-		events_handle(&program.asynchronous);
+		events_open(&sent.asynchronous, SIGRTMIN, chosen.deadline_ns);
+		events_handle(&sent.asynchronous);
 	}
 	if (chosen.method != METHOD_ASYNCHRONOUS)
-		events_open(&program.synchronous, SIGRTMIN + 1, chosen.deadline_ns);
-	events_mask(&program.synchronous, SIG_BLOCK);
+		events_open(&sent.synchronous, SIGRTMIN + 1, chosen.deadline_ns);
+	events_mask(&sent.synchronous, SIG_BLOCK);
 	sigemptyset(&end);
 	sigaddset(&end, SIGNAL_END);
 	pthread_sigmask(SIG_BLOCK, &end, NULL);
@@ -346,8 +252,6 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			 "--cache warm would decide which thread takes an asynchronous signal; use --method synchronous with it");
 		return -1;
 	}
-	for (unsigned int i = 0; i < cpus->count; i++)
-		CPU_SET(cpus->number[i], &program.cpus);
 	open_events();
 	roles[count++] = (struct role){
 		.name = "",
@@ -357,14 +261,14 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 		.interval_ns = session->interval_ns,
 		.silent = true,
 	};
-	if (program.asynchronous.number)
+	if (sent.asynchronous.number)
 		roles[count++] = (struct role){
 			.name = methods[METHOD_ASYNCHRONOUS],
 			.body = collect_events,
 			.cpu = cpu,
 			.interval_ns = session->interval_ns,
 		};
-	if (program.synchronous.number)
+	if (sent.synchronous.number)
 		roles[count++] = (struct role){
 			.name = methods[METHOD_SYNCHRONOUS],
 			.body = wait_for_events,
@@ -372,44 +276,28 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			.priority = session->priority,
 			.interval_ns = session->interval_ns,
 		};
-	program.first_other = (unsigned int)count;
-	for (unsigned int i = 0; i < OTHERS; i++)
-		roles[count++] = (struct role){
-			.name = "",
-			.body = be_program,
-			.cpu = -1,
-			.priority = priorities[i],
-			.silent = true,
-		};
-	for (unsigned int i = 0; i < cpus->count && i < OTHERS; i++)
-		roles[program.first_other + ranked(i)].cpu = cpus->number[i];
-	program.to_be_up = (unsigned int)count;
-	return count;
+	return program_plan(cpus, sent.asynchronous.number, roles, count);
 }
 
 static const struct events *events_of(const struct measuring *measuring)
 {
-	return measuring->role.body == collect_events ? &program.asynchronous :
-							&program.synchronous;
+	return measuring->role.body == collect_events ? &sent.asynchronous : &sent.synchronous;
 }
 
 static void add_takers(const struct measuring *measuring, struct json *json)
 {
-	takers_put(events_of(measuring), json);
+	takers_put(&events_of(measuring)->takers, json);
 }
 
 static void print_takers(const struct measuring *measuring, unsigned int count)
 {
 	for (; count; count--, measuring++) {
 		if (!measuring->role.silent)
-			takers_print(events_of(measuring), measuring->role.name);
+			takers_print(&events_of(measuring)->takers, measuring->role.name);
 	}
 }
 
-static const char *const facts[] = {
-	"jitter_ns",	   "deadline_violations", "lost", "taken_by_own_thread",
-	"taken_by_others", "threads_that_took",	  NULL,
-};
+static const char *const facts[] = { TAKERS_FACTS, NULL };
 
 static const struct probe probe = {
 	.name = "signal",

@@ -17,7 +17,6 @@
 
 #define SETTLE_NS (50 * NSEC_PER_USEC)
 
-__thread unsigned int event_taker;
 static struct events *handled;
 
 static struct event_slot *slot_of(struct events *events, uint64_t sequence)
@@ -40,7 +39,7 @@ static void handle(int number, siginfo_t *info, void *context)
 void events_open(struct events *events, int number, uint64_t deadline_ns)
 {
 	events->number = number;
-	events->deadline_ns = deadline_ns;
+	events->takers.deadline_ns = deadline_ns;
 	events->info = (siginfo_t){ .si_code = SI_QUEUE };
 	events->info.si_pid = getpid();
 	events->info.si_uid = getuid();
@@ -95,7 +94,8 @@ uint64_t events_tried(const struct events *events)
 
 bool events_have_room(const struct events *events)
 {
-	return events->sent - __atomic_load_n(&events->noted, __ATOMIC_ACQUIRE) < EVENT_SLOTS;
+	return events->sent - __atomic_load_n(&events->takers.noted, __ATOMIC_ACQUIRE) <
+	       EVENT_SLOTS;
 }
 
 void events_rehearse(struct events *events, bool same_cpu)
@@ -110,41 +110,27 @@ void events_rehearse(struct events *events, bool same_cpu)
 void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
 		 uint64_t taken_ns, unsigned int taker, int cpu)
 {
-	uint64_t stamp_ns = slot_of(events, sequence)->stamp_ns;
-
-	measuring->record.cpu = cpu;
-	record_add(&measuring->record, measuring->control, stamp_ns, taken_ns);
+	takers_note(&events->takers, measuring, slot_of(events, sequence)->stamp_ns, taken_ns,
+		    taker, cpu);
 	record_set(measuring->record.missed, record_get(events->missed));
-	events->violations += taken_ns - stamp_ns > events->deadline_ns;
-	events->taken_by[taker]++;
-	__atomic_store_n(&events->noted, events->noted + 1, __ATOMIC_RELEASE);
 }
 
 void events_collect(struct events *events, struct measuring *measuring)
 {
-	while (events->noted < record_get(events->sent) && !measuring->record.threshold_reached) {
-		struct event_slot *slot = slot_of(events, events->noted);
+	while (events->takers.noted < record_get(events->sent) &&
+	       !measuring->record.threshold_reached) {
+		struct event_slot *slot = slot_of(events, events->takers.noted);
 		uint64_t taken_ns = __atomic_load_n(&slot->taken_ns, __ATOMIC_ACQUIRE);
 
 		if (!taken_ns)
 			return;
-		events_note(events, measuring, events->noted, taken_ns, slot->taker, slot->cpu);
+		events_note(events, measuring, events->takers.noted, taken_ns, slot->taker,
+			    slot->cpu);
 	}
 }
 
 void events_tell(const struct events *events, struct measuring *measuring, unsigned int own)
 {
-	const struct record *record = &measuring->record;
-	unsigned int threads = 0;
-
-	for (unsigned int taker = 0; taker < EVENT_TAKERS; taker++)
-		threads += events->taken_by[taker] != 0;
-	if (record->count)
-		measuring_fact(measuring, "jitter_ns", (double)(record->max_ns - record->min_ns));
-	measuring_fact(measuring, "deadline_violations", (double)events->violations);
-	measuring_fact(measuring, "lost", (double)(events->sent - events->noted + events->refused));
-	measuring_fact(measuring, "taken_by_own_thread", (double)events->taken_by[own]);
-	measuring_fact(measuring, "taken_by_others",
-		       (double)(events->noted - events->taken_by[own]));
-	measuring_fact(measuring, "threads_that_took", threads);
+	takers_tell(&events->takers, measuring, own,
+		    events->sent - events->takers.noted + events->refused);
 }

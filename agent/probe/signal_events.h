@@ -5,10 +5,9 @@
 
 #include <signal.h>
 
-#include "core/session.h"
+#include "probe/takers.h"
 
 #define EVENT_SLOTS	4096 /* events under way at once */
-#define EVENT_TAKERS	32   /* threads that may take one */
 #define EVENT_REHEARSAL (-1) /* the value of a signal that is no event: it warms the caches */
 #define EVENT_VALUE_MAX 0x3fffffffU
 
@@ -23,18 +22,12 @@ struct event_slot {
 struct events {
 	int number; /* the signal; 0: these are not sent */
 	siginfo_t info;
-	uint64_t deadline_ns;
 	uint64_t sent;
 	uint64_t refused; /* by the kernel: its queue was full */
 	uint64_t missed;  /* periods without an event */
-	uint64_t noted;
-	uint64_t violations;
-	uint64_t taken_by[EVENT_TAKERS];
+	struct takers takers;
 	struct event_slot slot[EVENT_SLOTS];
 };
-
-/* Which taker the calling thread is. */
-extern __thread unsigned int event_taker;
 
 void events_open(struct events *events, int number, uint64_t deadline_ns);
 

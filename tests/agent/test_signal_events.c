@@ -54,7 +54,7 @@ static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
 		assert_in_range(measuring.record.last_ns, open_ns[0] - sent_ns[1],
 				open_ns[1] - sent_ns[0]);
 	}
-	events_tell(&events, &measuring, EVENT_TAKERS - 1);
+	events_tell(&events, &measuring, TAKERS_MAX - 1);
 	assert_true(fact(&measuring, "deadline_violations") == ROUNDS);
 }
 
@@ -67,7 +67,7 @@ static void signals_that_wait_together_are_not_merged(void **state)
 	events_mask(&events, SIG_UNBLOCK);
 	events_collect(&events, &measuring);
 	assert_int_equal(measuring.record.count, 100);
-	events_tell(&events, &measuring, EVENT_TAKERS - 1);
+	events_tell(&events, &measuring, TAKERS_MAX - 1);
 	assert_true(fact(&measuring, "lost") == 0);
 }
 
@@ -79,7 +79,7 @@ static void what_was_never_taken_is_lost(void **state)
 	events_send(&events);
 	events_send(&events);
 	events_collect(&events, &measuring);
-	events_tell(&events, &measuring, EVENT_TAKERS - 1);
+	events_tell(&events, &measuring, TAKERS_MAX - 1);
 	events_mask(&events, SIG_UNBLOCK);
 	assert_int_equal(measuring.record.count, 1);
 	assert_true(fact(&measuring, "lost") == 2);
