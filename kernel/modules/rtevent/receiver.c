@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rtevent: an event receiver that needs no hardware.
+ *
+ * The timing card of an accelerator interrupts its computer at each fiducial, 360 times a second,
+ * and again when the data that belong to it are there. Here a timer that expires in hard interrupt
+ * context stands for the card, and an interrupt number without hardware for its wire. All behind
+ * that is a driver as for a card: the handler takes the time, and the interrupt's thread tells
+ * who waits, by each of the ways that Linux has.
+ *
+ * IRQF_ONESHOT keeps the handler in hard interrupt context on PREEMPT_RT too, where it would else
+ * become a thread itself, and its stamp with it. Therefore its lock is a raw one. Whoever is
+ * woken, is woken from the thread, for wait queues sleep on their locks there.
+ *
+ * All belongs to the open file: card, line, thread and events end with it.
+ */
+#include <linux/cpumask.h>
+#include <linux/eventfd.h>
+#include <linux/fs.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/math64.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+#include <uapi/linux/sched/types.h>
+
+#include "receiver.h"
+
+static struct rtevent_event *slot_of(struct receiver *receiver, u32 sequence)
+{
+	return &receiver->map->slot[sequence % RTEVENT_SLOTS];
+}
+
+/* As agent/core/pause.h. */
+static u64 pause_ns(struct receiver *receiver)
+{
+	u64 mean_ns = receiver->setup.interval_ns, random;
+
+	if (!receiver->setup.seed)
+		return mean_ns;
+	receiver->random += 0x9e3779b97f4a7c15;
+	random = receiver->random;
+	random = (random ^ (random >> 30)) * 0xbf58476d1ce4e5b9;
+	random = (random ^ (random >> 27)) * 0x94d049bb133111eb;
+	random ^= random >> 31;
+	return mean_ns / 2 + mul_u64_u32_shr(mean_ns, random >> 32, 32);
+}
+
+static void plan_next(struct receiver *receiver)
+{
+	u64 interval_ns = receiver->setup.interval_ns, now_ns = ktime_get_ns(), missed;
+
+	if (receiver->kind == RTEVENT_FIDUCIAL && receiver->setup.data_ns) {
+		receiver->kind = RTEVENT_DATA;
+		receiver->due_ns = receiver->fiducial_ns + receiver->setup.data_ns;
+	} else {
+		receiver->kind = RTEVENT_FIDUCIAL;
+		receiver->fiducial_ns += pause_ns(receiver);
+		if (now_ns > receiver->fiducial_ns) {
+			missed = div64_u64(now_ns - receiver->fiducial_ns, interval_ns);
+			receiver->fiducial_ns += missed * interval_ns;
+			WRITE_ONCE(receiver->map->missed, receiver->map->missed + (u32)missed);
+		}
+		receiver->due_ns = receiver->fiducial_ns;
+	}
+	smp_wmb(); /* who sees this sees the interrupt before */
+	WRITE_ONCE(receiver->map->next_ns, receiver->due_ns);
+}
+
+static enum hrtimer_restart expire(struct hrtimer *timer)
+{
+	struct receiver *receiver = container_of(timer, struct receiver, timer);
+
+	generic_handle_irq(receiver->irq);
+	plan_next(receiver);
+	hrtimer_set_expires(timer, ns_to_ktime(receiver->due_ns));
+	return HRTIMER_RESTART;
+}
+
+static irqreturn_t interrupt_handler(int irq, void *data)
+{
+	u64 now_ns = ktime_get_ns();
+	struct receiver *receiver = data;
+	u32 sequence = receiver->interrupts;
+	struct rtevent_event *event = slot_of(receiver, sequence);
+
+	raw_spin_lock(&receiver->lock);
+	WRITE_ONCE(event->sequence, ~sequence);
+	smp_wmb(); /* no copy is taken for good of which a part is new */
+	event->due_ns = receiver->due_ns;
+	event->interrupt_ns = now_ns;
+	event->thread_ns = 0;
+	event->wake_ns = 0;
+	event->kind = receiver->kind;
+	smp_store_release(&event->sequence, sequence); /* all of it is there, for who maps it */
+	receiver->interrupts = sequence + 1;
+	/* likewise */
+	smp_store_release(&receiver->map->interrupts, receiver->interrupts);
+	raw_spin_unlock(&receiver->lock);
+	return IRQ_WAKE_THREAD;
+}
+
+/* Like the thread of a card's interrupt: where that comes, with the priority that was asked for. */
+static int settle_thread(const struct rtevent_setup *setup)
+{
+	struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = SCHED_FIFO,
+		.sched_priority = setup->priority,
+	};
+	int error = set_cpus_allowed_ptr(current, cpumask_of(setup->cpu));
+
+	if (error || !setup->priority)
+		return error;
+	return sched_setattr_nocheck(current, &attr);
+}
+
+/* How many interrupts came since the last were handled, and when that was seen. */
+static u32 find_events(struct receiver *receiver, u64 *thread_ns)
+{
+	unsigned long flags;
+	u32 count;
+
+	raw_spin_lock_irqsave(&receiver->lock, flags);
+	count = receiver->interrupts - receiver->handled;
+	*thread_ns = ktime_get_ns(); /* under the lock: no interrupt that was found is later */
+	raw_spin_unlock_irqrestore(&receiver->lock, flags);
+	return count;
+}
+
+/* Let @count more events be taken. Those that were overwritten meanwhile are left alone. */
+static void publish_events(struct receiver *receiver, u32 count, u64 thread_ns)
+{
+	struct rtevent_map *map = receiver->map;
+	unsigned long flags;
+	u64 wake_ns;
+	u32 i;
+
+	raw_spin_lock_irqsave(&receiver->lock, flags);
+	wake_ns = ktime_get_ns();
+	for (i = count > RTEVENT_SLOTS ? count - RTEVENT_SLOTS : 0; i < count; i++) {
+		struct rtevent_event *event = slot_of(receiver, receiver->handled + i);
+
+		if (event->sequence != receiver->handled + i)
+			continue;
+		event->thread_ns = thread_ns;
+		event->wake_ns = wake_ns;
+	}
+	WRITE_ONCE(receiver->handled, receiver->handled + count);
+	WRITE_ONCE(map->merged, map->merged + count - 1);
+	/* with all of their times, for who maps them */
+	smp_store_release(&map->handled, receiver->handled);
+	raw_spin_unlock_irqrestore(&receiver->lock, flags);
+}
+
+static void signal_eventfd(struct eventfd_ctx *eventfd)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(eventfd);
+#else
+	eventfd_signal(eventfd, 1);
+#endif
+}
+
+static irqreturn_t handle_events(int irq, void *data)
+{
+	struct receiver *receiver = data;
+	u64 thread_ns;
+	u32 count;
+
+	if (!completion_done(&receiver->settled)) {
+		receiver->error = settle_thread(&receiver->setup);
+		complete_all(&receiver->settled);
+	}
+	count = find_events(receiver, &thread_ns);
+	if (!count)
+		return IRQ_HANDLED;
+	publish_events(receiver, count, thread_ns);
+	wake_up_interruptible_poll(&receiver->wait, EPOLLIN | EPOLLRDNORM);
+	kill_fasync(&receiver->fasync, SIGIO, POLL_IN);
+	if (receiver->eventfd)
+		signal_eventfd(receiver->eventfd);
+	return IRQ_HANDLED;
+}
+
+static void start_timer(void *data)
+{
+	struct receiver *receiver = data;
+
+	hrtimer_start(&receiver->timer, ns_to_ktime(receiver->due_ns),
+		      HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+static void init_timer(struct hrtimer *timer)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	timer->function = expire;
+#endif
+}
+
+/* The card begins: a timer is pinned to the CPU that starts it. */
+static int start_card(struct receiver *receiver)
+{
+	receiver->random = receiver->setup.seed;
+	receiver->fiducial_ns = receiver->setup.start_ns ?: ktime_get_ns();
+	receiver->kind = RTEVENT_DATA;
+	plan_next(receiver);
+	return smp_call_function_single(receiver->setup.cpu, start_timer, receiver, 1);
+}
+
+static int open_line(struct receiver *receiver)
+{
+	int error;
+
+	receiver->irq = irq_alloc_desc(NUMA_NO_NODE);
+	if (receiver->irq < 0)
+		return receiver->irq;
+	irq_set_chip_and_handler(receiver->irq, &dummy_irq_chip, handle_simple_irq);
+	irq_modify_status(receiver->irq, IRQ_NOREQUEST, IRQ_NOPROBE);
+	error = request_threaded_irq(receiver->irq, interrupt_handler, handle_events, IRQF_ONESHOT,
+				     "rtevent", receiver);
+	if (error)
+		irq_free_desc(receiver->irq);
+	return error;
+}
+
+static void close_line(struct receiver *receiver)
+{
+	free_irq(receiver->irq, receiver);
+	irq_free_desc(receiver->irq);
+}
+
+static int open_eventfd(struct receiver *receiver)
+{
+	struct eventfd_ctx *eventfd;
+
+	if (receiver->setup.eventfd < 0)
+		return 0;
+	eventfd = eventfd_ctx_fdget(receiver->setup.eventfd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+	receiver->eventfd = eventfd;
+	return 0;
+}
+
+static void close_eventfd(struct receiver *receiver)
+{
+	if (receiver->eventfd)
+		eventfd_ctx_put(receiver->eventfd);
+	receiver->eventfd = NULL;
+}
+
+int receiver_start(struct receiver *receiver, const struct rtevent_setup *setup)
+{
+	int error;
+
+	receiver->setup = *setup;
+	if (receiver->setup.cpu < 0)
+		receiver->setup.cpu = raw_smp_processor_id();
+	error = open_eventfd(receiver);
+	if (error)
+		return error;
+	error = open_line(receiver);
+	if (error)
+		goto out_eventfd;
+	reinit_completion(&receiver->settled);
+	irq_wake_thread(receiver->irq, receiver);
+	wait_for_completion(&receiver->settled);
+	error = receiver->error ?: start_card(receiver);
+	if (!error)
+		return 0;
+
+	close_line(receiver);
+out_eventfd:
+	close_eventfd(receiver);
+	return error;
+}
+
+struct receiver *receiver_new(void)
+{
+	struct receiver *receiver = kzalloc(sizeof(*receiver), GFP_KERNEL);
+
+	if (!receiver)
+		return NULL;
+	receiver->map = vmalloc_user(sizeof(*receiver->map));
+	if (!receiver->map) {
+		kfree(receiver);
+		return NULL;
+	}
+	mutex_init(&receiver->starting);
+	raw_spin_lock_init(&receiver->lock);
+	init_waitqueue_head(&receiver->wait);
+	init_completion(&receiver->settled);
+	init_timer(&receiver->timer);
+	return receiver;
+}
+
+void receiver_free(struct receiver *receiver)
+{
+	if (receiver->started) {
+		hrtimer_cancel(&receiver->timer);
+		close_line(receiver);
+		close_eventfd(receiver);
+	}
+	vfree(receiver->map);
+	kfree(receiver);
+}
+
+bool receiver_take(struct receiver *receiver, struct rtevent_event *event)
+{
+	unsigned long flags;
+	u32 oldest;
+	bool taken;
+
+	raw_spin_lock_irqsave(&receiver->lock, flags);
+	oldest = receiver->interrupts - RTEVENT_SLOTS;
+	if ((s32)(oldest - receiver->taken) > 0)
+		WRITE_ONCE(receiver->taken, oldest);
+	taken = receiver_has_events(receiver);
+	if (taken) {
+		*event = *slot_of(receiver, receiver->taken);
+		WRITE_ONCE(receiver->taken, receiver->taken + 1);
+	}
+	raw_spin_unlock_irqrestore(&receiver->lock, flags);
+	return taken;
+}
