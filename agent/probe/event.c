@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * event: how long the interrupt of a device takes to reach a program.
+ *
+ * The device is the event receiver of the module rtevent, as a timing card has
+ * it: an interrupt at each fiducial, and one for its data. The program is the one
+ * of SLAC's report (program.h), which has the events by one of the roads that
+ * Linux has (event_roads.h). From the first line of the interrupt's handler to
+ * the program's first look at the clock; the driver's stamps tell how much of that
+ * was which stage.
+ *
+ * Who waits, is a thread of its own of the program's highest priority. A handler
+ * of SIGIO instead runs in whichever thread the kernel chooses (event_handler.h).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/session.h"
+#include "probe/event_handler.h"
+#include "probe/event_roads.h"
+#include "probe/event_stages.h"
+#include "probe/probe.h"
+#include "probe/program.h"
+
+#define FIDUCIAL_NS  (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
+#define DATA_DEFAULT 5			    /* interval in data's time after its fiducial */
+#define COLLECT_NS   (20 * NSEC_PER_MSEC)
+#define GRACE_NS     NSEC_PER_SEC /* for what handlers have not yet taken at the end */
+
+enum {
+	OPTION_VIA = 1,
+	OPTION_BUSY,
+	OPTION_DEADLINE,
+	OPTION_IRQ_PRIORITY,
+	OPTION_DATA,
+};
+
+static struct {
+	const struct road *road;
+	uint64_t deadline_ns;
+	uint64_t irq_priority;
+	uint64_t data_ns;
+	bool data_chosen;
+} chosen = { .deadline_ns = NSEC_PER_MSEC, .irq_priority = 99 };
+
+static struct receiver receiver;
+
+static struct {
+	struct takers takers;
+	struct stages stages;
+	uint64_t raised;  /* events up to the last that anybody has seen */
+	uint64_t merged;  /* taken together with an earlier one */
+	unsigned int cpu; /* that is interrupted */
+} events;
+
+static const struct option options[] = {
+	{ "via", required_argument, NULL, OPTION_VIA },
+	{ "busy", required_argument, NULL, OPTION_BUSY },
+	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
+	{ "irq-priority", required_argument, NULL, OPTION_IRQ_PRIORITY },
+	{ "data", required_argument, NULL, OPTION_DATA },
+	{ 0 },
+};
+
+static void set_defaults(struct session_options *session)
+{
+	session->priority = PROGRAM_PRIORITY;
+	session->interval_ns = FIDUCIAL_NS;
+	chosen.road = road_find("sigwait");
+}
+
+static int refuse(const char *option, const char *text, const char *wanted, char *error,
+		  size_t error_size)
+{
+	snprintf(error, error_size, "%s '%s' is not %s", option, text, wanted);
+	return -1;
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	switch (val) {
+	case OPTION_VIA:
+		chosen.road = road_find(text);
+		if (!chosen.road)
+			return refuse("--via", text,
+				      "sigio, sigwait, read, ioctl, poll, epoll, eventfd, page or uring",
+				      error, error_size);
+		return 0;
+	case OPTION_BUSY:
+		return program_take_busy(text, error, error_size);
+	case OPTION_IRQ_PRIORITY:
+		if (!option_number(text, 99, &chosen.irq_priority) || !chosen.irq_priority)
+			return refuse("--irq-priority", text, "a priority from 1 to 99", error,
+				      error_size);
+		return 0;
+	case OPTION_DATA:
+		chosen.data_chosen = true;
+		if (!option_time(text, NSEC_PER_USEC, &chosen.data_ns))
+			return refuse("--data", text, "a time such as 500us, or 0 for none", error,
+				      error_size);
+		return 0;
+	default:
+		if (!option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) || !chosen.deadline_ns)
+			return refuse("--deadline", text, "a time such as 1ms", error, error_size);
+		return 0;
+	}
+}
+
+static void describe(struct json *json)
+{
+	json_string(json, "via", chosen.road->name);
+	json_u64(json, "busy_percent", program_busy_percent());
+	json_u64(json, "deadline_ns", chosen.deadline_ns);
+	json_u64(json, "irq_priority", chosen.irq_priority);
+	json_u64(json, "data_ns", chosen.data_ns);
+}
+
+/* Every number up to @sequence has been an event, seen or lost. */
+static void note_sequence(uint32_t sequence)
+{
+	int32_t ahead = (int32_t)(sequence + 1 - (uint32_t)events.raised);
+
+	if (ahead > 0)
+		events.raised += (uint32_t)ahead;
+}
+
+/* Enter an event. False when measuring has ended before it. */
+static bool note(struct measuring *measuring, const struct rtevent_event *event, uint64_t taken_ns,
+		 unsigned int taker, int cpu)
+{
+	if (measuring->record.threshold_reached || !measuring_goes_on(measuring, event->due_ns))
+		return false;
+	note_sequence(event->sequence);
+	stages_add(&events.stages, event, taken_ns);
+	takers_note(&events.takers, measuring, event->interrupt_ns, taken_ns, taker, cpu);
+	record_set(measuring->record.missed, record_get(receiver.map->missed));
+	return true;
+}
+
+static bool begin(struct measuring *measuring, unsigned int taker)
+{
+	struct rtevent_setup setup = {
+		.interval_ns = measuring->options->interval_ns,
+		.data_ns = chosen.data_ns,
+		.seed = measuring->options->seed,
+		.start_ns = measuring->start_ns,
+		.cpu = (int)events.cpu,
+		.priority = (unsigned int)chosen.irq_priority,
+	};
+
+	program_settle(measuring, taker, false);
+	program_await(measuring->control);
+	if (!receiver_start(&receiver, &setup))
+		return true;
+	measuring->error = errno;
+	fprintf(stderr, "rtscope-agent event: the module rtevent cannot start: %s\n",
+		strerror(errno));
+	return false;
+}
+
+static void end(struct measuring *measuring)
+{
+	receiver_close(&receiver);
+	takers_tell(&events.takers, measuring, TAKER_WAITER, events.raised - events.takers.noted);
+	measuring_fact(measuring, "merged", (double)events.merged);
+	stages_tell(&events.stages, measuring);
+}
+
+static bool take_events(struct measuring *measuring)
+{
+	for (unsigned int i = 0; i < receiver.count; i++) {
+		const struct rtevent_event *event = &receiver.event[i];
+		uint64_t taken_ns = event_taken_ns(event, receiver.now_ns);
+
+		if (!note(measuring, event, taken_ns, TAKER_WAITER, sched_getcpu()))
+			return false;
+		events.merged += i > 0;
+	}
+	return record_get(measuring->control->until_ns);
+}
+
+static void wait_for_events(struct measuring *measuring)
+{
+	takers_name(TAKER_WAITER, measuring);
+	if (!begin(measuring, TAKER_WAITER))
+		return;
+	do
+		chosen.road->wait(&receiver);
+	while (take_events(measuring));
+	end(measuring);
+}
+
+/* Enter what handlers have taken since the last time. False when measuring has ended before. */
+static bool collect(struct measuring *measuring)
+{
+	const struct handled *handled;
+
+	while ((handled = handler_first())) {
+		if (!note(measuring, &handled->event, handled->taken_ns, handled->taker,
+			  handled->cpu))
+			return false;
+		events.merged += handled->merged;
+		handler_forget();
+	}
+	return true;
+}
+
+/* What no handler has taken until after the end was lost on the program. */
+static void count_untaken(const struct measuring *measuring)
+{
+	struct rtevent_event event;
+
+	while (read(receiver.device, &event, sizeof(event)) == sizeof(event)) {
+		if (event.due_ns < measuring->end_ns)
+			note_sequence(event.sequence);
+	}
+}
+
+/* Keeps the record of what handlers take, whichever thread they run in. */
+static void collect_events(struct measuring *measuring)
+{
+	static const struct timespec pause = { .tv_nsec = COLLECT_NS };
+
+	if (!begin(measuring, TAKER_MAIN))
+		return;
+	while (collect(measuring)) {
+		if (!measuring_goes_on(measuring, clock_now_ns() - GRACE_NS)) {
+			if (measuring->completed)
+				count_untaken(measuring);
+			break;
+		}
+		nanosleep(&pause, NULL);
+	}
+	end(measuring);
+}
+
+static void block_events(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static int check_plan(const struct session_options *session, char *error, size_t error_size)
+{
+	if (!chosen.data_chosen)
+		chosen.data_ns = session->interval_ns / DATA_DEFAULT;
+	if (session->policy == POLICY_DEADLINE)
+		snprintf(error, error_size,
+			 "event needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
+	else if (session->interval_ns < RTEVENT_INTERVAL_MIN_NS)
+		snprintf(error, error_size, "--interval: event takes at least %llu us",
+			 RTEVENT_INTERVAL_MIN_NS / NSEC_PER_USEC);
+	else if (chosen.data_ns >= session->interval_ns / 2)
+		snprintf(error, error_size,
+			 "--data must be shorter than half of --interval, or 0 for no data interrupts");
+	else
+		return 0;
+	return -1;
+}
+
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
+{
+	bool handled = !chosen.road->wait;
+
+	if (check_plan(session, error, error_size) ||
+	    (!session->dry_run && receiver_open(&receiver, chosen.road, error, error_size)))
+		return -1;
+	if (handled)
+		handler_install(receiver.device);
+	else
+		block_events();
+	events.takers.deadline_ns = chosen.deadline_ns;
+	events.cpu = cpus->number[0];
+	roles[0] = (struct role){
+		.name = chosen.road->name,
+		.body = handled ? collect_events : wait_for_events,
+		.cpu = cpus->count == 1 ? cpus->number[0] : -1,
+		.priority = handled ? 0 : session->priority,
+		.interval_ns = session->interval_ns,
+	};
+	return program_plan(cpus, handled ? SIGIO : 0, roles, 1);
+}
+
+static void add_takers(const struct measuring *measuring, struct json *json)
+{
+	(void)measuring;
+	takers_put(&events.takers, json);
+}
+
+static void print_takers(const struct measuring *measuring, unsigned int count)
+{
+	(void)count;
+	takers_print(&events.takers, measuring->role.name);
+}
+
+static const char *const facts[] = { TAKERS_FACTS, "merged", STAGES_FACTS, NULL };
+
+static const struct probe probe = {
+	.name = "event",
+	.help = "How long the interrupt of a device takes to reach a program of 31 threads: from the first\n"
+		"line of the interrupt's handler to the program's first look at the clock. The device is\n"
+		"that of the module rtevent, which must be loaded: an event receiver.\n\n"
+		"      --via ROAD           sigio: by a signal's handler in any thread; or by a thread of\n"
+		"                           its own that waits in sigwait, read, ioctl, poll, epoll,\n"
+		"                           eventfd or uring, or watches a mapped page (sigwait)\n"
+		"      --irq-priority N     of the interrupt's thread; the kernel gives 50 (99)\n"
+		"      --data TIME          from each fiducial to its data interrupt; 0: none; bare: us\n"
+		"                           (a fifth of the interval)\n"
+		"      --busy PERCENT       share of each CPU that the program computes, to 80 (40)\n"
+		"      --deadline TIME      a longer delay counts as a violation; bare: us (1ms)\n\n"
+		"Its own thread has the priority of -p (94), the others those of the report. The interrupts\n"
+		"come to the first CPU of --cpus.\n",
+	.examples = "  rtscope-agent event --via sigio -D 10m          as SLAC's vendor did\n"
+		    "  rtscope-agent event --via read --irq-priority 50 --busy 0 -D 1m\n",
+	.options = options,
+	.short_options = "",
+	.defaults = set_defaults,
+	.option = take_option,
+	.describe = describe,
+	.facts = facts,
+	.plan = plan,
+	.add = add_takers,
+	.print = print_takers,
+};
+
+int event_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The roads by which an event of the driver rtevent reaches a program: one struct road each. */
+#ifndef RTSCOPE_EVENT_ROADS_H
+#define RTSCOPE_EVENT_ROADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/clock.h"
+#include "probe/event_uring.h"
+#include "rtevent/rtevent.h"
+
+struct road;
+
+/* An open /dev/rtevent, and what has come from it. */
+struct receiver {
+	const struct road *road;
+	int device;
+	int fd; /* beside it: of an eventfd or epoll */
+	struct uring uring;
+	const struct rtevent_map *map;
+	uint32_t watched; /* events, in the map */
+
+	uint64_t now_ns; /* right after the wait */
+	unsigned int count;
+	struct rtevent_event event[RTEVENT_SLOTS];
+};
+
+struct road {
+	const char *name;
+	const char *kernel_option;		 /* without which open() fails with ENOSYS */
+	bool blocks;				 /* on the device itself */
+	int (*open)(struct receiver *receiver);	 /* 0 or -1 with errno; NULL: needs nothing */
+	void (*wait)(struct receiver *receiver); /* for events, or a signal; NULL: by a handler */
+};
+
+/* NULL where there is none of this name. */
+const struct road *road_find(const char *name);
+
+/* Open the device for @road, not yet started. Returns 0, or -1 with a sentence in @error. */
+int receiver_open(struct receiver *receiver, const struct road *road, char *error,
+		  size_t error_size);
+
+/* 0, or -1 with errno; @setup lacks what the road needs. */
+int receiver_start(struct receiver *receiver, struct rtevent_setup *setup);
+
+/*
+ * When a program that looked at the clock at @now_ns had @event: a moment later where that came
+ * in between that look and the call that fetched it.
+ */
+static inline uint64_t event_taken_ns(const struct rtevent_event *event, uint64_t now_ns)
+{
+	return event->interrupt_ns <= now_ns ? now_ns : clock_now_ns();
+}
+
+/* Nothing comes any more. */
+void receiver_close(struct receiver *receiver);
+
+#endif
