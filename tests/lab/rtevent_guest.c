@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The module rtevent is tried with what it should refuse, and with files that are
+ * shared, forked, killed, and closed in the midst.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "guest.h"
+#include "rtevent/rtevent.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MODULE	     "/rtevent.ko"
+#define DEVICE	     "/dev/rtevent"
+#define SHARED	     400 /* events that two readers share */
+#define HOUR_NS	     RTEVENT_INTERVAL_MAX_NS
+
+static const struct rtevent_setup good = {
+	.interval_ns = 500000,
+	.data_ns = 100000,
+	.seed = 7,
+	.cpu = 0,
+	.priority = 60,
+	.eventfd = -1,
+};
+
+static const char *const bad_parameters[] = {
+	"interval_us=99", "interval_us=4000000000", "data_us=1389", "priority=100", "cpu=31",
+};
+
+static const char *refused(bool holds)
+{
+	return holds ? "refused" : "taken";
+}
+
+static int open_device(int flags)
+{
+	return open(DEVICE, O_RDONLY | O_CLOEXEC | flags);
+}
+
+static int start(int fd, struct rtevent_setup setup)
+{
+	return ioctl(fd, RTEVENT_START, &setup) ? errno : 0;
+}
+
+static const struct rtevent_map *map(int fd)
+{
+	return mmap(NULL, sizeof(struct rtevent_map), PROT_READ, MAP_SHARED, fd, 0);
+}
+
+static void unmap(const struct rtevent_map *map)
+{
+	munmap((void *)map, sizeof(*map));
+}
+
+static bool goes_on(const struct rtevent_map *map)
+{
+	uint32_t before = __atomic_load_n(&map->handled, __ATOMIC_ACQUIRE);
+
+	usleep(20000);
+	return __atomic_load_n(&map->handled, __ATOMIC_ACQUIRE) > before + 10;
+}
+
+/* Interrupts, each with a thread of its own. */
+static int lines(void)
+{
+	return tasks("-rtevent");
+}
+
+static void try_parameters(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT(bad_parameters); i++)
+		count += load(MODULE, bad_parameters[i]) == EINVAL;
+	printf("@ parameters: %zu of %zu refused\n", count, COUNT(bad_parameters));
+}
+
+static void try_defaults(void)
+{
+	struct rtevent_setup setup;
+	int fd = open_device(0);
+
+	ioctl(fd, RTEVENT_DEFAULTS, &setup);
+	close(fd);
+	printf("@ defaults: every %llu, data %llu, seed %llu, cpu %d, priority %u, eventfd %d\n",
+	       (unsigned long long)setup.interval_ns, (unsigned long long)setup.data_ns,
+	       (unsigned long long)setup.seed, setup.cpu, setup.priority, setup.eventfd);
+}
+
+static void try_setups(void)
+{
+	struct rtevent_setup bad[7];
+	int fd = open_device(0);
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT(bad); i++)
+		bad[i] = good;
+	bad[0].interval_ns = RTEVENT_INTERVAL_MIN_NS - 1;
+	bad[1].interval_ns = RTEVENT_INTERVAL_MAX_NS + 1;
+	bad[2].data_ns = good.interval_ns / 2;
+	bad[3].priority = 100;
+	bad[4].cpu = 31;
+	bad[5].start_ns = UINT64_MAX;
+	bad[6].reserved = 1;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		count += start(fd, bad[i]) == EINVAL;
+	printf("@ setups: %zu of %zu refused\n", count, COUNT(bad));
+	bad[0] = good;
+	bad[0].eventfd = fd; /* which is none */
+	printf("@ no eventfd: %s, lines %d\n", refused(start(fd, bad[0]) == EINVAL), lines());
+	printf("@ memory: %s\n", refused(ioctl(fd, RTEVENT_START, 8) && errno == EFAULT));
+	printf("@ request: %s\n", refused(ioctl(fd, 1) && errno == ENOTTY));
+	printf("@ good after bad: %d\n", start(fd, good));
+	printf("@ twice: %s\n", refused(start(fd, good) == EBUSY));
+	close(fd);
+}
+
+static void try_unstarted(void)
+{
+	struct rtevent_event event;
+	int fd = open_device(0);
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	printf("@ unstarted: read %s, wait %s, poll %s\n",
+	       refused(read(fd, &event, sizeof(event)) < 0 && errno == EINVAL),
+	       refused(ioctl(fd, RTEVENT_WAIT, &event) && errno == EINVAL),
+	       refused(poll(&polled, 1, 0) == 1 && polled.revents == POLLERR));
+	close(fd);
+}
+
+static void try_writing(void)
+{
+	int fd = open_device(0);
+	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const struct rtevent_map *mapped = map(fd);
+
+	printf("@ writing: open %s, map %s, protect %s\n",
+	       refused(open(DEVICE, O_RDWR) < 0 && errno == EACCES),
+	       refused(memory == MAP_FAILED && errno == EACCES),
+	       refused(mprotect((void *)mapped, 4096, PROT_READ | PROT_WRITE) && errno == EACCES));
+	printf("@ beyond: %s\n",
+	       refused(mmap(NULL, 1 << 20, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED));
+	unmap(mapped);
+	close(fd);
+}
+
+static void try_small(void)
+{
+	int fd = open_device(O_NONBLOCK);
+	struct rtevent_setup later = good;
+	struct rtevent_event event;
+
+	later.interval_ns = HOUR_NS;
+	start(fd, later);
+	printf("@ small: %s\n",
+	       refused(read(fd, &event, sizeof(event) - 1) < 0 && errno == EINVAL));
+	printf("@ none: %s\n", refused(read(fd, &event, sizeof(event)) < 0 && errno == EAGAIN));
+	close(fd);
+}
+
+/* Who is later than what is kept has lost the first of it, and knows. */
+static void try_late(void)
+{
+	struct rtevent_event event[RTEVENT_SLOTS];
+	struct rtevent_setup fast = good;
+	int fd = open_device(O_NONBLOCK);
+	const struct rtevent_map *mapped = map(fd);
+	bool in_order = true;
+	ssize_t size;
+
+	fast.interval_ns = RTEVENT_INTERVAL_MIN_NS;
+	fast.data_ns = 0;
+	start(fd, fast);
+	while (__atomic_load_n(&mapped->handled, __ATOMIC_ACQUIRE) < RTEVENT_SLOTS + 50)
+		usleep(1000);
+	size = read(fd, event, sizeof(event));
+	for (size_t i = 1; i < (size_t)size / sizeof(event[0]); i++)
+		in_order &= event[i].sequence == event[i - 1].sequence + 1 &&
+			    event[i].due_ns <= event[i].interrupt_ns &&
+			    event[i].interrupt_ns <= event[i].thread_ns &&
+			    event[i].thread_ns <= event[i].wake_ns;
+	printf("@ late: %s, first %s, in order %d\n", size > 0 ? "has some" : "has none",
+	       event[0].sequence >= 50 ? "lost" : "there", in_order);
+	unmap(mapped);
+	close(fd);
+}
+
+static unsigned char taken[SHARED];
+static int shared;
+
+static void *read_shared(void *nothing)
+{
+	struct rtevent_event event;
+
+	(void)nothing;
+	do {
+		if (read(shared, &event, sizeof(event)) != sizeof(event))
+			break;
+		if (event.sequence < SHARED)
+			__atomic_fetch_add(&taken[event.sequence], 1, __ATOMIC_RELAXED);
+	} while (event.sequence < SHARED);
+	return NULL;
+}
+
+static void try_readers(void)
+{
+	pthread_t reader[2];
+	int once = 0;
+
+	shared = open_device(0);
+	start(shared, good);
+	for (size_t i = 0; i < COUNT(reader); i++)
+		pthread_create(&reader[i], NULL, read_shared, NULL);
+	for (size_t i = 0; i < COUNT(reader); i++)
+		pthread_join(reader[i], NULL);
+	close(shared);
+	for (size_t i = 0; i < SHARED; i++)
+		once += taken[i] == 1;
+	printf("@ two readers: %d of %d once, lines %d\n", once, SHARED, lines());
+}
+
+static void try_files(void)
+{
+	int one = open_device(0), other = open_device(0);
+	const struct rtevent_map *mapped = map(one), *of_other = map(other);
+
+	start(one, good);
+	start(other, good);
+	printf("@ two: go on %d %d, lines %d\n", goes_on(mapped), goes_on(of_other), lines());
+	close(other);
+	unmap(of_other);
+	printf("@ one of two: goes on %d, lines %d\n", goes_on(mapped), lines());
+	printf("@ unload in use: %s\n", refused(unload("rtevent") == EWOULDBLOCK));
+	close(one);
+	printf("@ mapped: goes on %d, lines %d\n", goes_on(mapped), lines());
+	unmap(mapped);
+	printf("@ unmapped: lines %d\n", lines());
+}
+
+static void try_eventfd(void)
+{
+	struct rtevent_setup setup = good;
+	int fd = open_device(0);
+	const struct rtevent_map *mapped = map(fd);
+	uint64_t counted = 0, value;
+
+	setup.eventfd = eventfd(0, EFD_CLOEXEC);
+	start(fd, setup);
+	while (counted < 100 && read(setup.eventfd, &value, sizeof(value)) == sizeof(value))
+		counted += value;
+	printf("@ eventfd: %s\n", counted + mapped->merged <= mapped->handled ? "counts" : "wrong");
+	unmap(mapped);
+	close(fd);
+	close(setup.eventfd);
+	printf("@ eventfd closed: lines %d\n", lines());
+}
+
+static void *wait_long(void *fd)
+{
+	struct rtevent_event event;
+
+	read((int)(long)fd, &event, sizeof(event));
+	return NULL;
+}
+
+/* A child that waits in read() ends by @number, or on its own after its other thread has closed. */
+static void try_child(const char *what, int number)
+{
+	int fd = open_device(0), status = 0;
+	struct rtevent_setup later = good;
+	pthread_t waiting;
+	pid_t child;
+
+	later.interval_ns = HOUR_NS;
+	start(fd, later);
+	child = fork();
+	if (!child) {
+		pthread_create(&waiting, NULL, wait_long, (void *)(long)fd);
+		usleep(50000);
+		close(fd);
+		usleep(50000);
+		if (number)
+			pthread_join(waiting, NULL);
+		_exit(0);
+	}
+	close(fd);
+	usleep(20000);
+	printf("@ %s: lines %d\n", what, lines());
+	usleep(100000);
+	if (number)
+		kill(child, number);
+	waitpid(child, &status, 0);
+	printf("@ %s, gone: signal %d, lines %d\n", what,
+	       WIFSIGNALED(status) ? WTERMSIG(status) : 0, lines());
+}
+
+/* Started, signalled and closed again and again, with interrupts under way. */
+static void try_often(void)
+{
+	struct rtevent_setup fast = good;
+
+	fast.interval_ns = RTEVENT_INTERVAL_MIN_NS;
+	fast.data_ns = 10000;
+	signal(SIGIO, SIG_IGN);
+	for (int i = 0; i < 50; i++) {
+		int fd = open_device(O_NONBLOCK);
+
+		fcntl(fd, F_SETOWN, getpid());
+		fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
+		start(fd, fast);
+		usleep(i * 10);
+		close(fd);
+	}
+	printf("@ often: lines %d\n", lines());
+}
+
+int main(void)
+{
+	guest_begin();
+	try_parameters();
+	printf("@ load: %d\n",
+	       load(MODULE, "interval_us=2000 data_us=300 seed=5 cpu=0 priority=70"));
+	try_defaults();
+	try_setups();
+	try_unstarted();
+	try_writing();
+	try_small();
+	try_late();
+	try_readers();
+	try_files();
+	try_eventfd();
+	try_child("killed", SIGKILL);
+	try_child("closed", 0);
+	try_often();
+	printf("@ unload: %d\n", unload("rtevent"));
+	printf("@ device: %s\n", access(DEVICE, F_OK) ? "gone" : "there");
+	printf("@ load again: %d\n", load(MODULE, ""));
+	printf("@ unload again: %d\n", unload("rtevent"));
+	look_for_leaks();
+	guest_end();
+}
