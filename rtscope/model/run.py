@@ -81,7 +81,7 @@ class Thread(msgspec.Struct, frozen=True):
     facts: dict[str, float] = {}
     """the probe's own figures, their units in their names"""
     takers: list[Taker] = []
-    """of the probe signal: which threads took the events, who took most first"""
+    """of signal and event: which threads took the events, who took most first"""
     worst: list[Sample] = []
     windows: Windows = Windows()
 

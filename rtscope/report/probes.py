@@ -30,6 +30,7 @@ class Mark(TypedDict):
 
 _PLAIN: Final = ProbeView()
 _VIEWS: Final = {
+    "event": ProbeView("delay", {"deadline_ns": "deadline"}),
     "gtod": ProbeView("time between two reads"),
     "loop": ProbeView("period", {"low_ns": "low", "high_ns": "high"}, marks_interval=True),
     "migrate": ProbeView("latency", {"tolerance_ns": "tolerance"}),

@@ -63,6 +63,7 @@ def test_what_the_agent_refuses_is_told_with_the_plans_line(
         ("gtod", "cost_ns[CLOCK_MONOTONIC]<1us", ""),
         ("migrate", "cpu0<5", ""),
         ("migrate", "violations[rank 1]<1", ""),
+        ("event", "merged<1", ""),
         (
             "signal",
             "taken_by_priority_94[synchronous]<1",

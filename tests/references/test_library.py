@@ -10,7 +10,7 @@ from rtscope.model.reference import Reference, Table
 from rtscope.model.units import NS_PER_UNIT
 from rtscope.references.library import decode_reference, reference_named, reference_names
 
-PROBES = {"cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise"}
+PROBES = {"cyclic", "gtod", "sched", "async", "signal", "event", "loop", "pi", "migrate", "noise"}
 
 
 def table_of(reference: str, name: str) -> Table:
@@ -152,12 +152,13 @@ def test_numbers_keep_the_digits_that_were_printed() -> None:
         for value in entry.values
     }
     assert {"4.760000", "3.0", "842842", "PASS"} <= text
-    values = table_of("slac-microtca", "signal").entries[0].values
-    assert [(value.relation, value.number) for value in values] == [
-        ("about", 30),
-        ("above", 6000),
-        ("above", 160),
-    ]
+    for table in ("signal", "interrupt"):
+        values = table_of("slac-microtca", table).entries[0].values
+        assert [(value.relation, value.number) for value in values] == [
+            ("about", 30),
+            ("above", 6000),
+            ("above", 160),
+        ]
 
 
 GOOD = """
