@@ -1,0 +1,106 @@
+"""The probe event on the lab's kernels: every road, and which of them keeps a deadline."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.targets import target_of
+from rtscope.lab.kernels import Kernel
+from rtscope.model.machine import Machine
+from rtscope.model.run import Thread
+
+Built = Callable[[str], Kernel]
+
+ROADS = ["sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring"]
+SYNCHRONOUS = [road for road in ROADS if road != "sigio"]
+KERNELS = ["x86_64-rt", "x86_64-std", "arm64-rt"]
+EVENTS = 300
+
+pytestmark = pytest.mark.kernels
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def measured(kernel: Kernel, road: str, **options: int) -> Thread:
+    """The one series of a run, by the road, with more options."""
+    named = {name.replace("_", "-"): str(value) for name, value in options.items()}
+    request = Request(probe="event", samples=EVENTS, options={"via": road, **named})
+    target = target_of(f"vm:{kernel.name},load=rtevent")
+    run = measure(request, Machine(), lambda agent: None, lambda line: None, target)
+    (thread,) = run.threads
+
+    assert run.status == "complete"
+    assert (thread.name, thread.count, thread.missed) == (road, EVENTS, 0)
+    assert thread.facts["lost"] == 0
+    return thread
+
+
+@pytest.mark.parametrize("road", SYNCHRONOUS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
+    name: str, road: str, built: Built
+) -> None:
+    thread = measured(built(name), road)
+
+    assert thread.facts["deadline_violations"] == 0
+    assert thread.facts["taken_by_own_thread"] == EVENTS
+    assert thread.facts["merged"] == 0
+    (taker,) = thread.takers
+    assert (taker.priority, taker.count) == (94, EVENTS)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_handler_in_any_thread_does_not(name: str, built: Built) -> None:
+    thread = measured(built(name), "sigio")
+
+    assert thread.facts["deadline_violations"] > EVENTS / 10
+    assert thread.facts["taken_by_own_thread"] == 0
+    assert thread.facts["merged"] > 0
+    assert thread.takers[0].name == "main"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_program_at_rest_lets_a_handler_keep_it(name: str, built: Built) -> None:
+    assert measured(built(name), "sigio", busy=0).facts["deadline_violations"] == 0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_interrupt_thread_as_the_kernel_makes_it_waits_for_the_busy_program(
+    name: str, built: Built
+) -> None:
+    kernel = built(name)
+    busy, quiet = (measured(kernel, "read", irq_priority=50, busy=busy) for busy in (40, 0))
+
+    assert busy.facts["deadline_violations"] > EVENTS / 10
+    assert busy.facts["interrupt_to_thread_max_ns"] > 1_000_000
+    assert busy.facts["wake_to_user_max_ns"] < 100_000
+    assert quiet.facts["deadline_violations"] == 0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_who_watches_the_page_does_not_wait_for_the_interrupts_thread(
+    name: str, built: Built
+) -> None:
+    kernel = built(name)
+    watched = measured(kernel, "page", irq_priority=50)
+
+    assert watched.facts["deadline_violations"] == 0
+    assert "interrupt_to_thread_max_ns" not in watched.facts
+    assert watched.max_ns is not None
+    assert watched.max_ns < (measured(kernel, "read").min_ns or 0)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_stages_add_up_to_the_delay_and_every_run_is_the_same(name: str, built: Built) -> None:
+    kernel = built(name)
+    one, other = measured(kernel, "sigwait"), measured(kernel, "sigwait")
+    stages = ("interrupt_to_thread", "thread_to_wake", "wake_to_user")
+
+    assert sum(one.facts[f"{stage}_mean_ns"] for stage in stages) == pytest.approx(one.mean_ns)
+    assert one.histogram == other.histogram
+    assert one.facts == other.facts
