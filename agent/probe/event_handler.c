@@ -16,7 +16,7 @@
 #include "probe/event_roads.h"
 #include "probe/takers.h"
 
-#define PLACES 2048
+#define PLACES 512
 #define BATCH  8
 
 static struct handled place[PLACES];

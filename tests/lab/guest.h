@@ -68,8 +68,10 @@ static inline int unload(const char *name)
 	return syscall(SYS_delete_module, name, O_NONBLOCK) ? errno : 0;
 }
 
-/* How many tasks' names have @part in them. */
-static inline int tasks(const char *part)
+#define LOOKS	200 /* on a busy host it takes a while */
+#define LOOK_US 50000
+
+static inline int tasks_now(const char *part)
 {
 	struct dirent *entry;
 	char path[280], name[32];
@@ -88,6 +90,14 @@ static inline int tasks(const char *part)
 	}
 	closedir(proc);
 	return count;
+}
+
+/* How many tasks' names have @part in them; one that has ended is seen for a moment longer. */
+static inline int tasks(const char *part, int expected)
+{
+	for (int i = 0; i < LOOKS && tasks_now(part) != expected; i++)
+		usleep(LOOK_US);
+	return tasks_now(part);
 }
 
 static inline void look_for_leaks(void)
