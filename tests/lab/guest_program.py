@@ -15,7 +15,6 @@ from rtscope.lab.vm import VmTarget
 _HERE = Path(__file__).parent
 _ROOT = Path(__file__).parents[2]
 _COMPILERS = _ROOT / "build" / "musl"
-_INCLUDES = [f"-I{_ROOT / 'agent' / 'include'}", f"-I{_ROOT / 'kernel' / 'modules'}"]
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -40,9 +39,9 @@ def heard(
     compiler = _COMPILERS / target.kernel.arch / "bin" / "cc"
     subprocess.run(
         [
-            *(str(compiler), "-O2", "-Wall", "-Wextra", "-Werror", "-static", *_INCLUDES),
-            *("-o", str(program)),
-            *(_HERE / source, _HERE / "guest_port.c"),
+            *(compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program),
+            *(f"-I{_ROOT / folder}" for folder in ("kernel/modules", "agent/include")),
+            *(_HERE / name for name in (source, "guest_port.c", "guest_module.c")),
         ],
         check=True,
     )

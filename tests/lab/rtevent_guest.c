@@ -4,17 +4,22 @@
  * shared, forked, killed, and closed in the midst.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include "guest.h"
+#include "guest_module.h"
+#include "guest_port.h"
 #include "rtevent/rtevent.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -75,7 +80,7 @@ static bool goes_on(const struct rtevent_map *map)
 /* Interrupts, each with a thread of its own. */
 static int lines(int expected)
 {
-	return tasks("-rtevent", expected);
+	return tasks_named("-rtevent", expected);
 }
 
 static void try_parameters(void)
@@ -83,7 +88,7 @@ static void try_parameters(void)
 	size_t count = 0;
 
 	for (size_t i = 0; i < COUNT(bad_parameters); i++)
-		count += load(MODULE, bad_parameters[i]) == EINVAL;
+		count += module_load(MODULE, bad_parameters[i]) == EINVAL;
 	printf("@ parameters: %zu of %zu refused\n", count, COUNT(bad_parameters));
 }
 
@@ -242,7 +247,7 @@ static void try_files(void)
 	close(other);
 	unmap(of_other);
 	printf("@ one of two: goes on %d, lines %d\n", goes_on(mapped), lines(1));
-	printf("@ unload in use: %s\n", refused(unload("rtevent") == EWOULDBLOCK));
+	printf("@ unload in use: %s\n", refused(module_unload("rtevent") == EWOULDBLOCK));
 	close(one);
 	printf("@ mapped: goes on %d, lines %d\n", goes_on(mapped), lines(1));
 	unmap(mapped);
@@ -337,10 +342,13 @@ static void try_often(void)
 
 int main(void)
 {
-	guest_begin();
+	port_open();
+	mount_at("/proc", "proc");
+	mount_at("/sys", "sysfs");
+	mount_at("/sys/kernel/debug", "debugfs");
 	try_parameters();
 	printf("@ load: %d\n",
-	       load(MODULE, "interval_us=2000 data_us=300 seed=5 cpu=0 priority=70"));
+	       module_load(MODULE, "interval_us=2000 data_us=300 seed=5 cpu=0 priority=70"));
 	try_defaults();
 	try_setups();
 	try_unstarted();
@@ -353,10 +361,10 @@ int main(void)
 	try_child("killed", SIGKILL);
 	try_child("closed", 0);
 	try_often();
-	printf("@ unload: %d\n", unload("rtevent"));
+	printf("@ unload: %d\n", module_unload("rtevent"));
 	printf("@ device: %s\n", access(DEVICE, F_OK) ? "gone" : "there");
-	printf("@ load again: %d\n", load(MODULE, ""));
-	printf("@ unload again: %d\n", unload("rtevent"));
-	look_for_leaks();
-	guest_end();
+	printf("@ load again: %d\n", module_load(MODULE, ""));
+	printf("@ unload again: %d\n", module_unload("rtevent"));
+	tell_leaks();
+	port_end();
 }

@@ -1,7 +1,6 @@
 """The probe event on the lab's kernels: every road, and which of them keeps a deadline."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +18,6 @@ KERNELS = ["x86_64-rt", "x86_64-std", "arm64-rt"]
 EVENTS = 300
 
 pytestmark = pytest.mark.kernels
-
-
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
 
 
 def measured(kernel: Kernel, road: str, **options: int) -> Thread:

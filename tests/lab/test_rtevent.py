@@ -2,32 +2,36 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from rtscope.lab.kernels import Kernel, kernel_modules
+from rtscope.lab.vm import vm_target
+from tests.lab.complaints import complaints
+from tests.lab.guest_program import heard
 
 Built = Callable[[str], Kernel]
-Told = Callable[..., tuple[dict[str, str], str]]
 
-COMPLAINT = re.compile(
-    r"WARNING: |BUG: |INFO: |Oops|possible .* detected|inconsistent lock state|unreferenced object"
-)
+LIMIT_S = 900
 KERNELS = [
-    pytest.param("x86_64-rt", marks=pytest.mark.kernels),
-    pytest.param("x86_64-std", marks=pytest.mark.kernels),
+    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
     pytest.param("arm64-rt", marks=pytest.mark.kernels),
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ["pseries-rt-debug", "malta-rt-debug"]
+    ),
 ]
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_refuses_what_is_wrong_and_ends_with_its_files(
-    name: str, built: Built, told_by_guest: Told
+    name: str, built: Built, tmp_path: Path
 ) -> None:
-    module = kernel_modules(built(name), "rtevent")["rtevent"]
-    told, console = told_by_guest(
-        f"vm:{name},cpus=2,mode=fast", "rtevent_guest.c", {"rtevent.ko": module}
-    )
+    files = {"rtevent.ko": kernel_modules(built(name), "rtevent")["rtevent"]}
+    target = vm_target(f"vm:{name},cpus=2,mode=fast")
+    came = heard(target, "rtevent_guest.c", tmp_path, files=files, limit_s=LIMIT_S)
+    told = dict(re.findall(r"^@ (.*?): (.*?)\r?$", came.said, re.MULTILINE))
 
     assert told.pop("leaks") in {"none", "not looked for"}
     assert told == {
@@ -64,8 +68,9 @@ def test_it_refuses_what_is_wrong_and_ends_with_its_files(
         "load again": "0",
         "unload again": "0",
     }
-    assert "rtevent: interval_ns 99000 is not from 100000 to 3600000000000" in console
-    assert "rtevent: data_ns 250000 is not below half of interval_ns" in console
-    assert "rtevent: priority 100 is not from 0 to 99" in console
-    assert "rtevent: cpu 31 is not a CPU that is online" in console
-    assert [line for line in console.splitlines() if COMPLAINT.search(line)] == []
+    assert "rtevent: interval_ns 99000 is not from 100000 to 3600000000000" in came.console
+    assert "rtevent: data_ns 250000 is not below half of interval_ns" in came.console
+    assert "rtevent: priority 100 is not from 0 to 99" in came.console
+    assert "rtevent: cpu 31 is not a CPU that is online" in came.console
+    if name.endswith("-debug"):
+        assert complaints(came.console) == []
