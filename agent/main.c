@@ -14,6 +14,7 @@
 const struct verb verbs[] = {
 	{ "async", "from signalling a thread until it runs", async_main, true },
 	{ "cyclic", "how late a thread wakes from a timed sleep", cyclic_main, true },
+	{ "daq", "how long after its interrupt a program has a digitizer's data", daq_main, true },
 	{ "event", "how long a device's interrupt takes to reach a program", event_main, true },
 	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main,
 	  true },

@@ -26,7 +26,7 @@
 #include "core/record.h"
 #include "load/load.h"
 
-#define PROBE_OPTIONS_MAX 8
+#define PROBE_OPTIONS_MAX 10
 #define PROBE_FACTS_MAX	  16
 #define ROLES_MAX	  (CPUS_MAX + 64)
 #define INTERVAL_MIN_NS	  10000ULL

@@ -5,6 +5,7 @@
 
 int async_main(int argc, char **argv);
 int cyclic_main(int argc, char **argv);
+int daq_main(int argc, char **argv);
 int event_main(int argc, char **argv);
 int gtod_main(int argc, char **argv);
 int loop_main(int argc, char **argv);

@@ -28,7 +28,7 @@ def measure(
     probe: Annotated[
         str,
         typer.Argument(
-            help="What to measure: cyclic, gtod, sched, noise, async, signal, event, loop, pi or "
+            help="What to measure: cyclic, gtod, sched, noise, async, signal, event, daq, loop, pi or "
             "migrate."
         ),
     ] = "cyclic",

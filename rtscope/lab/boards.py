@@ -32,6 +32,8 @@ class Board(msgspec.Struct, frozen=True):
     most_cpus: int = 32
     memory: int = 512
     """MiB, where the user does not say"""
+    edu: bool = False
+    """can have QEMU's device edu, whose interrupts are messages"""
     restores: bool = True
     """has what a snapshot takes: a PCI watchdog that stops it, and QEMU's firmware configuration"""
 
@@ -61,6 +63,7 @@ BOARDS: Final = {
         earlycon="uart8250,io,0x3f8",
         ports=["-serial", "chardev:lines", "-serial", "chardev:samples"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
+        edu=True,
     ),
     "arm64-virt": Board(
         arch="aarch64",

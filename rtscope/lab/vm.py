@@ -206,6 +206,8 @@ def vm_target(name: str) -> VmTarget:
     board = find_board(kernel.board, kernel.arch)
     if spec.cpus > board.most_cpus:
         raise RtscopeError(f"{name}: the board of {spec.kernel} has at most {board.most_cpus} CPUs")
+    if spec.edu and not board.edu:
+        raise RtscopeError(f"{name}: the board of {spec.kernel} cannot have the device edu")
     if spec.preempt and b"CONFIG_PREEMPT_DYNAMIC=y\n" not in (kernel_config(kernel) or b""):
         raise RtscopeError(
             f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "

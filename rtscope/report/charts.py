@@ -287,6 +287,7 @@ def _where(one: Labelled) -> Chart:
 
 _MAKERS: Final = {
     "async": _figures,
+    "daq": _figures,
     "event": _figures,
     "gtod": _cost,
     "loop": _around,

@@ -10,7 +10,8 @@ from rtscope.model.reference import Reference, Table
 from rtscope.model.units import NS_PER_UNIT
 from rtscope.references.library import decode_reference, reference_named, reference_names
 
-PROBES = {"cyclic", "gtod", "sched", "async", "signal", "event", "loop", "pi", "migrate", "noise"}
+PROBES = {"cyclic", "gtod", "sched", "async", "signal", "event", "loop", "pi", "migrate", "noise",
+          "daq"}  # fmt: skip
 
 
 def table_of(reference: str, name: str) -> Table:

@@ -204,6 +204,7 @@ def probe_run(probe: str) -> Run:
         "event": ["sigio", "sigwait"],
         "pi": ["inherit", "none"],
         "migrate": ["rank 1", "rank 2"],
+        "daq": ["module 1", "module 2"],
         "async": ["cond from same CPU", "cond from other CPU"],
     }.get(probe, ["", ""])
     facts = {"cost_ns": 20.5, "cpu0": 7.0, "cpu1": 5.0} if probe in ("gtod", "migrate") else {}
@@ -246,6 +247,7 @@ def all_lines(document: str, figure: str) -> int:
         ("pi", "wait", ["hold 2.00 us", "hold and medium 11.00 us"], "Side by side", "point"),
         ("migrate", "latency", ["tolerance 4.00 us"], "Which thread ran where", 'class="hm"'),
         ("async", "latency", [], "Side by side", "point"),
+        ("daq", "latency", [], "Side by side", "point"),
         ("sched", "delay", ["criterion 6.00 us"], None, ""),
         ("cyclic", "latency", [], None, ""),
     ],

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The card: an event each period, kept until it is asked for.
+ *
+ * A real card digitizes into memory of its own, which costs the CPU nothing.
+ * Here an event is no more than its number and the time when it was complete.
+ * The card keeps CARD_EVENTS of them beside the one that is being read; one
+ * more overwrites the oldest. Who arms in time waits for the next event, who
+ * comes late gets the oldest at once: then the interrupt follows the arming
+ * within no more than the transfer takes, which is how one comes before a
+ * separate call can wait for it.
+ */
+#include <linux/math64.h>
+
+#include "daq.h"
+
+#define GOLDEN 2654435769U /* of 2^32: the parts of a sweep that follow each other never repeat */
+
+/* The transfer of an event that is there, or its interrupt, begins. */
+static void feed(struct daq *daq)
+{
+	struct card *card = &daq->card;
+	bool whole = daq->setup.interrupts == RTDAQ_PER_EVENT;
+
+	if (!card->armed || card->busy || card->gone == card->events)
+		return;
+	card->armed = false;
+	card->busy = true;
+	card->reading = ++card->gone;
+	card->reading_ns = card->ready_ns[card->reading % CARD_EVENTS];
+	card->step = 0;
+	daq->engine->transfer(daq, 0, whole ? daq->setup.bytes : 0);
+}
+
+static u64 event_ns(const struct daq *daq, u64 event)
+{
+	return daq->card.start_ns + event * daq->setup.period_ns +
+	       mul_u64_u32_shr(daq->setup.sweep_ns, (u32)event * GOLDEN, 32);
+}
+
+static enum hrtimer_restart new_event(struct hrtimer *timer)
+{
+	struct card *card = container_of(timer, struct card, beam);
+	struct daq *daq = container_of(card, struct daq, card);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&card->lock, flags);
+	card->events++;
+	if (card->events - card->gone > CARD_EVENTS) {
+		card->overwritten++;
+		card->gone++;
+	}
+	card->ready_ns[card->events % CARD_EVENTS] = ktime_to_ns(hrtimer_get_expires(timer));
+	hrtimer_set_expires(timer, ns_to_ktime(event_ns(daq, card->events)));
+	feed(daq);
+	raw_spin_unlock_irqrestore(&card->lock, flags);
+	return HRTIMER_RESTART;
+}
+
+void card_init(struct daq *daq)
+{
+	raw_spin_lock_init(&daq->card.lock);
+	timer_init(&daq->card.beam, new_event);
+}
+
+void card_start(struct daq *daq, u64 start_ns)
+{
+	daq->card.start_ns = start_ns;
+	hrtimer_start(&daq->card.beam, ns_to_ktime(event_ns(daq, 0)), HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+void card_stop(struct daq *daq)
+{
+	hrtimer_cancel(&daq->card.beam);
+}
+
+/* Under the card's lock. */
+int card_arm(struct daq *daq, u32 step)
+{
+	struct card *card = &daq->card;
+
+	if (step >= daq->setup.steps || (step && !card->reading))
+		return -EINVAL;
+	if (card->busy)
+		return -EBUSY;
+	if (!step) {
+		card->armed = true;
+		feed(daq);
+		return 0;
+	}
+	card->armed = false;
+	card->busy = true;
+	card->step = step;
+	daq->engine->transfer(daq, (step - 1) * daq->channel_bytes, step * daq->channel_bytes);
+	return 0;
+}
+
+/* Under the card's lock; what is under way will interrupt all the same. */
+void card_disarm(struct daq *daq)
+{
+	daq->card.armed = false;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rtdaq: a digitizer whose data reach a program in the ways that there are.
+ *
+ * It is the digitizer of SLAC's report on Linux in control systems (K. Kim,
+ * 2013): channels of samples, an event 120 times a second. A driver's author has
+ * three things to choose, which are here to be measured (agent/probe/daq.c):
+ *
+ * - how data get to the program: copied, mapped, or into its own pages;
+ * - how often the device interrupts: for each channel, or for each event;
+ * - whether arming and waiting are two calls or one. Between two calls an
+ *   interrupt is lost: RTDAQ_WAIT waits for one that comes after it has begun,
+ *   as it must where an earlier one is no more to be told from that of an earlier
+ *   event. RTDAQ_ARM_WAIT begins to wait before it arms, under one lock.
+ *
+ * All that there is belongs to an open file, and ends when the last one who has
+ * it closes it. Who waits has it: no wait is longer than WAIT_MAX_NS (wait.c).
+ */
+#include <linux/compat.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "daq.h"
+
+#define PERIOD_MIN_NS (100 * NSEC_PER_USEC)
+#define PERIOD_MAX_NS (10 * NSEC_PER_SEC)
+#define SAMPLES_STEP  (RTDAQ_BLOCK / RTDAQ_SAMPLE_BYTES)
+#define MB_S_MAX      100000
+
+static unsigned int period_us = 8333;
+module_param(period_us, uint, 0444);
+MODULE_PARM_DESC(period_us, "from event to event, in us, where a program does not say (8333)");
+
+static unsigned int channels = 10;
+module_param(channels, uint, 0444);
+MODULE_PARM_DESC(channels, "channels, where a program does not say (10)");
+
+static unsigned int samples = 1024;
+module_param(samples, uint, 0444);
+MODULE_PARM_DESC(samples, "samples of a channel, where a program does not say (1024)");
+
+static unsigned int mb_s = 800;
+module_param(mb_s, uint, 0444);
+MODULE_PARM_DESC(mb_s, "what the model transfers, in 10^6 bytes a second (800)");
+
+static atomic_t files = ATOMIC_INIT(0);
+
+static int refuse(const char *name, u64 value, const char *wanted)
+{
+	pr_err("rtdaq: %s is %llu, but has to be %s\n", name, value, wanted);
+	return -EINVAL;
+}
+
+static u32 event_bytes(const struct rtdaq_setup *setup)
+{
+	return (setup->channels + 1) * setup->samples * RTDAQ_SAMPLE_BYTES;
+}
+
+/* Also of the module's parameters, as a program's set-up that names none of them. */
+static int check(struct rtdaq_setup *setup)
+{
+	setup->period_ns = setup->period_ns ?: period_us * (u64)NSEC_PER_USEC;
+	setup->channels = setup->channels ?: channels;
+	setup->samples = setup->samples ?: samples;
+	setup->mb_s = setup->mb_s ?: mb_s;
+	if (setup->period_ns < PERIOD_MIN_NS || setup->period_ns > PERIOD_MAX_NS)
+		return refuse("the period in ns", setup->period_ns, "from 100000 to 10000000000");
+	if (setup->sweep_ns >= setup->period_ns)
+		return refuse("the sweep in ns", setup->sweep_ns, "less than the period");
+	if (!setup->channels || setup->channels > RTDAQ_CHANNELS_MAX)
+		return refuse("the number of channels", setup->channels, "from 1 to 64");
+	if (!setup->samples || setup->samples % SAMPLES_STEP)
+		return refuse("the number of samples", setup->samples, "a multiple of 512");
+	if (setup->samples > RTDAQ_BYTES_MAX / RTDAQ_SAMPLE_BYTES / (setup->channels + 1))
+		return refuse("the number of samples", setup->samples,
+			      "less: an event has at most 2 MiB, with one channel more than asked for");
+	if (!setup->mb_s || setup->mb_s > MB_S_MAX)
+		return refuse("mb_s", setup->mb_s, "from 1 to 100000");
+	if (setup->transfer > RTDAQ_SCATTER)
+		return refuse("the transfer", setup->transfer, "0, 1 or 2");
+	if (setup->interrupts > RTDAQ_PER_CHANNEL)
+		return refuse("the interrupts", setup->interrupts, "0 or 1");
+	if (setup->device > RTDAQ_EDU)
+		return refuse("the device", setup->device, "0 or 1");
+	if (setup->device == RTDAQ_EDU && setup->period_ns < RTDAQ_EDU_NS(event_bytes(setup)))
+		return refuse("the period in ns", setup->period_ns,
+			      "200 ms for each 4 KiB of an event: edu takes as long");
+	return 0;
+}
+
+static int check_buffer(const struct rtdaq_setup *setup)
+{
+	if (setup->transfer == RTDAQ_MAPPED ? setup->buffer != 0 : !setup->buffer)
+		return refuse("the buffer's address", setup->buffer,
+			      "0 where it is mapped, and only there");
+	if (setup->transfer == RTDAQ_SCATTER && offset_in_page(setup->buffer))
+		return refuse("the buffer's address", setup->buffer, "the beginning of a page");
+	if (setup->buffer != (unsigned long)setup->buffer)
+		return refuse("the buffer's address", setup->buffer, "one of this program's");
+	return 0;
+}
+
+/* As the program sees it. */
+static u32 interrupt_thread(const struct daq *daq)
+{
+	struct irq_desc *line = irq_data_to_desc(irq_get_irq_data(daq->line));
+
+	return task_pid_vnr(line->action->thread);
+}
+
+static int open_parts(struct daq *daq)
+{
+	const struct engine *engine = daq->setup.device == RTDAQ_EDU ? EDU_ENGINE : &model_engine;
+	int result;
+
+	if (!engine) {
+		pr_err("rtdaq: this kernel has no PCI, so no device edu\n");
+		return -ENODEV;
+	}
+	result = buffer_open(daq);
+	if (result)
+		return result;
+	result = engine->open(daq);
+	if (result) {
+		buffer_close(&daq->buffer);
+		return result;
+	}
+	smp_store_release(&daq->engine, engine); /* pairs with that of is_set_up() */
+	return 0;
+}
+
+static int set_up(struct daq *daq, struct rtdaq_setup *setup)
+{
+	int result;
+
+	if (daq->engine)
+		return -EBUSY;
+	result = check(setup);
+	if (!result)
+		result = check_buffer(setup);
+	if (result)
+		return result;
+	if (atomic_inc_return(&files) > RTDAQ_FILES_MAX) {
+		atomic_dec(&files);
+		pr_err("rtdaq: %u files are set up already, which is all that there can be\n",
+		       RTDAQ_FILES_MAX);
+		return -EBUSY;
+	}
+	daq->channel_bytes = setup->samples * RTDAQ_SAMPLE_BYTES;
+	setup->bytes = event_bytes(setup);
+	setup->steps = setup->interrupts == RTDAQ_PER_EVENT ? 1 : setup->channels + 2;
+	daq->setup = *setup;
+	result = open_parts(daq);
+	if (result)
+		atomic_dec(&files);
+	else
+		setup->thread = interrupt_thread(daq);
+	return result;
+}
+
+static long ioctl_setup(struct daq *daq, struct rtdaq_setup __user *to)
+{
+	struct rtdaq_setup setup;
+	int result;
+
+	if (copy_from_user(&setup, to, sizeof(setup)))
+		return -EFAULT;
+	mutex_lock(&daq->setting);
+	result = set_up(daq, &setup);
+	mutex_unlock(&daq->setting);
+	if (!result && copy_to_user(to, &setup, sizeof(setup)))
+		return -EFAULT;
+	return result;
+}
+
+static long ioctl_start(struct daq *daq, const __u64 __user *from)
+{
+	long result = 0;
+	u64 start_ns;
+
+	if (copy_from_user(&start_ns, from, sizeof(start_ns)))
+		return -EFAULT;
+	mutex_lock(&daq->setting);
+	if (start_ns > ktime_get_ns() + PERIOD_MAX_NS)
+		result = -EINVAL;
+	else if (daq->started)
+		result = -EBUSY;
+	else
+		card_start(daq, start_ns);
+	daq->started |= !result;
+	mutex_unlock(&daq->setting);
+	return result;
+}
+
+/* With all that set_up() has written. */
+static bool is_set_up(const struct daq *daq)
+{
+	return smp_load_acquire(&daq->engine); /* pairs with that of open_parts() */
+}
+
+static long daq_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	struct daq *daq = file->private_data;
+	void __user *user = (void __user *)argument;
+
+	if (command == RTDAQ_SETUP)
+		return ioctl_setup(daq, user);
+	if (!is_set_up(daq))
+		return -EINVAL;
+	switch (command) {
+	case RTDAQ_START:
+		return ioctl_start(daq, user);
+	case RTDAQ_ARM:
+		return daq_arm(daq, user);
+	case RTDAQ_WAIT:
+		return daq_wait(daq, user, false);
+	case RTDAQ_ARM_WAIT:
+		return daq_wait(daq, user, true);
+	case RTDAQ_COUNTS:
+		return daq_counts(daq, user);
+	}
+	return -ENOTTY;
+}
+
+static int daq_open(struct inode *inode, struct file *file)
+{
+	struct daq *daq = kzalloc(sizeof(*daq), GFP_KERNEL);
+
+	if (!daq)
+		return -ENOMEM;
+	mutex_init(&daq->setting);
+	init_waitqueue_head(&daq->wait);
+	card_init(daq);
+	file->private_data = daq;
+	return nonseekable_open(inode, file);
+}
+
+static int daq_release(struct inode *inode, struct file *file)
+{
+	struct daq *daq = file->private_data;
+
+	if (daq->engine) {
+		card_stop(daq);
+		daq->engine->close(daq);
+		buffer_close(&daq->buffer);
+		atomic_dec(&files);
+	}
+	kfree(daq);
+	return 0;
+}
+
+static int daq_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	const struct daq *daq = file->private_data;
+
+	return is_set_up(daq) ? buffer_map(daq, vma) : -EINVAL;
+}
+
+static const struct file_operations operations = {
+	.owner = THIS_MODULE,
+	.open = daq_open,
+	.release = daq_release,
+	.unlocked_ioctl = daq_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = daq_mmap,
+};
+
+static struct miscdevice misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "rtdaq",
+	.fops = &operations,
+};
+
+static int __init rtdaq_init(void)
+{
+	struct rtdaq_setup setup = { 0 };
+	int result = check(&setup) ?: edu_register();
+
+	if (result)
+		return result;
+	result = misc_register(&misc);
+	if (result)
+		edu_unregister();
+	return result;
+}
+
+static void __exit rtdaq_exit(void)
+{
+	misc_deregister(&misc);
+	edu_unregister();
+}
+
+module_init(rtdaq_init);
+module_exit(rtdaq_exit);
+MODULE_DESCRIPTION("A digitizer whose data reach a program in the ways that there are");
+MODULE_LICENSE("GPL");

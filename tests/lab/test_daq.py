@@ -1,0 +1,203 @@
+"""A digitizer's data reach a program in each of the ways that the module rtdaq has, exactly.
+
+In exact mode all of these are the same figures on every run, lost events too.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.targets import target_of
+from rtscope.lab.kernels import Kernel
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run, Thread
+
+Built = Callable[[str], Kernel]
+
+KERNELS = [
+    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "arm64-rt"]),
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ["x86_64-std", "arm64-std", "riscv64-rt", "loongson2e-rt", "e6500-rt"]
+    ),
+]
+RT = "x86_64-rt"
+EVENTS = 300
+EVENT_BYTES = 11 * 1024 * 2
+
+
+@pytest.fixture(autouse=True)
+def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+
+
+def measured(
+    target: str,
+    *,
+    load: str = "idle",
+    interval_ns: int | None = None,
+    events: int = EVENTS,
+    **options: str,
+) -> Run:
+    chosen = {name.replace("_", "-"): value for name, value in options.items()}
+    request = Request(
+        probe="daq", samples=events, load=load, interval_ns=interval_ns, options=chosen
+    )
+    return measure(request, Machine(), lambda agent: None, lambda line: None, target_of(target))
+
+
+def thread_of(name: str, **options: str) -> Thread:
+    """Of a run that had all its events, each whole and right, or lost as many as it tells."""
+    run = measured(f"vm:{name},load=rtdaq", **options)
+    (thread,) = run.threads
+    assert (run.status, thread.count) == ("complete", EVENTS)
+    assert thread.facts["data_errors"] == 0
+    return thread
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(name: str, built: Built) -> None:
+    built(name)
+    copied, mapped, scattered = (
+        thread_of(name, transfer=way) for way in ("copy", "mapped", "scatter")
+    )
+
+    assert copied.facts["copied_bytes_per_event"] == EVENT_BYTES
+    assert copied.facts["bytes_per_event"] == scattered.facts["bytes_per_event"] == EVENT_BYTES
+    for thread in (mapped, scattered):
+        assert thread.facts["copied_bytes_per_event"] == 0
+        assert thread.facts["cpu_ns_per_event"] < copied.facts["cpu_ns_per_event"]
+        assert (thread.min_ns or 0) < (copied.min_ns or 0)
+    assert copied.facts["lost"] == mapped.facts["lost"] == scattered.facts["lost"] == 0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_them(
+    name: str, built: Built
+) -> None:
+    built(name)
+    cpu_ns = {
+        (way, samples): thread_of(name, transfer=way, samples_per_channel=samples).facts[
+            "cpu_ns_per_event"
+        ]
+        for way in ("copy", "scatter")
+        for samples in ("1024", "2048")
+    }
+
+    copy_ns, scatter_ns = (cpu_ns[way, "2048"] - cpu_ns[way, "1024"] for way in ("copy", "scatter"))
+    assert copy_ns > EVENT_BYTES / 8  # no CPU here copies more than 8 bytes an instruction
+    assert scatter_ns < copy_ns / 4
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
+    name: str, built: Built
+) -> None:
+    built(name)
+    each, once = (thread_of(name, interrupts=way) for way in ("channel", "event"))
+
+    assert each.facts["interrupts_per_event"] * 120 == 1440
+    assert once.facts["interrupts_per_event"] * 120 == 120
+    assert each.facts["cpu_ns_per_event"] > 4 * once.facts["cpu_ns_per_event"]
+    assert each.facts["whole_mean_ns"] > 2 * once.facts["whole_mean_ns"]
+
+
+@pytest.mark.kernels
+def test_under_load_two_calls_lose_events_and_one_that_arms_and_waits_loses_none(
+    built: Built,
+) -> None:
+    built(RT)
+    idle, separate, atomic = (
+        thread_of(RT, interrupts="channel", arm=arm, load=load)
+        for arm, load in [("separate", "idle"), ("separate", "timers"), ("atomic", "timers")]
+    )
+
+    assert idle.facts["lost"] == idle.facts["unseen_interrupts"] == 0
+    assert separate.facts["lost"] >= separate.facts["unseen_interrupts"] > 0
+    assert separate.facts["timeouts"] == separate.facts["unseen_interrupts"]
+    assert separate.missed == separate.facts["lost"]
+    assert atomic.facts["lost"] == atomic.facts["unseen_interrupts"] == atomic.missed == 0
+
+
+@pytest.mark.kernels
+def test_the_same_run_is_the_same_to_the_nanosecond(built: Built) -> None:
+    built(RT)
+    first, second = (
+        thread_of(RT, interrupts="channel", arm="separate", load="timers") for _ in range(2)
+    )
+
+    assert first.histogram == second.histogram
+    assert first.facts == second.facts
+
+
+@pytest.mark.kernels
+def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
+    built: Built,
+) -> None:
+    built(RT)
+    facts = thread_of(RT, work="9ms").facts
+
+    # Of nine periods of 8.33 ms it has time for eight.
+    assert facts["overwritten"] == pytest.approx(EVENTS / 12, rel=0.2)
+    assert facts["lost"] == pytest.approx(facts["overwritten"], abs=2)
+
+
+@pytest.mark.kernels
+def test_eight_digitizers_are_read_by_eight_threads(built: Built) -> None:
+    built(RT)
+    run = measured(f"vm:{RT},load=rtdaq", modules="8")
+
+    assert [thread.name for thread in run.threads] == [f"module {n}" for n in range(1, 9)]
+    for thread in run.threads:
+        assert thread.count == EVENTS
+        assert thread.facts["lost"] == thread.facts["data_errors"] == 0
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("transfer", ["copy", "mapped", "scatter"])
+@pytest.mark.parametrize("interrupts", ["event", "channel"])
+def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
+    transfer: str, interrupts: str, built: Built
+) -> None:
+    built(RT)
+    run = measured(
+        f"vm:{RT},load=rtdaq,edu=yes,memory=256", interval_ns=1_000_000_000, events=5,
+        device="edu", channels="1", samples_per_channel="1536", transfer=transfer,
+        interrupts=interrupts,
+    )  # fmt: skip
+    facts = run.threads[0].facts
+
+    assert (run.status, run.threads[0].count) == ("complete", 5)
+    assert facts["data_errors"] == facts["lost"] == 0
+    assert facts["whole_mean_ns"] > 400e6  # two pages, in and out, 100 ms each
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ("channels=65", "rtdaq: the number of channels is 65, but has to be from 1 to 64"),
+        ("samples=1000", "rtdaq: the number of samples is 1000, but has to be a multiple of 512"),
+        ("period_us=5", "rtdaq: the period in ns is 5000, but has to be from 100000 to"),
+        ("mb_s=0", "rtdaq: mb_s is 0, but has to be from 1 to 100000"),
+    ],
+)
+def test_bad_parameters_of_the_module_are_refused_with_a_line_in_the_log(
+    parameters: str, words: str, built: Built
+) -> None:
+    built(RT)
+    with pytest.raises(RtscopeError) as refused:
+        measured(f"vm:{RT},load=rtdaq {parameters}")
+
+    assert words in str(refused.value)
+    assert "Invalid argument" in str(refused.value)
+
+
+@pytest.mark.kernels
+def test_without_the_module_the_run_says_how_to_have_it(built: Built) -> None:
+    built(RT)
+    with pytest.raises(RtscopeError, match="there is no /dev/rtdaq: load the module rtdaq"):
+        measured(f"vm:{RT}")
