@@ -221,6 +221,14 @@ static void *new_buffer(size_t size)
 	return data;
 }
 
+/* What the device takes for all of an event. */
+static uint64_t transfer_ns(const struct rtdaq_setup *setup)
+{
+	if (setup->device == RTDAQ_EDU)
+		return RTDAQ_EDU_NS(setup->bytes);
+	return setup->bytes * 1000ULL / setup->mb_s;
+}
+
 static int set_up(struct module *module, uint64_t interval_ns)
 {
 	size_t size = (chosen.channels + 1) * chosen.samples * RTDAQ_SAMPLE_BYTES;
@@ -245,7 +253,7 @@ static int set_up(struct module *module, uint64_t interval_ns)
 	module->bytes = setup.bytes;
 	module->steps = setup.steps;
 	module->irq_thread = (pid_t)setup.thread;
-	module->timeout_ns = TIMEOUT_PERIODS * interval_ns;
+	module->timeout_ns = TIMEOUT_PERIODS * interval_ns + transfer_ns(&setup);
 	if (module->data)
 		return 0;
 	module->data = mmap(NULL, size, PROT_READ, MAP_SHARED, module->file, 0);

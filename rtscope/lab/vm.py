@@ -219,11 +219,17 @@ def vm_target(name: str) -> VmTarget:
             f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "
             "mode=fast"
         )
-    restores = spec.start != "booted" and board.restores and takes_snapshots(kernel)
+    able = board.restores and takes_snapshots(kernel) and not spec.edu
+    restores = spec.start != "booted" and able
     if spec.start == "restored" and not board.restores:
         raise RtscopeError(
             f"{name}: the emulated board of {spec.kernel} cannot be restored from a snapshot: each "
             "run boots"
+        )
+    if spec.start == "restored" and spec.edu:
+        raise RtscopeError(
+            f"{name}: the device edu is not in a snapshot (QEMU's has no state to save): each run "
+            "boots"
         )
     if spec.start == "restored" and not restores:
         raise RtscopeError(
