@@ -208,6 +208,16 @@ static bool starves(struct measuring *measuring, uint64_t now_ns)
 	return true;
 }
 
+static const char *tell_failure(const struct measuring *measuring)
+{
+	char text[192];
+
+	snprintf(text, sizeof(text), "thread %u could not measure on: %s", measuring->index,
+		 strerror(measuring->error));
+	session_warn("thread-failed", text);
+	return "failed";
+}
+
 /* What the threads' ends mean: a status, or NULL while all is well and some still run. */
 static const char *status_of_threads(void)
 {
@@ -221,7 +231,7 @@ static const char *status_of_threads(void)
 			continue;
 		}
 		if (measuring->error)
-			return "failed";
+			return tell_failure(measuring);
 		if (measuring->record.threshold_reached)
 			return "threshold";
 		if (!measuring->completed && !measuring->role.silent) {

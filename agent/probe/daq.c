@@ -14,27 +14,19 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/options.h"
 #include "core/session.h"
+#include "probe/digitizer.h"
 #include "probe/probe.h"
-#include "rtdaq/rtdaq.h"
 
-#define DEVICE		"/dev/rtdaq"
-#define PERIOD_MIN_NS	(100 * NSEC_PER_USEC)
-#define PERIOD_MAX_NS	(10 * NSEC_PER_SEC)
-#define SWEEP_PART	4 /* of the interval */
-#define TIMEOUT_PERIODS 2
-#define NUMBER_MAX	65536
+#define PERIOD_MIN_NS (100 * NSEC_PER_USEC)
+#define PERIOD_MAX_NS (10 * NSEC_PER_SEC)
+#define SWEEP_PART    4 /* of the interval */
+#define NUMBER_MAX    65536
 
 enum {
 	OPTION_TRANSFER = 1,
@@ -70,11 +62,7 @@ static struct {
 };
 
 static struct module {
-	int file;
-	unsigned char *data;
-	uint32_t bytes, steps;
-	pid_t irq_thread;
-	uint64_t timeout_ns;
+	struct digitizer digitizer;
 	uint64_t last; /* number of the last event that was had */
 	uint64_t data_errors;
 	uint64_t timeouts;
@@ -209,30 +197,9 @@ static int check(const struct session_options *session, char *error, size_t erro
 	return 0;
 }
 
-/* What it holds stays out of the load's processes, for the device writes to this one's. */
-static void *new_buffer(size_t size)
+static int open_module(struct module *module, uint64_t interval_ns, char *error, size_t error_size)
 {
-	void *data = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (data == MAP_FAILED)
-		return NULL;
-	madvise(data, size, MADV_DONTFORK);
-	return data;
-}
-
-/* What the device takes for all of an event. */
-static uint64_t transfer_ns(const struct rtdaq_setup *setup)
-{
-	if (setup->device == RTDAQ_EDU)
-		return RTDAQ_EDU_NS(setup->bytes);
-	return setup->bytes * 1000ULL / setup->mb_s;
-}
-
-static int set_up(struct module *module, uint64_t interval_ns)
-{
-	size_t size = (chosen.channels + 1) * chosen.samples * RTDAQ_SAMPLE_BYTES;
-	struct rtdaq_setup setup = {
+	const struct rtdaq_setup setup = {
 		.period_ns = interval_ns,
 		.sweep_ns = interval_ns / SWEEP_PART,
 		.transfer = (uint32_t)chosen.transfer,
@@ -241,59 +208,20 @@ static int set_up(struct module *module, uint64_t interval_ns)
 		.channels = (uint32_t)chosen.channels,
 		.samples = (uint32_t)chosen.samples,
 	};
-
-	if (chosen.transfer != RTDAQ_MAPPED) {
-		module->data = new_buffer(size);
-		if (!module->data)
-			return -1;
-		setup.buffer = (uintptr_t)module->data;
-	}
-	if (ioctl(module->file, (int)RTDAQ_SETUP, &setup))
-		return -1;
-	module->bytes = setup.bytes;
-	module->steps = setup.steps;
-	module->irq_thread = (pid_t)setup.thread;
-	module->timeout_ns = TIMEOUT_PERIODS * interval_ns + transfer_ns(&setup);
-	if (module->data)
-		return 0;
-	module->data = mmap(NULL, size, PROT_READ, MAP_SHARED, module->file, 0);
-	return module->data == MAP_FAILED ? -1 : 0;
-}
-
-static void raise_interrupt(const struct module *module)
-{
-	struct sched_param priority = { .sched_priority = (int)chosen.irq_priority };
 	char text[192];
+	int result;
 
-	if (!syscall(SYS_sched_setscheduler, module->irq_thread, SCHED_FIFO, &priority))
-		return;
+	module->digitizer.atomic = chosen.arm == ARM_ATOMIC;
+	if (digitizer_open(&module->digitizer, setup, error, error_size))
+		return -1;
+	result = digitizer_raise(&module->digitizer, (unsigned int)chosen.irq_priority);
+	if (!result)
+		return 0;
 	snprintf(text, sizeof(text),
 		 "the interrupt's thread keeps the priority that the kernel gave it: %s",
-		 strerror(errno));
+		 strerror(result));
 	session_warn("irq-priority", text);
-}
-
-static int open_module(struct module *module, uint64_t interval_ns, char *error, size_t error_size)
-{
-	module->file = open(DEVICE, O_RDWR | O_CLOEXEC);
-	if (module->file < 0 && errno == ENOENT) {
-		snprintf(error, error_size,
-			 "there is no " DEVICE
-			 ": load the module rtdaq (make modules builds it for the running kernel; on a lab kernel it is loaded by itself)");
-		return -1;
-	}
-	if (module->file < 0) {
-		snprintf(error, error_size, "cannot open " DEVICE ": %s", strerror(errno));
-		return -1;
-	}
-	if (!set_up(module, interval_ns)) {
-		raise_interrupt(module);
-		return 0;
-	}
-	snprintf(error, error_size,
-		 "the module rtdaq does not take this set-up: %s; the kernel's log (dmesg) says more",
-		 strerror(errno));
-	return -1;
+	return 0;
 }
 
 static void read_events(struct measuring *measuring);
@@ -322,36 +250,6 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return (int)chosen.modules;
 }
 
-/* An interrupt and what it is for. Returns 0, or an error number. */
-static int take_step(const struct module *module, uint32_t step, struct rtdaq_wait *wait)
-{
-	wait->timeout_ns = module->timeout_ns;
-	wait->step = step;
-	if (chosen.arm == ARM_ATOMIC)
-		return ioctl(module->file, (int)RTDAQ_ARM_WAIT, wait) ? errno : 0;
-	if (ioctl(module->file, (int)RTDAQ_ARM, &step))
-		return errno;
-	return ioctl(module->file, (int)RTDAQ_WAIT, wait) ? errno : 0;
-}
-
-static int take_event(const struct module *module, struct rtdaq_wait *wait)
-{
-	int result = 0;
-
-	for (uint32_t step = 0; step < module->steps && !result; step++)
-		result = take_step(module, step, wait);
-	return result;
-}
-
-static void check_data(struct module *module, uint64_t event)
-{
-	for (uint32_t at = 0; at < module->bytes; at += RTDAQ_BLOCK) {
-		uint64_t stamp = *(const volatile uint64_t *)(module->data + at);
-
-		module->data_errors += stamp != RTDAQ_STAMP(event, at / RTDAQ_BLOCK);
-	}
-}
-
 static void note_event(struct measuring *measuring, struct module *module,
 		       const struct rtdaq_wait *wait, uint64_t now_ns)
 {
@@ -365,37 +263,28 @@ static void note_event(struct measuring *measuring, struct module *module,
 	record_set(measuring->record.missed, module->last - measuring->record.count);
 }
 
-/* CPU time of the interrupt's thread, which has done nothing else. */
-static uint64_t interrupt_cpu_ns(const struct module *module)
-{
-	clockid_t clock;
-
-	return clock_getcpuclockid(module->irq_thread, &clock) ? 0 : clock_read_ns(clock);
-}
-
 static void tell(struct measuring *measuring, const struct module *module, uint64_t cpu_ns)
 {
 	double events = (double)measuring->record.count, per_event_ns;
 	struct rtdaq_counts counts;
 
-	if (ioctl(module->file, (int)RTDAQ_COUNTS, &counts)) {
-		measuring->error = errno;
+	measuring->error = measuring->error ?: digitizer_counts(&module->digitizer, &counts);
+	if (measuring->error)
 		return;
-	}
 	measuring_fact(measuring, "lost", (double)(module->last - measuring->record.count));
 	measuring_fact(measuring, "unseen_interrupts", (double)counts.unseen);
 	measuring_fact(measuring, "timeouts", (double)module->timeouts);
 	measuring_fact(measuring, "overwritten", (double)counts.overwritten);
 	measuring_fact(measuring, "data_errors", (double)module->data_errors);
-	measuring_fact(measuring, "bytes_per_event", module->bytes);
+	measuring_fact(measuring, "bytes_per_event", module->digitizer.bytes);
 	if (!measuring->record.count)
 		return;
 	cpu_ns -= chosen.work_ns * measuring->record.count;
-	per_event_ns = (double)(cpu_ns + interrupt_cpu_ns(module)) / events;
+	per_event_ns = (double)(cpu_ns + digitizer_thread_cpu_ns(&module->digitizer)) / events;
 	measuring_fact(measuring, "interrupts_per_event", (double)counts.interrupts / events);
 	measuring_fact(measuring, "copied_bytes_per_event", (double)counts.copied_bytes / events);
 	measuring_fact(measuring, "cpu_ns_per_event", per_event_ns);
-	measuring_fact(measuring, "cpu_ns_per_mb", per_event_ns * 1e6 / module->bytes);
+	measuring_fact(measuring, "cpu_ns_per_mb", per_event_ns * 1e6 / module->digitizer.bytes);
 	measuring_fact(measuring, "whole_mean_ns", (double)module->whole_sum_ns / events);
 	measuring_fact(measuring, "whole_max_ns", (double)module->whole_max_ns);
 }
@@ -409,16 +298,15 @@ static void read_events(struct measuring *measuring)
 
 	clock_sleep_until(measuring->start_ns);
 	begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (ioctl(module->file, (int)RTDAQ_START, &first_ns))
-		measuring->error = errno;
+	measuring->error = digitizer_start(&module->digitizer, first_ns);
 	while (!measuring->error && !measuring->record.threshold_reached &&
 	       measuring_goes_on(measuring, clock_now_ns() + interval_ns)) {
-		int result = take_event(module, &wait);
+		int result = digitizer_take(&module->digitizer, &wait);
 		uint64_t now_ns = clock_now_ns();
 
 		if (!result) {
 			note_event(measuring, module, &wait, now_ns);
-			check_data(module, wait.event);
+			module->data_errors += digitizer_errors(&module->digitizer, wait.event);
 			clock_work(chosen.work_ns);
 		} else if (result == ETIMEDOUT) {
 			module->timeouts++;
@@ -427,7 +315,7 @@ static void read_events(struct measuring *measuring)
 		}
 	}
 	tell(measuring, module, clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
-	close(module->file);
+	digitizer_close(&module->digitizer);
 }
 
 static const char *const facts[] = {

@@ -97,6 +97,18 @@ def measure(
             help="Of loop: program, or kernel, the module rtloop's. [default: program]",
         ),
     ] = None,
+    transfer: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="Of daq: copy, mapped or scatter. [default: scatter]"),
+    ] = None,
+    arm: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="Of daq: separate or atomic. [default: atomic]"),
+    ] = None,
+    interrupts: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="Of daq: one an event or a channel. [default: event]"),
+    ] = None,
     phase: Annotated[
         str | None,
         typer.Option(
@@ -233,7 +245,15 @@ def measure(
             cpus=cpus,
             options=_probe_options(
                 option or [],
-                {"in": where, "method": method, "phase": phase, "distance": distance},
+                {
+                    "in": where,
+                    "method": method,
+                    "phase": phase,
+                    "distance": distance,
+                    "transfer": transfer,
+                    "arm": arm,
+                    "interrupts": interrupts,
+                },
             ),
             threshold_ns=parse_time_ns(break_at, "us") if break_at else None,
             seed=seed,

@@ -32,6 +32,7 @@ _SHOWN_LINES: Final = 12
 _CONTROL_C: Final = b"\x03"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _AGENT_SAID: Final = re.compile(r"^rtscope-agent.*$", re.MULTILINE)
+_REFUSED_MODULE: Final = re.compile(r"cannot load the module \S*/(\w+)\.ko: ")
 _HALTED: Final = "---[ end Kernel panic"
 _PANIC: Final = re.compile(r"Kernel panic - not syncing: (.*)")
 _NANOSECONDS: Final = 1e9
@@ -201,7 +202,7 @@ class Emulator(AgentProcess):
         if panic := panic_in(console):
             return f"the guest's kernel panicked: {panic}{self._tail()}"
         if said := self.agent_said():
-            return said
+            return said + _module_said(said, console)
         if self._process.returncode == -signal.SIGKILL:
             return f"the guest was ended from outside{self._tail()}"
         if self._process.returncode:
@@ -229,6 +230,13 @@ def panic_in(console: str) -> str:
     """Why the kernel panicked, as its console tells; "" where it did not."""
     found = _PANIC.search(console)
     return found[1].strip() if found else ""
+
+
+def _module_said(said: str, console: str) -> str:
+    """What a module that the agent could not load told the kernel's log of it; "" for nothing."""
+    refused = _REFUSED_MODULE.search(said)
+    lines = re.findall(rf"^{refused[1]}: (?!loading).*$", console, re.MULTILINE) if refused else []
+    return f": {lines[-1].rstrip()}" if lines else ""
 
 
 def _cpu_clock(pid: int) -> int:

@@ -19,6 +19,8 @@ def needed_module(arguments: Sequence[str]) -> str | None:
     in_kernel = "--in=kernel" in arguments or ("--in", "kernel") in pairwise(arguments)
     if arguments[0] == "loop" and in_kernel:
         return "rtloop"
+    if arguments[0] == "daq":
+        return "rtdaq"
     return None
 
 

@@ -3,6 +3,8 @@
 In exact mode all of these are the same figures on every run, lost events too.
 """
 
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,21 +12,40 @@ import pytest
 
 from rtscope.experiment.measure import Request, measure
 from rtscope.experiment.targets import target_of
-from rtscope.lab.kernels import Kernel
+from rtscope.lab.image import initramfs
+from rtscope.lab.kernels import Kernel, kernel_file, kernel_modules
+from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, qemu_command
+from rtscope.lab.tether import tethered
+from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Thread
 
-Built = Callable[[str], Kernel]
+KernelNamed = Callable[[str], Kernel]
 
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(__file__).parent / "rtdaq_guest.c"
+COMPILERS = ROOT / "build" / "musl"
+LIMIT_S = 600
+COMPLAINT = re.compile(r"^.*(?:WARNING: |BUG: |INFO: |Oops|possible .*lock|Call Trace:).*", re.M)
+
+RT = "6.12-rt-amd64"
 KERNELS = [
-    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "arm64-rt"]),
+    RT,
+    "6.12-amd64-vxlan",
+    *(
+        pytest.param(name, marks=pytest.mark.kernels)
+        for name in ["x86_64-rt", "x86_64-std", "arm64-rt"]
+    ),
     *(
         pytest.param(name, marks=pytest.mark.long)
-        for name in ["x86_64-std", "arm64-std", "riscv64-rt", "loongson2e-rt", "e6500-rt"]
+        for name in ["arm64-std", "riscv64-rt", "loongson2e-rt", "e6500-rt", "pseries-rt"]
     ),
 ]
-RT = "x86_64-rt"
+DEBUG = [
+    pytest.param(name, marks=pytest.mark.long)
+    for name in ["x86_64-rt-debug", "x86_64-std-debug", "malta-rt-debug", "pseries-rt-debug"]
+]
 EVENTS = 300
 EVENT_BYTES = 11 * 1024 * 2
 
@@ -51,7 +72,7 @@ def measured(
 
 def thread_of(name: str, **options: str) -> Thread:
     """Of a run that had all its events, each whole and right, or lost as many as it tells."""
-    run = measured(f"vm:{name},load=rtdaq", **options)
+    run = measured(f"vm:{name}", **options)
     (thread,) = run.threads
     assert (run.status, thread.count) == ("complete", EVENTS)
     assert thread.facts["data_errors"] == 0
@@ -59,8 +80,10 @@ def thread_of(name: str, **options: str) -> Thread:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(name: str, built: Built) -> None:
-    built(name)
+def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(
+    name: str, kernel_named: KernelNamed
+) -> None:
+    kernel_named(name)
     copied, mapped, scattered = (
         thread_of(name, transfer=way) for way in ("copy", "mapped", "scatter")
     )
@@ -76,9 +99,9 @@ def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(name: str, bu
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_them(
-    name: str, built: Built
+    name: str, kernel_named: KernelNamed
 ) -> None:
-    built(name)
+    kernel_named(name)
     cpu_ns = {
         (way, samples): thread_of(name, transfer=way, samples_per_channel=samples).facts[
             "cpu_ns_per_event"
@@ -94,9 +117,9 @@ def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_the
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
-    name: str, built: Built
+    name: str, kernel_named: KernelNamed
 ) -> None:
-    built(name)
+    kernel_named(name)
     each, once = (thread_of(name, interrupts=way) for way in ("channel", "event"))
 
     assert each.facts["interrupts_per_event"] * 120 == 1440
@@ -105,11 +128,10 @@ def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
     assert each.facts["whole_mean_ns"] > 2 * once.facts["whole_mean_ns"]
 
 
-@pytest.mark.kernels
 def test_under_load_two_calls_lose_events_and_one_that_arms_and_waits_loses_none(
-    built: Built,
+    kernel_named: KernelNamed,
 ) -> None:
-    built(RT)
+    kernel_named(RT)
     idle, separate, atomic = (
         thread_of(RT, interrupts="channel", arm=arm, load=load)
         for arm, load in [("separate", "idle"), ("separate", "timers"), ("atomic", "timers")]
@@ -122,9 +144,8 @@ def test_under_load_two_calls_lose_events_and_one_that_arms_and_waits_loses_none
     assert atomic.facts["lost"] == atomic.facts["unseen_interrupts"] == atomic.missed == 0
 
 
-@pytest.mark.kernels
-def test_the_same_run_is_the_same_to_the_nanosecond(built: Built) -> None:
-    built(RT)
+def test_the_same_run_is_the_same_to_the_nanosecond(kernel_named: KernelNamed) -> None:
+    kernel_named(RT)
     first, second = (
         thread_of(RT, interrupts="channel", arm="separate", load="timers") for _ in range(2)
     )
@@ -133,11 +154,10 @@ def test_the_same_run_is_the_same_to_the_nanosecond(built: Built) -> None:
     assert first.facts == second.facts
 
 
-@pytest.mark.kernels
 def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
-    built: Built,
+    kernel_named: KernelNamed,
 ) -> None:
-    built(RT)
+    kernel_named(RT)
     facts = thread_of(RT, work="9ms").facts
 
     # Of nine periods of 8.33 ms it has time for eight.
@@ -145,10 +165,9 @@ def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
     assert facts["lost"] == pytest.approx(facts["overwritten"], abs=2)
 
 
-@pytest.mark.kernels
-def test_eight_digitizers_are_read_by_eight_threads(built: Built) -> None:
-    built(RT)
-    run = measured(f"vm:{RT},load=rtdaq", modules="8")
+def test_eight_digitizers_are_read_by_eight_threads(kernel_named: KernelNamed) -> None:
+    kernel_named(RT)
+    run = measured(f"vm:{RT}", modules="8")
 
     assert [thread.name for thread in run.threads] == [f"module {n}" for n in range(1, 9)]
     for thread in run.threads:
@@ -156,15 +175,14 @@ def test_eight_digitizers_are_read_by_eight_threads(built: Built) -> None:
         assert thread.facts["lost"] == thread.facts["data_errors"] == 0
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("transfer", ["copy", "mapped", "scatter"])
 @pytest.mark.parametrize("interrupts", ["event", "channel"])
 def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
-    transfer: str, interrupts: str, built: Built
+    transfer: str, interrupts: str, kernel_named: KernelNamed
 ) -> None:
-    built(RT)
+    kernel_named(RT)
     run = measured(
-        f"vm:{RT},load=rtdaq,edu=yes,memory=256", interval_ns=1_000_000_000, events=5,
+        f"vm:{RT},edu=yes,memory=256", interval_ns=1_000_000_000, events=5,
         device="edu", channels="1", samples_per_channel="1536", transfer=transfer,
         interrupts=interrupts,
     )  # fmt: skip
@@ -175,7 +193,6 @@ def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
     assert facts["whole_mean_ns"] > 390e6  # two pages, in and out, 100 ms each
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
@@ -186,9 +203,9 @@ def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
     ],
 )
 def test_bad_parameters_of_the_module_are_refused_with_a_line_in_the_log(
-    parameters: str, words: str, built: Built
+    parameters: str, words: str, kernel_named: KernelNamed
 ) -> None:
-    built(RT)
+    kernel_named(RT)
     with pytest.raises(RtscopeError) as refused:
         measured(f"vm:{RT},load=rtdaq {parameters}")
 
@@ -196,8 +213,81 @@ def test_bad_parameters_of_the_module_are_refused_with_a_line_in_the_log(
     assert "Invalid argument" in str(refused.value)
 
 
-@pytest.mark.kernels
-def test_without_the_module_the_run_says_how_to_have_it(built: Built) -> None:
-    built(RT)
-    with pytest.raises(RtscopeError, match="there is no /dev/rtdaq: load the module rtdaq"):
-        measured(f"vm:{RT}")
+@pytest.mark.parametrize("name", [*KERNELS, *DEBUG])
+def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
+    name: str, kernel_named: KernelNamed, tmp_path: Path
+) -> None:
+    kernel = kernel_named(name)
+    console, told = tried(kernel, tmp_path)
+
+    assert COMPLAINT.findall(console) == []
+    assert told == {
+        "parameters": "8 of 8 refused",
+        "load": "0",
+        "setups": "11 of 11 refused",
+        "no buffer": "Invalid argument",
+        "no device": "No such device",
+        "no pages": "Bad address",
+        "memory": "refused",
+        "before": "Invalid argument",
+        "request": "refused",
+        "set up": "0",
+        "twice": "Resource busy",
+        "map": "refused",
+        "no start": "Operation timed out",
+        "start": "0",
+        "start twice": "Resource busy",
+        "refused": "threads 0",
+        "locked memory": "limited",
+        "transfer 0": f"0, event 1, 22 blocks, copied {EVENT_BYTES}",
+        "transfer 1": "0, event 1, 22 blocks, copied 0",
+        "transfer 2": "0, event 1, 22 blocks, copied 0",
+        "transferred": "threads 0",
+        "eight": "threads 8",
+        "nine": "Resource busy",
+        "unload": "refused",
+        "in its place": "0",
+        "none": "threads 0",
+        "two": "Resource busy",
+        "closed": "threads 1",
+        "waited": "Operation timed out",
+        "after it": "threads 0",
+        "separate": "Operation timed out, 1 unseen",
+        "atomic": "No error information, 1 unseen",
+        "forked": "threads 1",
+        "killed": "threads 0",
+        "together": "threads 0",
+        "unload at rest": "0",
+        "load again": "0",
+        "unload again": "0",
+        "leaks": "none" if "-debug" in name and kernel.arch == "x86_64" else "not looked for",
+    }
+
+
+def tried(kernel: Kernel, directory: Path) -> tuple[str, dict[str, str]]:
+    """The console of a machine that has run the guest's program, and what that said."""
+    spec = "mode=fast" if kernel.board == "fuloong2e" else "mode=fast,cpus=2"
+    target = vm_target(f"vm:{kernel.name},{spec}")
+    program = directory / "guest"
+    compiler = COMPILERS / kernel.arch / "bin" / "cc"
+    headers = [f"-I{ROOT / 'agent' / 'include'}", f"-I{ROOT / 'kernel' / 'modules'}"]
+    subprocess.run(
+        [compiler, "-O2", "-Wall", "-Werror", "-static", *headers, "-o", program, SOURCE],
+        check=True,
+    )
+    module = kernel_modules(kernel, ["rtdaq"])["rtdaq"]
+    (directory / KERNEL).symlink_to(kernel_file(kernel))
+    files = {"init": program.read_bytes(), "rtdaq.ko": module}
+    (directory / INITRAMFS).write_bytes(initramfs(files))
+    done = subprocess.run(
+        tethered(qemu_command(target.board, target.spec, target.kernel_options()), "KILL"),
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT_S,
+    )
+    console = (directory / CONSOLE).read_text(errors="replace")
+    assert done.stdout.rstrip().endswith("@ end"), console[-2000:]
+    return console, dict(re.findall(r"^@ ([\w ]+): (.*?)\r?$", done.stdout, re.MULTILINE))

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The only program of a machine on which the module rtdaq is tried with what it
+ * should refuse, and with files that are shared, forked, killed and closed in the
+ * midst. It writes "@ what: result" for each to the port that rtscope_channel= names.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <pthread.h>
+#include <rtdaq/rtdaq.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define LEAKS	     "/sys/kernel/debug/kmemleak"
+#define LOOKS	     200
+#define LOOK_US	     50000
+#define SIZE	     (11 * 1024 * RTDAQ_SAMPLE_BYTES)
+#define MSEC	     1000000ULL
+#define SEC	     1000000000ULL
+
+static const char *const bad_parameters[] = {
+	"period_us=99", "period_us=10000001", "channels=65",	 "channels=0",
+	"samples=1000", "samples=0",	      "samples=1048576", "mb_s=0",
+};
+
+static int load(const char *parameters)
+{
+	int fd = open("/rtdaq.ko", O_RDONLY), result;
+
+	result = (int)syscall(SYS_finit_module, fd, parameters, 0);
+	result = result ? errno : 0;
+	close(fd);
+	return result;
+}
+
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "rtdaq", O_NONBLOCK) ? errno : 0;
+}
+
+static unsigned long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SEC + now.tv_nsec;
+}
+
+static void *pages(void)
+{
+	return mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static struct rtdaq_setup good(__u32 transfer, void *buffer)
+{
+	return (struct rtdaq_setup){
+		.period_ns = 2 * MSEC,
+		.transfer = transfer,
+		.buffer = transfer == RTDAQ_MAPPED ? 0 : (unsigned long)buffer,
+		.channels = 10,
+		.samples = 1024,
+	};
+}
+
+static int set_up(int fd, struct rtdaq_setup setup)
+{
+	return ioctl(fd, RTDAQ_SETUP, &setup) ? errno : 0;
+}
+
+static int start(int fd)
+{
+	__u64 at = now_ns() + MSEC;
+
+	return ioctl(fd, RTDAQ_START, &at) ? errno : 0;
+}
+
+static int arm_and_wait(int fd, unsigned long long timeout_ns)
+{
+	struct rtdaq_wait wait = { .timeout_ns = timeout_ns };
+
+	return ioctl(fd, RTDAQ_ARM_WAIT, &wait) ? errno : 0;
+}
+
+/* One that has events, in its own pages unless told. */
+static int running(__u32 transfer)
+{
+	int fd = open("/dev/rtdaq", O_RDWR | O_CLOEXEC);
+
+	if (set_up(fd, good(transfer, pages())) || start(fd))
+		printf("@ failed: no running file: %m\n");
+	return fd;
+}
+
+static int threads_now(void)
+{
+	struct dirent *entry;
+	char path[280], name[32];
+	DIR *proc = opendir("/proc");
+	int count = 0;
+
+	while ((entry = readdir(proc))) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (file && fgets(name, sizeof(name), file) && !strncmp(name, "irq/", 4) &&
+		    strstr(name, "-rtdaq"))
+			count++;
+		if (file)
+			fclose(file);
+	}
+	closedir(proc);
+	return count;
+}
+
+/* How many threads the module has; one that has ended is seen for a moment longer. */
+static int threads(int expected)
+{
+	for (int i = 0; i < LOOKS && threads_now() != expected; i++)
+		usleep(LOOK_US);
+	return threads_now();
+}
+
+static void try_parameters(void)
+{
+	int refused = 0;
+
+	for (size_t i = 0; i < COUNT(bad_parameters); i++)
+		refused += load(bad_parameters[i]) == EINVAL;
+	printf("@ parameters: %d of %zu refused\n", refused, COUNT(bad_parameters));
+}
+
+static void try_setups(void)
+{
+	struct rtdaq_setup bad[11];
+	int refused = 0, fd = open("/dev/rtdaq", O_RDWR);
+	void *buffer = pages();
+	struct rtdaq_setup without_device = good(RTDAQ_SCATTER, buffer);
+
+	without_device.device = RTDAQ_EDU;
+	without_device.period_ns = 2 * SEC;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		bad[i] = good(RTDAQ_SCATTER, buffer);
+	bad[0].period_ns = 99999;
+	bad[1].period_ns = 10 * SEC + 1;
+	bad[2].sweep_ns = bad[2].period_ns;
+	bad[3].channels = 65;
+	bad[4].samples = 513;
+	bad[5].samples = 131072;
+	bad[6].mb_s = 100001;
+	bad[7].transfer = 3;
+	bad[8].interrupts = 2;
+	bad[9].device = 2;
+	bad[10].buffer += 1;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		refused += set_up(fd, bad[i]) == EINVAL;
+	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));
+	printf("@ no buffer: %s\n", strerror(set_up(fd, good(RTDAQ_COPY, NULL))));
+	printf("@ no device: %s\n", strerror(set_up(fd, without_device)));
+	printf("@ no pages: %s\n", strerror(set_up(fd, good(RTDAQ_SCATTER, (void *)0x10000))));
+	printf("@ memory: %s\n",
+	       ioctl(fd, RTDAQ_SETUP, 8) && errno == EFAULT ? "refused" : "taken");
+	printf("@ before: %s\n", strerror(arm_and_wait(fd, MSEC)));
+	printf("@ request: %s\n", ioctl(fd, 1) && errno == EINVAL ? "refused" : "taken");
+	printf("@ set up: %d\n", set_up(fd, good(RTDAQ_SCATTER, buffer)));
+	printf("@ twice: %s\n", strerror(set_up(fd, good(RTDAQ_SCATTER, buffer))));
+	printf("@ map: %s\n",
+	       mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED ? "refused" : "done");
+	printf("@ no start: %s\n", strerror(arm_and_wait(fd, MSEC)));
+	printf("@ start: %d\n", start(fd));
+	printf("@ start twice: %s\n", strerror(start(fd)));
+	close(fd);
+	munmap(buffer, SIZE);
+	printf("@ refused: threads %d\n", threads(0));
+}
+
+static void try_limit(void)
+{
+	const struct rlimit none = { 0, 0 };
+	int fd = open("/dev/rtdaq", O_RDWR), status;
+	pid_t child = fork();
+
+	if (!child) {
+		setrlimit(RLIMIT_MEMLOCK, &none);
+		if (setresuid(1000, 1000, 1000))
+			_exit(1);
+		_exit(set_up(fd, good(RTDAQ_SCATTER, pages())) == ENOMEM ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	printf("@ locked memory: %s\n", status ? "not limited" : "limited");
+	close(fd);
+}
+
+static int right(const unsigned char *data, unsigned long long event)
+{
+	int blocks = 0;
+
+	for (unsigned int at = 0; at < SIZE; at += RTDAQ_BLOCK)
+		blocks += *(const __u64 *)(data + at) == RTDAQ_STAMP(event, at / RTDAQ_BLOCK);
+	return blocks;
+}
+
+static void try_transfers(void)
+{
+	for (__u32 transfer = RTDAQ_COPY; transfer <= RTDAQ_SCATTER; transfer++) {
+		struct rtdaq_wait wait = { .timeout_ns = SEC };
+		int fd = open("/dev/rtdaq", O_RDWR), result;
+		unsigned char *data = pages();
+		struct rtdaq_counts counts;
+
+		set_up(fd, good(transfer, data));
+		if (transfer == RTDAQ_MAPPED)
+			data = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+		start(fd);
+		result = ioctl(fd, RTDAQ_ARM_WAIT, &wait);
+		ioctl(fd, RTDAQ_COUNTS, &counts);
+		printf("@ transfer %u: %d, event %llu, %d blocks, copied %llu\n", transfer, result,
+		       (unsigned long long)wait.event, right(data, wait.event),
+		       (unsigned long long)counts.copied_bytes);
+		close(fd);
+		munmap(data, SIZE);
+	}
+	printf("@ transferred: threads %d\n", threads(0));
+}
+
+static void try_nine(void)
+{
+	int fd[RTDAQ_FILES_MAX], ninth = open("/dev/rtdaq", O_RDWR);
+
+	for (int i = 0; i < RTDAQ_FILES_MAX; i++)
+		fd[i] = running(RTDAQ_SCATTER);
+	printf("@ eight: threads %d\n", threads(RTDAQ_FILES_MAX));
+	printf("@ nine: %s\n", strerror(set_up(ninth, good(RTDAQ_SCATTER, pages()))));
+	printf("@ unload: %s\n", unload() == EWOULDBLOCK ? "refused" : "done");
+	close(fd[0]);
+	printf("@ in its place: %d\n", set_up(ninth, good(RTDAQ_SCATTER, pages())));
+	for (int i = 1; i < RTDAQ_FILES_MAX; i++)
+		close(fd[i]);
+	close(ninth);
+	printf("@ none: threads %d\n", threads(0));
+}
+
+static void *wait_long(void *fd)
+{
+	struct rtdaq_wait wait = { .timeout_ns = SEC };
+
+	return (void *)(long)(ioctl((int)(long)fd, RTDAQ_WAIT, &wait) ? errno : 0);
+}
+
+/* Two that read one file, and a file that is closed while somebody waits. */
+static void try_waits(void)
+{
+	int fd = running(RTDAQ_SCATTER);
+	pthread_t waiting;
+	void *result;
+
+	pthread_create(&waiting, NULL, wait_long, (void *)(long)fd);
+	usleep(LOOK_US);
+	printf("@ two: %s\n", strerror(arm_and_wait(fd, SEC)));
+	close(fd);
+	printf("@ closed: threads %d\n", threads(1));
+	pthread_join(waiting, &result);
+	printf("@ waited: %s\n", strerror((int)(long)result));
+	printf("@ after it: threads %d\n", threads(0));
+}
+
+/* Between the two calls an interrupt is lost, and with one call none is. */
+static void try_arming(void)
+{
+	struct rtdaq_wait wait = { .timeout_ns = 20 * MSEC };
+	int fd = running(RTDAQ_SCATTER);
+	struct rtdaq_counts counts;
+	__u32 step = 0;
+
+	ioctl(fd, RTDAQ_ARM, &step);
+	usleep(LOOK_US);
+	printf("@ separate: %s", ioctl(fd, RTDAQ_WAIT, &wait) ? strerror(errno) : "told");
+	ioctl(fd, RTDAQ_COUNTS, &counts);
+	printf(", %llu unseen\n", (unsigned long long)counts.unseen);
+	printf("@ atomic: %s", strerror(arm_and_wait(fd, SEC)));
+	ioctl(fd, RTDAQ_COUNTS, &counts);
+	printf(", %llu unseen\n", (unsigned long long)counts.unseen);
+	close(fd);
+}
+
+static void try_fork(void)
+{
+	int fd = running(RTDAQ_SCATTER), status;
+	pid_t child = fork();
+
+	if (!child)
+		for (;;)
+			arm_and_wait(fd, SEC);
+	close(fd);
+	usleep(LOOK_US);
+	printf("@ forked: threads %d\n", threads(1));
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	printf("@ killed: threads %d\n", threads(0));
+}
+
+static void *hammer(void *fd)
+{
+	__u32 step = 0;
+
+	for (int i = 0; i < 200; i++) {
+		arm_and_wait((int)(long)fd, 3 * MSEC);
+		ioctl((int)(long)fd, RTDAQ_ARM, &step);
+	}
+	return NULL;
+}
+
+static void try_together(void)
+{
+	int fd = running(RTDAQ_COPY);
+	pthread_t thread[4];
+
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_create(&thread[i], NULL, hammer, (void *)(long)fd);
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_join(thread[i], NULL);
+	close(fd);
+	printf("@ together: threads %d\n", threads(0));
+}
+
+static void look_for_leaks(void)
+{
+	int fd = open(LEAKS, O_RDWR);
+	char text[4096];
+	ssize_t size;
+
+	if (fd < 0) {
+		printf("@ leaks: not looked for\n");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		sleep(6); /* what is younger than five seconds is not told */
+		if (write(fd, "scan", 4) != 4)
+			printf("@ leaks: no scan\n");
+	}
+	size = read(fd, text, sizeof(text) - 1);
+	text[size > 0 ? size : 0] = '\0';
+	printf("@ leaks: %s\n", *text ? text : "none");
+}
+
+static void open_port(void)
+{
+	const char *path = getenv("rtscope_channel");
+	int fd = open(path ? path : "/dev/console", O_RDWR);
+	struct termios settings;
+
+	if (!tcgetattr(fd, &settings)) {
+		cfmakeraw(&settings);
+		tcsetattr(fd, TCSANOW, &settings);
+	}
+	dup2(fd, STDOUT_FILENO);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+int main(void)
+{
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	mkdir("/dev", 0755);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sysfs", "/sys", "sysfs", 0, NULL);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	open_port();
+	try_parameters();
+	printf("@ load: %d\n", load("period_us=2000 channels=4"));
+	try_setups();
+	try_limit();
+	try_transfers();
+	try_nine();
+	try_waits();
+	try_arming();
+	try_fork();
+	try_together();
+	printf("@ unload at rest: %d\n", unload());
+	printf("@ load again: %d\n", load(""));
+	printf("@ unload again: %d\n", unload());
+	look_for_leaks();
+	printf("@ end\n");
+	tcdrain(STDOUT_FILENO);
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
