@@ -282,6 +282,9 @@ static void tell(struct measuring *measuring, const struct module *module, uint6
 	cpu_ns -= chosen.work_ns * measuring->record.count;
 	per_event_ns = (double)(cpu_ns + digitizer_thread_cpu_ns(&module->digitizer)) / events;
 	measuring_fact(measuring, "interrupts_per_event", (double)counts.interrupts / events);
+	measuring_fact(measuring, "interrupts_per_s",
+		       (double)counts.interrupts * NSEC_PER_SEC /
+			       ((double)counts.events * (double)measuring->role.interval_ns));
 	measuring_fact(measuring, "copied_bytes_per_event", (double)counts.copied_bytes / events);
 	measuring_fact(measuring, "cpu_ns_per_event", per_event_ns);
 	measuring_fact(measuring, "cpu_ns_per_mb", per_event_ns * 1e6 / module->digitizer.bytes);
@@ -307,7 +310,8 @@ static void read_events(struct measuring *measuring)
 		if (!result) {
 			note_event(measuring, module, &wait, now_ns);
 			module->data_errors += digitizer_errors(&module->digitizer, wait.event);
-			clock_work(chosen.work_ns);
+			if (chosen.work_ns)
+				clock_work(chosen.work_ns);
 		} else if (result == ETIMEDOUT) {
 			module->timeouts++;
 		} else if (result != EINTR) {
@@ -326,6 +330,7 @@ static const char *const facts[] = {
 	"data_errors",
 	"bytes_per_event",
 	"interrupts_per_event",
+	"interrupts_per_s",
 	"copied_bytes_per_event",
 	"cpu_ns_per_event",
 	"cpu_ns_per_mb",

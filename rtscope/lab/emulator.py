@@ -235,8 +235,11 @@ def panic_in(console: str) -> str:
 def _module_said(said: str, console: str) -> str:
     """What a module that the agent could not load told the kernel's log of it; "" for nothing."""
     refused = _REFUSED_MODULE.search(said)
-    lines = re.findall(rf"^{refused[1]}: (?!loading).*$", console, re.MULTILINE) if refused else []
-    return f": {lines[-1].rstrip()}" if lines else ""
+    if not refused:
+        return ""
+    said_by_it = re.compile(rf"^(?:\[[^\]\n]*\] )?({refused[1]}: (?!loading).*?)\s*$", re.MULTILINE)
+    lines = said_by_it.findall(console)
+    return f": {lines[-1]}" if lines else ""
 
 
 def _cpu_clock(pid: int) -> int:

@@ -89,8 +89,8 @@ struct daq {
 	struct rtdaq_wait result;
 	u64 interrupts;
 	u64 unseen;
-
 	u64 copied_bytes;
+
 	wait_queue_head_t wait;
 };
 

@@ -73,7 +73,9 @@ static int copy_data(struct daq *daq, const struct rtdaq_wait *wait)
 	if (copy_to_user(u64_to_user_ptr(daq->setup.buffer + first), daq->buffer.kernel + first,
 			 size))
 		return -EFAULT;
+	raw_spin_lock_irq(&daq->card.lock);
 	daq->copied_bytes += size;
+	raw_spin_unlock_irq(&daq->card.lock);
 	return 0;
 }
 
@@ -107,13 +109,14 @@ long daq_arm(struct daq *daq, const __u32 __user *from)
 
 long daq_counts(struct daq *daq, struct rtdaq_counts __user *to)
 {
-	struct rtdaq_counts counts = { .copied_bytes = daq->copied_bytes };
+	struct rtdaq_counts counts = { 0 };
 
 	raw_spin_lock_irq(&daq->card.lock);
 	counts.events = daq->card.events;
 	counts.overwritten = daq->card.overwritten;
 	counts.interrupts = daq->interrupts;
 	counts.unseen = daq->unseen;
+	counts.copied_bytes = daq->copied_bytes;
 	raw_spin_unlock_irq(&daq->card.lock);
 	return copy_to_user(to, &counts, sizeof(counts)) ? -EFAULT : 0;
 }
