@@ -9,7 +9,7 @@ from rtscope.experiment.check import cell_ns, check_cells
 from rtscope.experiment.planfile import read_plan
 from rtscope.target import local, protocol
 
-OF_A_MODULE = {"event"}
+OF_A_MODULE = {"daq", "event"}
 PLANS = Path(__file__).parents[2] / "plans"
 SHIPPED = {
     "celleb": 8,
@@ -19,7 +19,11 @@ SHIPPED = {
     "quick": 18,
     "slac-event": 44,
 }
-OF_BUILT_KERNELS = {"loop-100hz-kernel", "rt-against-std"}  # tests/lab/test_built_kernels.py
+OF_BUILT_KERNELS = {
+    "loop-100hz-kernel",
+    "slac-daq",
+    "rt-against-std",
+}  # tests/lab/test_built_kernels.py
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,12 @@
 /*
  * The only program of a machine on which the module rtdaq is tried with what it
  * should refuse, and with files that are shared, forked, killed and closed in the
- * midst. It writes "@ what: result" for each to the port that rtscope_channel= names.
+ * midst. It writes "@ what: result" for each.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/types.h>
 #include <pthread.h>
 #include <rtdaq/rtdaq.h>
 #include <signal.h>
@@ -17,15 +16,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/reboot.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "guest_port.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LEAKS	     "/sys/kernel/debug/kmemleak"
@@ -342,7 +339,7 @@ static void try_together(void)
 
 static void look_for_leaks(void)
 {
-	int fd = open(LEAKS, O_RDWR);
+	int fd = open(LEAKS, O_RDONLY);
 	char text[4096];
 	ssize_t size;
 
@@ -352,38 +349,20 @@ static void look_for_leaks(void)
 	}
 	for (int i = 0; i < 2; i++) {
 		sleep(6); /* what is younger than five seconds is not told */
-		if (write(fd, "scan", 4) != 4)
-			printf("@ leaks: no scan\n");
+		if (!put(LEAKS, "scan"))
+			printf("@ failed: no scan for leaks\n");
 	}
 	size = read(fd, text, sizeof(text) - 1);
 	text[size > 0 ? size : 0] = '\0';
 	printf("@ leaks: %s\n", *text ? text : "none");
 }
 
-static void open_port(void)
-{
-	const char *path = getenv("rtscope_channel");
-	int fd = open(path ? path : "/dev/console", O_RDWR);
-	struct termios settings;
-
-	if (!tcgetattr(fd, &settings)) {
-		cfmakeraw(&settings);
-		tcsetattr(fd, TCSANOW, &settings);
-	}
-	dup2(fd, STDOUT_FILENO);
-	setvbuf(stdout, NULL, _IOLBF, 0);
-}
-
 int main(void)
 {
-	mkdir("/proc", 0755);
-	mkdir("/sys", 0755);
-	mkdir("/dev", 0755);
-	mount("proc", "/proc", "proc", 0, NULL);
-	mount("sysfs", "/sys", "sysfs", 0, NULL);
-	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
-	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
-	open_port();
+	port_open();
+	mount_at("/proc", "proc");
+	mount_at("/sys", "sysfs");
+	mount_at("/sys/kernel/debug", "debugfs");
 	try_parameters();
 	printf("@ load: %d\n", load("period_us=2000 channels=4"));
 	try_setups();
@@ -398,9 +377,5 @@ int main(void)
 	printf("@ load again: %d\n", load(""));
 	printf("@ unload again: %d\n", unload());
 	look_for_leaks();
-	printf("@ end\n");
-	tcdrain(STDOUT_FILENO);
-	reboot(RB_AUTOBOOT);
-	for (;;)
-		pause();
+	port_end();
 }

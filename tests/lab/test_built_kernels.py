@@ -87,7 +87,9 @@ def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str, built: 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(
-    ("plan", "count"), [("rt-against-std", 12), ("loop-100hz-kernel", 18)], ids=["cyclic", "loop"]
+    ("plan", "count"),
+    [("rt-against-std", 12), ("loop-100hz-kernel", 18), ("slac-daq", 28)],
+    ids=["cyclic", "loop", "daq"],
 )
 def test_a_plan_that_compares_both_kernels_can_be_run_as_it_is(
     plan: str, count: int, built: Built

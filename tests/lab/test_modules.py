@@ -23,6 +23,7 @@ OURS = sorted(path.name for path in (ROOT / "kernel" / "modules").iterdir())
         (["loop", "--in=kernel"], "rtloop"),
         (["loop", "--method=absolute", "--in", "kernel"], "rtloop"),
         (["loop", "--in=program"], None),
+        (["daq", "--arm=atomic"], "rtdaq"),
         (["cyclic", "--in=kernel"], None),
         (["machine"], None),
     ],
