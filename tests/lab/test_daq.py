@@ -45,11 +45,6 @@ EVENTS = 300
 EVENT_BYTES = 11 * 1024 * 2
 
 
-@pytest.fixture(autouse=True)
-def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
-
-
 def measured(
     target: str,
     *,
@@ -68,7 +63,7 @@ def measured(
 @functools.cache
 def thread_of(name: str, **options: str) -> Thread:
     """Of a run, made once, that had its events, all of them right."""
-    run = measured(f"vm:{name}", **options)
+    run = measured(f"vm:{name}", load="idle", interval_ns=None, events=EVENTS, **options)
     (thread,) = run.threads
     assert (run.status, thread.count) == ("complete", EVENTS)
     assert thread.facts["data_errors"] == 0
