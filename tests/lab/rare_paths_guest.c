@@ -6,7 +6,8 @@
  * text of the kernel's that is patched, modules that come and go, CPUs that leave
  * and come back, and the dumps that a person may ask for. It writes "@ PATH: what
  * came of it" for each. The last is whether lockdep still looks: it turns itself
- * off at the first thing that it reports or cannot follow.
+ * off at the first thing that it reports or cannot follow. Behind "@ log" comes
+ * what the kernel said.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 #define STOPS	  20
 #define ROUNDS	  3
 #define COPY_SIZE 65536
-#define DUMP_US	  500000
+#define DUMP_US	  1000000
 
 static char buffer[COPY_SIZE] __attribute__((aligned(8)));
 
@@ -170,14 +171,17 @@ static void load_and_unload(void)
 	printf("@ module: %d times\n", good);
 }
 
-/* A dump has the words of a complaint: these lines say that it was asked for. */
+/*
+ * A dump has the words of a complaint: the lines around it say that it was asked for. The other
+ * CPUs' parts come a little later.
+ */
 static void dump(const char *key)
 {
-	bool good =
-		put("/dev/kmsg", "rare paths: a dump begins") && put("/proc/sysrq-trigger", key);
+	bool good = put("/dev/kmsg", "rare paths: a dump begins\n");
 
+	good = put("/proc/sysrq-trigger", key) && good;
 	usleep(DUMP_US);
-	good = put("/dev/kmsg", "rare paths: the dump is over") && good;
+	good = put("/dev/kmsg", "rare paths: the dump is over\n") && good;
 	printf("@ sysrq %s: %s\n", key, good ? "taken" : "refused");
 }
 
@@ -192,6 +196,25 @@ static void show_lockdep(void)
 	if (stats)
 		fclose(stats);
 	printf("@ lockdep: %s\n", looks == 1 ? "looks" : "is off");
+}
+
+/* All of it, which a console may not have shown yet when the machine ends. */
+static void show_log(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char record[8192];
+	ssize_t size;
+
+	printf("@ log\n");
+	while ((size = read(fd, record, sizeof(record) - 1)) > 0) {
+		char *text;
+
+		record[size] = '\0';
+		text = strchr(record, ';');
+		if (text)
+			printf("%.*s\n", (int)strcspn(text + 1, "\n"), text + 1);
+	}
+	close(fd);
 }
 
 int main(void)
@@ -215,5 +238,6 @@ int main(void)
 	dump("l");
 	dump("x");
 	show_lockdep();
+	show_log();
 	port_end();
 }

@@ -32,8 +32,8 @@ def traced(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         built(name)
         target = vm_target(f"vm:{name},mode=fast")
         directory = tmp_path_factory.mktemp(name)
-        machine = heard(target, "trace_guest.c", directory, limit_s=LIMIT_S)
-        parts = machine.said.split("@ ")[1:]
+        said = heard(target, "trace_guest.c", directory, limit_s=LIMIT_S)
+        parts = said.split("@ ")[1:]
         return {part.split()[0]: part.splitlines()[1:] for part in parts}
 
     return trace
