@@ -1,6 +1,7 @@
 """Our own kernel modules, kernel/modules: built for a distribution's kernel by its headers."""
 
 import hashlib
+import os
 import re
 import shutil
 from pathlib import Path
@@ -71,9 +72,15 @@ def _build(headers: Path, folder: Path) -> None:
     compiler, cross = _COMPILER.search(variables), _CROSS.search(variables)
     if not compiler or not cross:
         raise RtscopeError(f"{headers} does not tell by which compiler it was made")
-    for tool in (f"{cross[1]}{compiler[1]}", "make"):
+    native = cross[1].startswith(os.uname().machine)
+    triplet = cross[1].rstrip("-").replace("_", "-")
+    package = compiler[1] if native else f"{compiler[1]}-{triplet}"
+    for tool, needed in {f"{cross[1]}{compiler[1]}": package, "make": "make"}.items():
         if not shutil.which(tool):
-            raise RtscopeError(f"to build modules for Debian's kernels, {tool} is missing here")
+            raise RtscopeError(
+                f"to build modules for this kernel {tool} is missing here: install the package "
+                f"{needed}"
+            )
     # pahole is not needed for what nobody debugs, nor is what it would read.
     options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0"]
     for module in copied_modules(folder / "modules"):

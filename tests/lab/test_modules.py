@@ -71,6 +71,16 @@ def test_a_kernel_that_has_no_headers_is_told_so(rt_kernel: Kernel) -> None:
         give_modules(other)
 
 
+def test_a_compiler_that_is_missing_is_told_with_its_package(
+    rt_kernel: Kernel, arm64_kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rtscope.lab.ours.shutil.which", lambda tool: None)
+
+    for kernel, package in [(rt_kernel, "gcc-12"), (arm64_kernel, "gcc-12-aarch64-linux-gnu")]:
+        with pytest.raises(RtscopeError, match=f"is missing here: install the package {package}$"):
+            give_modules(kernel)
+
+
 def test_make_modules_names_the_package_that_is_missing(tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / "setup" / "modules", "/lib/modules/9.9.9-none/build", tmp_path],
