@@ -94,6 +94,21 @@ def test_the_emulator_sees_the_periods_that_the_loop_itself_reads_from_the_clock
     assert "loop-no-observer" not in {warning.code for warning in run.warnings}
 
 
+def test_a_thread_on_another_cpu_watches_where_there_is_one(kernel_named: KernelNamed) -> None:
+    kernel = kernel_named("6.12-rt-amd64")
+    request = Request(probe="loop", duration_ns=4 * 10**9, options={"in": "kernel"})
+    target = target_of(f"vm:{kernel.name},cpus=2")
+    run = measure(request, Machine(), lambda agent: None, lambda line: None, target)
+
+    assert run.asked.options["observer"] == "CPU 1"
+    assert [thread.name for thread in run.threads] == [f"kernel-{method}" for method in METHODS]
+    for thread in run.threads:
+        counted = sum(thread.facts[name] for name in ("in_range", "over", "under"))
+        assert counted == thread.count > 20
+        assert thread.facts["uncertain"] < thread.count
+        assert "outside_over" not in thread.facts
+
+
 @pytest.mark.exact
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
