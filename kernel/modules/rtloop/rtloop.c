@@ -148,22 +148,22 @@ static bool goes_on(const struct rtloop *loop, u64 due_ns)
 	return due_ns < loop->setup.end_ns && !kthread_should_stop();
 }
 
-static void sleep_until(u64 due_ns, u64 slack_ns)
+/* NULL: until the thread is stopped. */
+static void sleep_until(ktime_t *due, u64 slack_ns)
 {
-	ktime_t due = ns_to_ktime(due_ns);
-
 	set_current_state(TASK_INTERRUPTIBLE);
 	if (!kthread_should_stop())
-		schedule_hrtimeout_range(&due, slack_ns, HRTIMER_MODE_ABS);
+		schedule_hrtimeout_range(due, slack_ns, HRTIMER_MODE_ABS);
 	__set_current_state(TASK_RUNNING);
 }
 
 static void loop_relative(struct rtloop *loop)
 {
 	const struct rtloop_setup *setup = &loop->setup;
-	u64 woke_ns = setup->start_ns, taken_ns;
+	ktime_t due = ns_to_ktime(setup->start_ns);
+	u64 woke_ns, taken_ns;
 
-	sleep_until(woke_ns, 0);
+	sleep_until(&due, 0);
 	woke_ns = ktime_get_ns();
 	while (goes_on(loop, woke_ns)) {
 		poll(loop);
@@ -185,7 +185,9 @@ static void loop_absolute(struct rtloop *loop)
 	u64 due_ns;
 
 	for (due_ns = setup->start_ns; goes_on(loop, due_ns); due_ns += setup->period_ns) {
-		sleep_until(due_ns, setup->slack_ns);
+		ktime_t due = ns_to_ktime(due_ns);
+
+		sleep_until(&due, setup->slack_ns);
 		if (!kthread_should_stop())
 			poll(loop);
 	}
@@ -200,13 +202,20 @@ static int run(void *data)
 	else
 		loop_absolute(loop);
 	while (!kthread_should_stop())
-		sleep_until(KTIME_MAX, 0);
+		sleep_until(NULL, 0);
 	return 0;
 }
 
 static void work(struct work_struct *work)
 {
 	poll(container_of(work, struct rtloop, work));
+}
+
+static bool queue_poll(struct rtloop *loop)
+{
+	int where = loop->setup.cpu;
+
+	return where < 0 ? schedule_work(&loop->work) : schedule_work_on(where, &loop->work);
 }
 
 static void miss(struct rtloop *loop, u64 count)
@@ -219,10 +228,9 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 {
 	struct rtloop *loop = container_of(timer, struct rtloop, timer);
 	const struct rtloop_setup *setup = &loop->setup;
-	int where = setup->cpu < 0 ? WORK_CPU_UNBOUND : setup->cpu;
 	u64 now_ns = ktime_get_ns(), passed = 0;
 
-	if (!queue_work_on(where, system_wq, &loop->work))
+	if (!queue_poll(loop))
 		miss(loop, 1); /* the poll before has not begun */
 	loop->due_ns += setup->period_ns;
 	if (now_ns >= loop->due_ns)
