@@ -16,6 +16,8 @@ _DEPENDS: Final = re.compile(rb"\0depends=([^\0]*)\0")
 
 def needed_module(arguments: Sequence[str]) -> str | None:
     """The module of ours that the agent needs for what its arguments ask; None for none."""
+    if arguments[0] == "event":
+        return "rtevent"
     in_kernel = "--in=kernel" in arguments or ("--in", "kernel") in pairwise(arguments)
     if arguments[0] == "loop" and in_kernel:
         return "rtloop"

@@ -25,6 +25,7 @@ OURS = sorted(path.name for path in (ROOT / "kernel" / "modules").iterdir())
         (["loop", "--in=program"], None),
         (["daq", "--arm=atomic"], "rtdaq"),
         (["cyclic", "--in=kernel"], None),
+        (["event", "--via=read"], "rtevent"),
         (["machine"], None),
     ],
 )
