@@ -19,6 +19,8 @@ KERNELS = [
     "6.12-amd64-vxlan",
     *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
     pytest.param("arm64-rt", marks=pytest.mark.kernels),
+    *(pytest.param(name, marks=pytest.mark.long) for name in ["riscv64-rt", "e6500-rt"]),
+    *(pytest.param(name, marks=pytest.mark.long) for name in ["loongson2e-rt", "pseries-rt"]),
 ]
 EVENTS = 300
 

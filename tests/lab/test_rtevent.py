@@ -25,7 +25,10 @@ KERNELS = [
     *(pytest.param(name, marks=pytest.mark.long) for name in ["loongson2e-rt", "pseries-rt"]),
     *(
         pytest.param(name, marks=pytest.mark.long)
-        for name in ["x86_64-rt-debug", "x86_64-std-debug", "malta-rt-debug", "pseries-rt-debug"]
+        for name in [
+            *("x86_64-rt-debug", "x86_64-std-debug", "malta-rt-debug"),
+            *("loongson2e-rt-debug", "pseries-rt-debug"),
+        ]
     ),
 ]
 
