@@ -5,27 +5,22 @@
  * midst. It writes "@ what: result" for each.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <rtloop/rtloop.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guest_module.h"
 #include "guest_port.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define LEAKS	     "/sys/kernel/debug/kmemleak"
-#define LOOKS	     200
-#define LOOK_US	     50000
+#define MODULE	     "/rtloop.ko"
 
 static const struct rtloop_setup good = {
 	.method = RTLOOP_ABSOLUTE,
@@ -40,21 +35,6 @@ static const char *const bad_parameters[] = {
 	"method=sometimes", "period_us=99", "slack_us=10001", "poll_us=8001",
 	"priority=100",	    "cpu=31",	    "cpu=-2",
 };
-
-static int load(const char *parameters)
-{
-	int fd = open("/rtloop.ko", O_RDONLY), result;
-
-	result = (int)syscall(SYS_finit_module, fd, parameters, 0);
-	result = result ? errno : 0;
-	close(fd);
-	return result;
-}
-
-static int unload(void)
-{
-	return syscall(SYS_delete_module, "rtloop", O_NONBLOCK) ? errno : 0;
-}
 
 static int start(int fd, struct rtloop_setup setup)
 {
@@ -89,33 +69,9 @@ static int stands(const struct rtloop_page *page)
 	return edges(page) == before;
 }
 
-static int threads_now(void)
-{
-	struct dirent *entry;
-	char path[280], name[32];
-	DIR *proc = opendir("/proc");
-	int count = 0;
-
-	while ((entry = readdir(proc))) {
-		FILE *file;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		file = fopen(path, "r");
-		if (file && fgets(name, sizeof(name), file) && !strncmp(name, "rtloop/", 7))
-			count++;
-		if (file)
-			fclose(file);
-	}
-	closedir(proc);
-	return count;
-}
-
-/* How many threads the module has; one that has ended is seen for a moment longer. */
 static int threads(int expected)
 {
-	for (int i = 0; i < LOOKS && threads_now() != expected; i++)
-		usleep(LOOK_US);
-	return threads_now();
+	return tasks_named("rtloop/", expected);
 }
 
 static void try_parameters(void)
@@ -123,7 +79,7 @@ static void try_parameters(void)
 	int refused = 0;
 
 	for (size_t i = 0; i < COUNT(bad_parameters); i++)
-		refused += load(bad_parameters[i]) == EINVAL;
+		refused += module_load(MODULE, bad_parameters[i]) == EINVAL;
 	printf("@ parameters: %d of %zu refused\n", refused, COUNT(bad_parameters));
 }
 
@@ -185,7 +141,7 @@ static void try_two(void)
 	close(other);
 	munmap((void *)page_of_other, sizeof(*page));
 	printf("@ one of two: loops %d, threads %d\n", loops(page), threads(1));
-	printf("@ unload: %s\n", unload() == EWOULDBLOCK ? "refused" : "done");
+	printf("@ unload: %s\n", module_unload("rtloop") == EWOULDBLOCK ? "refused" : "done");
 	close(one);
 	printf("@ mapped: loops %d, threads %d\n", loops(page), threads(1));
 	munmap((void *)page, sizeof(*page));
@@ -231,26 +187,6 @@ static void try_together(void)
 	printf("@ together: threads %d\n", threads(0));
 }
 
-static void look_for_leaks(void)
-{
-	int fd = open(LEAKS, O_RDONLY);
-	char text[4096];
-	ssize_t size;
-
-	if (fd < 0) {
-		printf("@ leaks: not looked for\n");
-		return;
-	}
-	for (int i = 0; i < 2; i++) {
-		sleep(6); /* what is younger than five seconds is not told */
-		if (!put(LEAKS, "scan"))
-			printf("@ failed: no scan for leaks\n");
-	}
-	size = read(fd, text, sizeof(text) - 1);
-	text[size > 0 ? size : 0] = '\0';
-	printf("@ leaks: %s\n", *text ? text : "none");
-}
-
 int main(void)
 {
 	port_open();
@@ -258,15 +194,15 @@ int main(void)
 	mount_at("/sys", "sysfs");
 	mount_at("/sys/kernel/debug", "debugfs");
 	try_parameters();
-	printf("@ load: %d\n", load("method=deadline period_us=2000"));
+	printf("@ load: %d\n", module_load(MODULE, "method=deadline period_us=2000"));
 	try_setups();
 	try_methods();
 	try_two();
 	try_fork();
 	try_together();
-	printf("@ unload at rest: %d\n", unload());
-	printf("@ load again: %d\n", load(""));
-	printf("@ unload again: %d\n", unload());
-	look_for_leaks();
+	printf("@ unload at rest: %d\n", module_unload("rtloop"));
+	printf("@ load again: %d\n", module_load(MODULE, ""));
+	printf("@ unload again: %d\n", module_unload("rtloop"));
+	tell_leaks();
 	port_end();
 }
