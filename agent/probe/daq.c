@@ -189,7 +189,7 @@ static int check(const struct session_options *session, char *error, size_t erro
 	}
 	if (session->interval_ns < RTDAQ_EDU_NS(bytes)) {
 		snprintf(error, error_size,
-			 "--device edu takes 200 ms for each 4 KiB, so %llu ms for this event's %llu bytes: give a longer --interval, or fewer --channels or --samples-per-channel",
+			 "--device edu takes 200 ms for each 2 KiB, so %llu ms for this event's %llu bytes: give a longer --interval, or fewer --channels or --samples-per-channel",
 			 (unsigned long long)(RTDAQ_EDU_NS(bytes) / NSEC_PER_MSEC),
 			 (unsigned long long)bytes);
 		return -1;
@@ -357,7 +357,7 @@ static const struct probe probe = {
 		"      --work TIME          CPU time that each event is computed with; bare: us (0)\n"
 		"      --irq-priority N     of the interrupt's thread; the kernel gives 50 (90)\n"
 		"      --device DEVICE      model: in software; edu: the PCI device of QEMU's, which takes\n"
-		"                           200 ms for each 4 KiB (model)\n",
+		"                           200 ms for each 2 KiB (model)\n",
 	.examples = "  rtscope-agent daq --transfer copy -D 1m\n"
 		    "  rtscope-agent daq --interrupts channel --arm separate --work 2ms -D 10m\n",
 	.options = options,

@@ -152,7 +152,7 @@ static void try_setups(void)
 	struct rtdaq_setup without_device = good(RTDAQ_SCATTER, buffer);
 
 	without_device.device = RTDAQ_EDU;
-	without_device.period_ns = 2 * SEC;
+	without_device.period_ns = 3 * SEC;
 	for (size_t i = 0; i < COUNT(bad); i++)
 		bad[i] = good(RTDAQ_SCATTER, buffer);
 	bad[0].period_ns = 99999;

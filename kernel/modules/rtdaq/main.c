@@ -92,7 +92,7 @@ static int check(struct rtdaq_setup *setup)
 		return refuse("the device", setup->device, "0 or 1");
 	if (setup->device == RTDAQ_EDU && setup->period_ns < RTDAQ_EDU_NS(event_bytes(setup)))
 		return refuse("the period in ns", setup->period_ns,
-			      "200 ms for each 4 KiB of an event: edu takes as long");
+			      "200 ms for each 2 KiB of an event: edu takes as long");
 	return 0;
 }
 

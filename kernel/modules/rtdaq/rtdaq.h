@@ -40,8 +40,8 @@ enum {
 	RTDAQ_EDU,   /* QEMU's PCI device of that name */
 };
 
-/* What the device edu takes for an event of so many bytes: 100 ms in, 100 ms out, for 4 KiB. */
-#define RTDAQ_EDU_NS(bytes) (((bytes) + 4095ULL) / 4096 * 200000000)
+/* What the device edu takes for so many bytes: 100 ms in, 100 ms out, for 2 KiB. */
+#define RTDAQ_EDU_NS(bytes) (((bytes) + 2047ULL) / 2048 * 200000000)
 
 /* Where 0 is no value, it stands for the module's parameter. */
 struct rtdaq_setup {
