@@ -16,7 +16,7 @@ without_module = pytest.mark.skipif(
 
 def start_of(agent: Path, *options: str) -> dict[str, Any]:
     """What the probe would begin with."""
-    command = [str(agent), "daq", "--json", "--dry-run", *options]
+    command: list[str | Path] = [agent, "daq", "--json", "--dry-run", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return next(line for line in lines if line["type"] == "start")

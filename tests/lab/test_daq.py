@@ -18,6 +18,7 @@ from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Thread
+from rtscope.model.units import parse_time_ns
 from tests.lab.complaints import complaints
 from tests.lab.guest_program import heard
 
@@ -45,25 +46,19 @@ EVENTS = 300
 EVENT_BYTES = 11 * 1024 * 2
 
 
-def measured(
-    target: str,
-    *,
-    load: str = "idle",
-    interval_ns: int | None = None,
-    events: int = EVENTS,
-    **options: str,
-) -> Run:
-    chosen = {name.replace("_", "-"): value for name, value in options.items()}
-    request = Request(
-        probe="daq", samples=events, load=load, interval_ns=interval_ns, options=chosen
-    )
+def measured(target: str, *, events: int = EVENTS, **options: str) -> Run:
+    """With the probe's options, and load and interval for what they are anywhere."""
+    own = {name.replace("_", "-"): value for name, value in options.items()}
+    load, interval = own.pop("load", "idle"), own.pop("interval", None)
+    interval_ns = parse_time_ns(interval, "us") if interval else None
+    request = Request(probe="daq", samples=events, load=load, interval_ns=interval_ns, options=own)
     return measure(request, Machine(), lambda agent: None, lambda line: None, target_of(target))
 
 
 @functools.cache
 def thread_of(name: str, **options: str) -> Thread:
     """Of a run, made once, that had its events, all of them right."""
-    run = measured(f"vm:{name}", load="idle", interval_ns=None, events=EVENTS, **options)
+    run = measured(f"vm:{name}", events=EVENTS, **options)
     (thread,) = run.threads
     assert (run.status, thread.count) == ("complete", EVENTS)
     assert thread.facts["data_errors"] == 0
@@ -175,7 +170,7 @@ def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
 ) -> None:
     kernel_named(RT)
     run = measured(
-        f"vm:{RT},edu=yes,memory=256", interval_ns=1_000_000_000, events=5,
+        f"vm:{RT},edu=yes,memory=256", interval="1s", events=5,
         device="edu", channels="1", samples_per_channel="1536", transfer=transfer,
         interrupts=interrupts,
     )  # fmt: skip
