@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import kernel_file
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, qemu_command
@@ -15,6 +17,15 @@ _ROOT = Path(__file__).parents[2]
 _COMPILERS = _ROOT / "build" / "musl"
 
 
+class Heard(msgspec.Struct, frozen=True):
+    """What came out of the machine until its end."""
+
+    said: str
+    """by the program, on its port"""
+    console: str
+    """by the kernel, the loudest of it"""
+
+
 def heard(
     target: VmTarget,
     source: str,
@@ -22,11 +33,8 @@ def heard(
     *,
     files: Mapping[str, bytes] | None = None,
     limit_s: int,
-) -> str:
-    """What the program says on its port until it ends.
-
-    The machine boots in an empty directory, with `files` beside the program.
-    """
+) -> Heard:
+    """Boot the machine in an empty directory, with `files` beside its program, until that ends."""
     program = directory / "program"
     compiler = _COMPILERS / target.kernel.arch / "bin" / "cc"
     subprocess.run(
@@ -53,4 +61,4 @@ def heard(
     console = (directory / CONSOLE).read_text(errors="replace")
     assert done.stdout.rstrip().endswith("@ end"), done.stdout[-2000:] + console[-2000:]
     assert "@ failed" not in done.stdout
-    return done.stdout
+    return Heard(done.stdout, console)

@@ -32,7 +32,7 @@ def traced(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         built(name)
         target = vm_target(f"vm:{name},mode=fast")
         directory = tmp_path_factory.mktemp(name)
-        said = heard(target, "trace_guest.c", directory, limit_s=LIMIT_S)
+        said = heard(target, "trace_guest.c", directory, limit_s=LIMIT_S).said
         parts = said.split("@ ")[1:]
         return {part.split()[0]: part.splitlines()[1:] for part in parts}
 

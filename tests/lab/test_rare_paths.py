@@ -74,10 +74,10 @@ def test_what_programs_seldom_do_does_not_make_it_complain(
     module = kernel_modules(built(name), "rtdelay")["rtdelay"]
     cpus = min(2, BOARDS[board].most_cpus)
     target = machine_of(name, board, f",cpus={cpus}")
-    said = heard(
+    came = heard(
         target, "rare_paths_guest.c", tmp_path, files={"rtdelay.ko": module}, limit_s=LIMIT_S
     )
-    told, _, log = said.partition("@ log")
+    told, _, log = came.said.partition("@ log")
     dumps = DUMP.findall(log)
 
     assert complaints(DUMP.sub(lambda dump: dump[0].replace("Call Trace:", ""), log)) == []
