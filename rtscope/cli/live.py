@@ -30,8 +30,10 @@ def measure_explained(
 ) -> tuple["Run", bool]:
     """Run one request and explain its worst samples, and whether all that could be done."""
     from rtscope.cli.explain import with_explanations
-    from rtscope.experiment.explain import Heard
+    from rtscope.experiment.explain import Heard, check_noticed_at_once
 
+    if explain:
+        check_noticed_at_once(request)
     heard = Heard()
     run = _measure_one(request, machine, target, interrupt, heard.hear, quiet=quiet)
     if not explain:

@@ -56,6 +56,15 @@ def explainable(target: Target, count: int, worst: int | None) -> Target:
     return target
 
 
+def check_noticed_at_once(request: Request) -> None:
+    """Refuse what is measured elsewhere than where it is noticed. Raises RtscopeError."""
+    if request.probe == "loop" and request.options.get("in") == "kernel":
+        raise RtscopeError(
+            "--explain cannot explain a loop in the kernel: the agent notices its periods later, "
+            "and what was executed before that is not what made them long"
+        )
+
+
 def _watchable(target: Target) -> VmTarget:
     if not isinstance(target, VmTarget) or target.spec.mode != "exact" or target.spec.cpus > 1:
         raise RtscopeError(
@@ -82,6 +91,7 @@ def explained(
 
     Raises RtscopeError, also where the two runs are not the same.
     """
+    check_noticed_at_once(request)
     machine = _watchable(target).fitted(agent_arguments(request))
     worst = sorted(heard.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
     start = heard.start

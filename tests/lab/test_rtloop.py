@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from rtscope.experiment.explain import check_noticed_at_once
 from rtscope.experiment.measure import Request, measure
 from rtscope.experiment.targets import target_of
 from rtscope.lab.boards import find_board
 from rtscope.lab.kernels import Kernel, kernel_modules
 from rtscope.lab.vm import vm_target
+from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from tests.lab.complaints import complaints
@@ -108,6 +110,13 @@ def test_a_thread_on_another_cpu_watches_where_there_is_one(kernel_named: Kernel
         assert thread.facts["uncertain"] <= thread.count
         assert thread.facts["observer_gap_max_ns"] > 0
         assert "outside_over" not in thread.facts
+
+
+def test_what_made_a_period_long_in_the_kernel_is_not_explained_by_what_came_later() -> None:
+    request = Request(probe="loop", options={"in": "kernel"})
+    with pytest.raises(RtscopeError, match="cannot explain a loop in the kernel"):
+        check_noticed_at_once(request)
+    check_noticed_at_once(Request(probe="loop", options={"in": "program"}))
 
 
 @pytest.mark.exact
