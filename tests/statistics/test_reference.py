@@ -179,6 +179,28 @@ def test_a_figure_after_some_time_is_of_runs_as_long() -> None:
         tables_beside(LOOP, runs[2:])
 
 
+def test_a_loop_in_the_kernel_stands_where_the_one_of_a_program_does() -> None:
+    def asked(number: int, where: str, name: str) -> Run:
+        asked = Asked(interval_ns=10**7, duration_ns=30 * 10**9, options={"in": where})
+        run = named(a_run("mixed", number=number, probe="loop", asked=asked), name)
+        return msgspec.structs.replace(run, elapsed_ns=30 * 10**9)
+
+    runs = [
+        asked(1, "program", "compensated"),
+        asked(2, "kernel", "kernel-relative"),
+        asked(3, "program", "relative"),
+    ]
+    filled = beside(LOOP, table("narrow"), runs).filled
+    assert [(one.runs, (one.entry or "none")[:9]) for one in filled] == [
+        ([runs[0].id], "attempt 2"),
+        ([runs[1].id], "attempt 2"),
+    ]
+    timer = asked(4, "kernel", "kernel-timer")
+    assert [one.entry for one in beside(LOOP, table("first"), [timer]).filled] == [
+        "attempt 1, a timer"
+    ]
+
+
 def test_only_what_the_table_puts_together_is_put_together() -> None:
     def asked(number: int, interval_ns: int, **options: int) -> Run:
         return a_run(number=number, asked=Asked(interval_ns=interval_ns, options={**options}))
