@@ -30,7 +30,7 @@
 #include "probe/program.h"
 
 #define FIDUCIAL_NS  (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
-#define DATA_DEFAULT 5			    /* interval in data's time after its fiducial */
+#define DATA_DEFAULT 5 /* the interval in the time from a fiducial to its data */
 #define COLLECT_NS   (20 * NSEC_PER_MSEC)
 #define GRACE_NS     NSEC_PER_SEC /* for what handlers have not yet taken at the end */
 
