@@ -241,7 +241,7 @@ def _machine(board: Board, spec: Spec) -> list[str]:
     elif spec.mode == "kvm":
         time = ["-accel", "kvm"]
     else:
-        time = ["-accel", "tcg"]  # a thread for each CPU, of those CPUs that can have that
+        time = ["-accel", "tcg,thread=multi"]
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
         "-smp", str(spec.cpus), "-m", str(spec.memory or board.memory), "-seed", "1", *time,
