@@ -241,6 +241,7 @@ def _machine(board: Board, spec: Spec) -> list[str]:
     elif spec.mode == "kvm":
         time = ["-accel", "kvm"]
     else:
+        # Of MIPS, QEMU warns; but CPUs that take turns of 0.1 s answer no other CPU's call in time.
         time = ["-accel", "tcg,thread=multi"]
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
