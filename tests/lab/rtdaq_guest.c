@@ -272,8 +272,10 @@ static void try_waits(void)
 	void *result;
 
 	pthread_create(&waiting, NULL, wait_long, (void *)(long)fd);
-	for (int i = 0; i < LOOKS && !refused; i++)
+	for (int i = 0; i < LOOKS && !refused; i++) {
+		usleep(LOOK_US);
 		refused = arm_and_wait(fd, MSEC) == EBUSY;
+	}
 	printf("@ two: %s\n", refused ? "refused" : "taken");
 	close(fd);
 	printf("@ closed: threads %d\n", threads(1));

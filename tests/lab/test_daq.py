@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rtscope.experiment.check import rehearse
 from rtscope.experiment.measure import Request, measure
 from rtscope.experiment.targets import target_of
 from rtscope.lab.boards import find_board
@@ -62,6 +63,7 @@ def thread_of(name: str, **options: str) -> Thread:
     (thread,) = run.threads
     assert (run.status, thread.count) == ("complete", EVENTS)
     assert thread.facts["data_errors"] == 0
+    assert set(thread.facts) == set(rehearse(Request(probe="daq", samples=1)).facts)
     return thread
 
 
