@@ -30,6 +30,8 @@ class Board(msgspec.Struct, frozen=True):
     """the console, as the kernel can use it before it has a driver: for a panic that comes early;
     None where it does so by itself"""
     most_cpus: int = 32
+    sockets: bool = False
+    """each CPU needs one of its own: a kernel without ACPI is told of the first CPU in each"""
     memory: int = 512
     """MiB, where the user does not say"""
     edu: bool = False
@@ -58,6 +60,7 @@ BOARDS: Final = {
         arch="x86_64",
         emulator="qemu-system-x86_64",
         package="qemu-system-x86",
+        sockets=True,
         options=["-machine", "pc", "-cpu", "max,-rdrand,-rdseed"],
         console="ttyS0",
         earlycon="uart8250,io,0x3f8",

@@ -243,8 +243,9 @@ def _machine(board: Board, spec: Spec) -> list[str]:
     else:
         # Of MIPS, QEMU warns; but CPUs that take turns of 0.1 s answer no other CPU's call in time.
         time = ["-accel", "tcg,thread=multi"]
+    cpus = f"{spec.cpus},sockets={spec.cpus}" if board.sockets else str(spec.cpus)
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
-        "-smp", str(spec.cpus), "-m", str(spec.memory or board.memory), "-seed", "1", *time,
+        "-smp", cpus, "-m", str(spec.memory or board.memory), "-seed", "1", *time,
         "-display", "none", "-no-reboot", *(["-device", "edu"] if spec.edu else []),
     ]  # fmt: skip

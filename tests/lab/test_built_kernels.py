@@ -112,14 +112,21 @@ def test_what_the_kernel_warned_of_while_it_was_quiet_is_in_the_console(built: B
     assert "guest-complained" not in {warning.code for warning in run.warnings}
 
 
-@pytest.mark.long
-def test_a_malta_of_two_cpus_is_measured_on_both(built: Built) -> None:
-    kernel = built("malta-rt")
-    run = measured("vm:malta-rt,cpus=2", 500)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("x86_64-rt", marks=pytest.mark.kernels),
+        pytest.param("arm64-rt", marks=pytest.mark.kernels),
+        pytest.param("malta-rt", marks=pytest.mark.long),
+    ],
+)
+def test_a_machine_of_two_cpus_is_measured_on_both(name: str, built: Built) -> None:
+    kernel = built(name)
+    run = measured(f"vm:{name},cpus=2", 500)
 
     assert run.status == "complete"
     assert [(thread.cpu, thread.count) for thread in run.threads] == [(0, 500), (1, 500)]
-    assert read_machine(target_of("vm:malta-rt,cpus=2")).kernel_release == kernel.release
+    assert read_machine(target_of(f"vm:{name},cpus=2")).kernel_release == kernel.release
 
 
 @pytest.mark.kernels
