@@ -18,7 +18,10 @@ from rtscope.model.run import Lab
 
 ARGUMENTS_SIZE: Final = 4096
 """of what brings a restored machine its arguments: it knows the size from its boot"""
-_RESTORE: Final = ["-incoming", f"exec:cat {SNAPSHOT}"]
+_RESTORE: Final = [
+    *("-incoming", f"exec:cat {SNAPSHOT}"),
+    *("-global", "migration.announce-rounds=0"),
+]
 _RESTORE_S: Final = 60.0
 _KVM_S: Final = 20.0
 
