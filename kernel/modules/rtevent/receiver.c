@@ -159,7 +159,7 @@ static void publish_events(struct receiver *receiver, u32 count, u64 thread_ns)
 
 static void signal_eventfd(struct eventfd_ctx *eventfd)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#if KERNEL_VERSION(6, 8, 0) <= LINUX_VERSION_CODE
 	eventfd_signal(eventfd);
 #else
 	eventfd_signal(eventfd, 1);
@@ -197,7 +197,7 @@ static void start_timer(void *data)
 
 static void init_timer(struct hrtimer *timer)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#if KERNEL_VERSION(6, 13, 0) <= LINUX_VERSION_CODE
 	hrtimer_setup(timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 #else
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
