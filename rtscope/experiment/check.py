@@ -15,6 +15,7 @@ from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
+from rtscope.target.agent import Target
 
 _SILENCE_S: Final = 20.0
 _START_NS: Final = 100_000_000
@@ -28,10 +29,10 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
 
     Raises RtscopeError with the file's line for the first cell that it would refuse.
     """
-    targets = file.plan.targets
-    for number, target in enumerate(targets):
+    targets = {}
+    for number, name in enumerate(file.plan.targets):
         try:
-            target_of(target)
+            targets[name] = target_of(name)
         except RtscopeError as error:
             raise file.refusal(("targets", number), f"targets: {error}") from None
     if file.plan.reference:
@@ -53,7 +54,7 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
         if cell.target != "local":
             # To boot it would take longer than to fail: its agent is as ours, its CPUs are not.
             request = msgspec.structs.replace(request, cpus=None)
-        _check_modules(file, cell)
+        _check_modules(file, cell, targets[cell.target])
         key = msgspec.json.encode(request)
         if key not in asked:
             asked[key] = _ask(file, cell, request)
@@ -126,9 +127,8 @@ def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -
         raise file.refusal(("budget", number, "limits"), f"limits: {error}") from None
 
 
-def _check_modules(file: PlanFile, cell: Cell) -> None:
+def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
     """Refuse a cell that its kernel lacks a module for."""
-    target = target_of(cell.target)
     if not isinstance(target, VmTarget):
         return
     try:

@@ -58,7 +58,7 @@ def explainable(target: Target, count: int, worst: int | None) -> Target:
 
 def check_noticed_at_once(request: Request) -> None:
     """Refuse what is measured elsewhere than where it is noticed. Raises RtscopeError."""
-    if request.probe == "loop" and request.options.get("in") == "kernel":
+    if request.loops_in_kernel:
         raise RtscopeError(
             "--explain cannot explain a loop in the kernel: the agent notices its periods later, "
             "and what was executed before that is not what made them long"

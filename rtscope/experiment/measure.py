@@ -80,6 +80,11 @@ class Request(msgspec.Struct, frozen=True):
     budget: list[str] = []
     command: list[str] = []
 
+    @property
+    def loops_in_kernel(self) -> bool:
+        """Whether what is measured is a loop of the kernel's and none of the agent's."""
+        return self.probe == "loop" and self.options.get("in") == "kernel"
+
 
 def agent_arguments(request: Request) -> list[str]:
     """The agent's command line for a request.

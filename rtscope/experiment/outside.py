@@ -35,8 +35,7 @@ def seen_from_outside(
     Others than a single loop in the kernel of a machine in exact mode are as they were. Raises
     RtscopeError.
     """
-    method = request.options.get("method", "all")
-    single = request.probe == "loop" and request.options.get("in") == "kernel" and method != "all"
+    single = request.loops_in_kernel and request.options.get("method", "all") != "all"
     if not single or not isinstance(target, VmTarget) or target.spec.mode != "exact":
         yield target, lambda run: run
         return
