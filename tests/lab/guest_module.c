@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /proc, /sys and /sys/kernel/debug have to be mounted. */
 #define _GNU_SOURCE
 #include "guest_module.h"
 
@@ -16,11 +15,14 @@
 #define LEAKS	"/sys/kernel/debug/kmemleak"
 #define YOUNG_S 6 /* kmemleak does not tell of what is younger */
 
-int module_load(const char *path, const char *parameters)
+int module_load(const char *name, const char *parameters)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int result = syscall(SYS_finit_module, fd, parameters, 0) ? errno : 0;
+	char path[64];
+	int fd, result;
 
+	snprintf(path, sizeof(path), "/%s.ko", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	result = syscall(SYS_finit_module, fd, parameters, 0) ? errno : 0;
 	close(fd);
 	return result;
 }
@@ -58,7 +60,7 @@ int tasks_named(const char *part, int expected)
 	return tasks_now(part);
 }
 
-void tell_leaks(void)
+static void tell_leaks(void)
 {
 	char text[4096];
 	ssize_t size;
@@ -78,4 +80,34 @@ void tell_leaks(void)
 	text[size > 0 ? size : 0] = '\0';
 	printf("@ leaks: %s\n", *text ? text : "none");
 	close(fd);
+}
+
+static void try_parameters(const char *name, const char *const *bad)
+{
+	int count = 0, refused = 0;
+
+	for (; bad[count]; count++)
+		refused += module_load(name, bad[count]) == EINVAL;
+	printf("@ parameters: %d of %d refused\n", refused, count);
+}
+
+void module_try(const char *name, const char *const *bad, const char *good,
+		void (*try_loaded)(void))
+{
+	char device[64];
+
+	port_open();
+	mount_at("/proc", "proc");
+	mount_at("/sys", "sysfs");
+	mount_at("/sys/kernel/debug", "debugfs");
+	try_parameters(name, bad);
+	printf("@ load: %d\n", module_load(name, good));
+	try_loaded();
+	printf("@ unload at rest: %d\n", module_unload(name));
+	snprintf(device, sizeof(device), "/dev/%s", name);
+	printf("@ device: %s\n", access(device, F_OK) ? "gone" : "there");
+	printf("@ load again: %d\n", module_load(name, ""));
+	printf("@ unload again: %d\n", module_unload(name));
+	tell_leaks();
+	port_end();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For a machine's only program that tries a module of the kernel. */
+/* For a machine's only program that tries a module of the kernel, which is in the file /NAME.ko. */
 #ifndef GUEST_MODULE_H
 #define GUEST_MODULE_H
 
@@ -8,13 +8,19 @@
 #define LOOK_US 50000
 
 /* 0 or an error number. */
-int module_load(const char *path, const char *parameters);
+int module_load(const char *name, const char *parameters);
 int module_unload(const char *name);
 
 /* How many tasks' names have @part in them, once there are as many as @expected or never will be. */
 int tasks_named(const char *part, int expected);
 
-/* Tells "@ leaks: ": none, what kmemleak has found, or that the kernel does not look for them. */
-void tell_leaks(void);
+/*
+ * All of a program. The module refuses each of the parameters @bad, to NULL, and takes the @good
+ * ones; then @try_loaded is called. At rest the module goes with its device /dev/NAME, and comes
+ * and goes again. The last that is told is "@ leaks: ": none, what kmemleak has found, or that the
+ * kernel does not look for them.
+ */
+_Noreturn void module_try(const char *name, const char *const *bad, const char *good,
+			  void (*try_loaded)(void));
 
 #endif

@@ -1,20 +1,31 @@
 """A machine whose only program is a test's own, in C, instead of the agent."""
 
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from rtscope.lab.boards import find_board
 from rtscope.lab.image import initramfs
-from rtscope.lab.kernels import kernel_file
+from rtscope.lab.kernels import Kernel, kernel_file, kernel_modules
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, qemu_command
 from rtscope.lab.tether import tethered
-from rtscope.lab.vm import VmTarget
+from rtscope.lab.vm import VmTarget, vm_target
+from tests.lab.complaints import complaints
 
 _HERE = Path(__file__).parent
 _ROOT = Path(__file__).parents[2]
 _COMPILERS = _ROOT / "build" / "musl"
+_TRY_LIMIT_S = 900
+_COMES_AND_GOES = {
+    "load": "0",
+    "unload at rest": "0",
+    "device": "gone",
+    "load again": "0",
+    "unload again": "0",
+}
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -31,10 +42,14 @@ def heard(
     source: str,
     directory: Path,
     *,
+    modules: Sequence[str] = (),
     files: Mapping[str, bytes] | None = None,
     limit_s: int,
 ) -> Heard:
-    """Boot the machine in an empty directory, with `files` beside its program, until that ends."""
+    """Boot the machine in an empty directory until its program ends.
+
+    Beside the program lie `files`, and each of `modules` as NAME.ko.
+    """
     program = directory / "program"
     compiler = _COMPILERS / target.kernel.arch / "bin" / "cc"
     subprocess.run(
@@ -46,7 +61,8 @@ def heard(
         check=True,
     )
     (directory / KERNEL).symlink_to(kernel_file(target.kernel))
-    image = initramfs({"init": program.read_bytes(), **(files or {})})
+    ours = {f"{name}.ko": kernel_modules(target.kernel, name)[name] for name in modules}
+    image = initramfs({"init": program.read_bytes(), **ours, **(files or {})})
     (directory / INITRAMFS).write_bytes(image)
     command = qemu_command(target.board, target.spec, target.kernel_options())
     done = subprocess.run(
@@ -62,3 +78,30 @@ def heard(
     assert done.stdout.rstrip().endswith("@ end"), done.stdout[-2000:] + console[-2000:]
     assert "@ failed" not in done.stdout
     return Heard(done.stdout, console)
+
+
+def results(said: str) -> dict[str, str]:
+    """Of its lines "@ what: result"."""
+    return dict(re.findall(r"^@ (.*?): (.*?)\r?$", said, re.MULTILINE))
+
+
+def tried(module: str, kernel: Kernel, directory: Path) -> tuple[dict[str, str], str]:
+    """What this module's own program has found out on up to two CPUs, and the kernel's console.
+
+    The module has come and gone as it must, and the kernel has neither complained nor lost memory.
+    """
+    cpus = min(2, find_board(kernel.board, kernel.arch).most_cpus)
+    debug = kernel.name.endswith("-debug")
+    came = heard(
+        vm_target(f"vm:{kernel.name},mode=fast,cpus={cpus}"),
+        f"{module}_guest.c",
+        directory,
+        modules=[module],
+        limit_s=_TRY_LIMIT_S,
+    )
+    leaks = "none" if debug and kernel.arch == "x86_64" else "not looked for"
+    expected = _COMES_AND_GOES | {"leaks": leaks}
+    told = results(came.said)
+    assert {what: told.pop(what, None) for what in expected} == expected
+    assert complaints(came.console, lockdep=debug) == []
+    return told, came.console

@@ -17,11 +17,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guest_module.h"
 #include "guest_port.h"
 
 #define STOPS	  20
@@ -161,13 +161,8 @@ static void load_and_unload(void)
 {
 	int good = 0;
 
-	for (int round = 0; round < ROUNDS; round++) {
-		int fd = open("/rtdelay.ko", O_RDONLY | O_CLOEXEC);
-
-		good += !syscall(SYS_finit_module, fd, "delay_us=10", 0) &&
-			!syscall(SYS_delete_module, "rtdelay", 0);
-		close(fd);
-	}
+	for (int round = 0; round < ROUNDS; round++)
+		good += !module_load("rtdelay", "delay_us=10") && !module_unload("rtdelay");
 	printf("@ module: %d times\n", good);
 }
 

@@ -5,52 +5,31 @@
  * midst. It writes "@ what: result" for each.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <rtdaq/rtdaq.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "guest_port.h"
+#include "guest_module.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define LEAKS	     "/sys/kernel/debug/kmemleak"
-#define LOOKS	     200
-#define LOOK_US	     50000
 #define SIZE	     (11 * 1024 * RTDAQ_SAMPLE_BYTES)
 #define MSEC	     1000000ULL
 #define SEC	     1000000000ULL
 
 static const char *const bad_parameters[] = {
-	"period_us=99", "period_us=10000001", "channels=65",	 "channels=0",
-	"samples=1000", "samples=0",	      "samples=1048576", "mb_s=0",
+	"period_us=99", "period_us=10000001", "channels=65", "channels=0", "samples=1000",
+	"samples=0",	"samples=1048576",    "mb_s=0",	     NULL,
 };
-
-static int load(const char *parameters)
-{
-	int fd = open("/rtdaq.ko", O_RDONLY), result;
-
-	result = (int)syscall(SYS_finit_module, fd, parameters, 0);
-	result = result ? errno : 0;
-	close(fd);
-	return result;
-}
-
-static int unload(void)
-{
-	return syscall(SYS_delete_module, "rtdaq", O_NONBLOCK) ? errno : 0;
-}
 
 static unsigned long long now_ns(void)
 {
@@ -105,43 +84,10 @@ static int running(__u32 transfer)
 	return fd;
 }
 
-static int threads_now(void)
-{
-	struct dirent *entry;
-	char path[280], name[32];
-	DIR *proc = opendir("/proc");
-	int count = 0;
-
-	while ((entry = readdir(proc))) {
-		FILE *file;
-
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		file = fopen(path, "r");
-		if (file && fgets(name, sizeof(name), file) && !strncmp(name, "irq/", 4) &&
-		    strstr(name, "-rtdaq"))
-			count++;
-		if (file)
-			fclose(file);
-	}
-	closedir(proc);
-	return count;
-}
-
-/* How many threads the module has; one that has ended is seen for a moment longer. */
+/* Interrupts' threads. */
 static int threads(int expected)
 {
-	for (int i = 0; i < LOOKS && threads_now() != expected; i++)
-		usleep(LOOK_US);
-	return threads_now();
-}
-
-static void try_parameters(void)
-{
-	int refused = 0;
-
-	for (size_t i = 0; i < COUNT(bad_parameters); i++)
-		refused += load(bad_parameters[i]) == EINVAL;
-	printf("@ parameters: %d of %zu refused\n", refused, COUNT(bad_parameters));
+	return tasks_named("-rtdaq", expected);
 }
 
 static void try_setups(void)
@@ -244,7 +190,7 @@ static void try_nine(void)
 		fd[i] = running(RTDAQ_SCATTER);
 	printf("@ eight: threads %d\n", threads(RTDAQ_FILES_MAX));
 	printf("@ nine: %s\n", strerror(set_up(ninth, good(RTDAQ_SCATTER, pages()))));
-	printf("@ unload: %s\n", unload() == EWOULDBLOCK ? "refused" : "done");
+	printf("@ unload: %s\n", module_unload("rtdaq") == EWOULDBLOCK ? "refused" : "done");
 	close(fd[0]);
 	printf("@ in its place: %d\n", set_up(ninth, good(RTDAQ_SCATTER, pages())));
 	for (int i = 1; i < RTDAQ_FILES_MAX; i++)
@@ -343,34 +289,8 @@ static void try_together(void)
 	printf("@ together: threads %d\n", threads(0));
 }
 
-static void look_for_leaks(void)
+static void try_loaded(void)
 {
-	int fd = open(LEAKS, O_RDONLY);
-	char text[4096];
-	ssize_t size;
-
-	if (fd < 0) {
-		printf("@ leaks: not looked for\n");
-		return;
-	}
-	for (int i = 0; i < 2; i++) {
-		sleep(6); /* what is younger than five seconds is not told */
-		if (!put(LEAKS, "scan"))
-			printf("@ failed: no scan for leaks\n");
-	}
-	size = read(fd, text, sizeof(text) - 1);
-	text[size > 0 ? size : 0] = '\0';
-	printf("@ leaks: %s\n", *text ? text : "none");
-}
-
-int main(void)
-{
-	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
-	mount_at("/sys/kernel/debug", "debugfs");
-	try_parameters();
-	printf("@ load: %d\n", load("period_us=2000 channels=4"));
 	try_setups();
 	try_limit();
 	try_transfers();
@@ -379,9 +299,9 @@ int main(void)
 	try_arming();
 	try_fork();
 	try_together();
-	printf("@ unload at rest: %d\n", unload());
-	printf("@ load again: %d\n", load(""));
-	printf("@ unload again: %d\n", unload());
-	look_for_leaks();
-	port_end();
+}
+
+int main(void)
+{
+	module_try("rtdaq", bad_parameters, "period_us=2000 channels=4", try_loaded);
 }

@@ -19,11 +19,9 @@
 #include <unistd.h>
 
 #include "guest_module.h"
-#include "guest_port.h"
 #include "rtevent/rtevent.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MODULE	     "/rtevent.ko"
 #define DEVICE	     "/dev/rtevent"
 #define SHARED	     400 /* events that two readers share */
 #define HOUR_NS	     RTEVENT_INTERVAL_MAX_NS
@@ -38,7 +36,7 @@ static const struct rtevent_setup good = {
 };
 
 static const char *const bad_parameters[] = {
-	"interval_us=99", "interval_us=4000000000", "data_us=1389", "priority=100", "cpu=31",
+	"interval_us=99", "interval_us=4000000000", "data_us=1389", "priority=100", "cpu=31", NULL,
 };
 
 static const char *refused(bool holds)
@@ -81,15 +79,6 @@ static bool goes_on(const struct rtevent_map *map)
 static int lines(int expected)
 {
 	return tasks_named("-rtevent", expected);
-}
-
-static void try_parameters(void)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < COUNT(bad_parameters); i++)
-		count += module_load(MODULE, bad_parameters[i]) == EINVAL;
-	printf("@ parameters: %zu of %zu refused\n", count, COUNT(bad_parameters));
 }
 
 static void try_defaults(void)
@@ -340,15 +329,8 @@ static void try_often(void)
 	printf("@ often: lines %d\n", lines(0));
 }
 
-int main(void)
+static void try_loaded(void)
 {
-	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
-	mount_at("/sys/kernel/debug", "debugfs");
-	try_parameters();
-	printf("@ load: %d\n",
-	       module_load(MODULE, "interval_us=2000 data_us=300 seed=5 cpu=0 priority=70"));
 	try_defaults();
 	try_setups();
 	try_unstarted();
@@ -361,10 +343,10 @@ int main(void)
 	try_child("killed", SIGKILL);
 	try_child("closed", 0);
 	try_often();
-	printf("@ unload: %d\n", module_unload("rtevent"));
-	printf("@ device: %s\n", access(DEVICE, F_OK) ? "gone" : "there");
-	printf("@ load again: %d\n", module_load(MODULE, ""));
-	printf("@ unload again: %d\n", module_unload("rtevent"));
-	tell_leaks();
-	port_end();
+}
+
+int main(void)
+{
+	module_try("rtevent", bad_parameters,
+		   "interval_us=2000 data_us=300 seed=5 cpu=0 priority=70", try_loaded);
 }

@@ -17,10 +17,8 @@
 #include <unistd.h>
 
 #include "guest_module.h"
-#include "guest_port.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MODULE	     "/rtloop.ko"
 
 static const struct rtloop_setup good = {
 	.method = RTLOOP_ABSOLUTE,
@@ -33,7 +31,7 @@ static const struct rtloop_setup good = {
 
 static const char *const bad_parameters[] = {
 	"method=sometimes", "period_us=99", "slack_us=10001", "poll_us=8001",
-	"priority=100",	    "cpu=31",	    "cpu=-2",
+	"priority=100",	    "cpu=31",	    "cpu=-2",	      NULL,
 };
 
 static int start(int fd, struct rtloop_setup setup)
@@ -72,15 +70,6 @@ static int stands(const struct rtloop_page *page)
 static int threads(int expected)
 {
 	return tasks_named("rtloop/", expected);
-}
-
-static void try_parameters(void)
-{
-	int refused = 0;
-
-	for (size_t i = 0; i < COUNT(bad_parameters); i++)
-		refused += module_load(MODULE, bad_parameters[i]) == EINVAL;
-	printf("@ parameters: %d of %zu refused\n", refused, COUNT(bad_parameters));
 }
 
 static void try_setups(void)
@@ -187,22 +176,16 @@ static void try_together(void)
 	printf("@ together: threads %d\n", threads(0));
 }
 
-int main(void)
+static void try_loaded(void)
 {
-	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
-	mount_at("/sys/kernel/debug", "debugfs");
-	try_parameters();
-	printf("@ load: %d\n", module_load(MODULE, "method=deadline period_us=2000"));
 	try_setups();
 	try_methods();
 	try_two();
 	try_fork();
 	try_together();
-	printf("@ unload at rest: %d\n", module_unload("rtloop"));
-	printf("@ load again: %d\n", module_load(MODULE, ""));
-	printf("@ unload again: %d\n", module_unload("rtloop"));
-	tell_leaks();
-	port_end();
+}
+
+int main(void)
+{
+	module_try("rtloop", bad_parameters, "method=deadline period_us=2000", try_loaded);
 }

@@ -38,6 +38,8 @@ def test_a_complaint_is_heard_with_its_line(line: str) -> None:
     assert complaints(f"{BOOTED}{told}\n[    1.100000] random: crng init done\n") == [told]
 
 
-def test_a_kernel_without_lockdep_does_not_pass_for_one_without_complaints() -> None:
+def test_a_kernel_without_lockdep_does_not_pass_for_a_debug_kernel_without_complaints() -> None:
+    booted = "[    0.000000] Linux version 6.12.117-rt\n"
     with pytest.raises(AssertionError):
-        complaints("[    0.000000] Linux version 6.12.117-rt\n")
+        complaints(booted)
+    assert complaints(f"{booted}Oops\n", lockdep=False) == ["Oops"]
