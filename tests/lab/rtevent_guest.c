@@ -191,7 +191,7 @@ static void try_late(void)
 	close(fd);
 }
 
-static unsigned char taken[SHARED];
+static unsigned int taken[SHARED];
 static int shared;
 
 static void *read_shared(void *nothing)
