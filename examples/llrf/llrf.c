@@ -11,16 +11,23 @@
  * the set point, statistics of every waveform. Nodes are named as in SLAC's
  * table of such a loop (K. Kim, 2013).
  *
+ * With -d the trigger is an interrupt of the module rtevent, and the samples
+ * come from the module rtdaq, by DMA into this program's pages. Without, a timer
+ * is the trigger and the samples are there.
+ *
  * Valid C11 and C++17.
  */
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rtscope/points.h>
+
+#include "devices.h"
 
 #define CHANNELS	10
 #define TURN		14 /* samples until the carrier meets its first phase again */
@@ -52,7 +59,8 @@ static const struct {
 };
 
 struct cavity {
-	int16_t adc[CHANNELS][SAMPLES];
+	/* and a readout, which the digitizer adds */
+	int16_t adc[CHANNELS + 1][SAMPLES_A_CHANNEL] __attribute__((aligned(4096)));
 	double drive_rad; /* what the controller asks for */
 	uint32_t noise;
 };
@@ -73,6 +81,7 @@ static double error_square_rad; /* smoothed over a second */
 static int busy_node = -1;
 static uint64_t busy_ns;
 static volatile sig_atomic_t stopped;
+static struct devices hardware, *devices; /* NULL: a timer, and no digitizer */
 
 static uint64_t enter(int node)
 {
@@ -119,15 +128,30 @@ static void cavity_answer(struct cavity *cavity, double time_s)
 	}
 }
 
-static void acquire(const struct cavity *cavity)
+/* Where the digitizer has put its stamp, the carrier's next turn has the same sample. */
+static void mend_stamped(double *waveform)
+{
+	for (int i = 0; i < SAMPLES - TURN; i += STAMPED_EVERY) {
+		for (int k = i; k < i + STAMPED; k++)
+			waveform[k] = waveform[k + TURN];
+	}
+}
+
+/* Returns false where the digitizer's wait was ended. */
+static bool acquire(const struct cavity *cavity)
 {
 	uint64_t begun_ns = enter(DAQ);
 
+	if (devices && !devices_acquire(devices))
+		return false;
 	for (int channel = 0; channel < CHANNELS; channel++) {
 		for (int i = 0; i < SAMPLES; i++)
 			volts[channel][i] = cavity->adc[channel][i] * VOLTS_PER_COUNT;
+		if (devices)
+			mend_stamped(volts[channel]);
 	}
 	leave(DAQ, begun_ns);
+	return true;
 }
 
 /* In-phase and quadrature part of one turn of the carrier. */
@@ -213,17 +237,19 @@ static void diagnose_loop(const struct controller *controller)
 	leave(OTHDIAG, begun_ns);
 }
 
-static void pulse(struct cavity *cavity, struct controller *controller)
+static bool pulse(struct cavity *cavity, struct controller *controller)
 {
 	uint64_t begun_ns = enter(MAINLOOP), control_ns;
 
-	acquire(cavity);
+	if (!acquire(cavity))
+		return false;
 	control_ns = enter(PHCTRL);
 	cavity->drive_rad = control(controller, phase_data());
 	leave(PHCTRL, control_ns);
 	diagnose_waveforms();
 	diagnose_loop(controller);
 	leave(MAINLOOP, begun_ns);
+	return true;
 }
 
 static void add_points(void)
@@ -235,23 +261,30 @@ static void add_points(void)
 		fprintf(stderr, "llrf: %s\n", rtscope_points_error());
 }
 
-/* Run @pulses (0: until stopped) at @rate_hz. Returns how many there were. */
-static long run(long pulses, double rate_hz, struct controller *controller, long *late)
+/* Wait for the pulse that is due @period_ns after *@trigger_ns, or for the receiver's next. */
+static bool await_trigger(uint64_t period_ns, uint64_t *trigger_ns)
 {
-	static struct cavity cavity;
+	struct timespec until;
+
+	if (devices)
+		return devices_trigger(devices, trigger_ns);
+	*trigger_ns += period_ns;
+	until.tv_sec = (time_t)(*trigger_ns / 1000000000U);
+	until.tv_nsec = (long)(*trigger_ns % 1000000000U);
+	return !clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* Run @pulses (0: until stopped) at @rate_hz. Returns how many there were. */
+static long run(long pulses, double rate_hz, struct cavity *cavity, struct controller *controller,
+		long *late)
+{
 	uint64_t period_ns = (uint64_t)(1e9 / rate_hz), trigger_ns = rtscope_now_ns();
 	long done = 0;
 
-	cavity.noise = 2463534242U;
 	for (; !stopped && (!pulses || done < pulses); done++) {
-		struct timespec until;
-
-		cavity_answer(&cavity, (double)done / rate_hz);
-		trigger_ns += period_ns;
-		until.tv_sec = (time_t)(trigger_ns / 1000000000U);
-		until.tv_nsec = (long)(trigger_ns % 1000000000U);
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-		pulse(&cavity, controller);
+		cavity_answer(cavity, (double)done / rate_hz);
+		if (!await_trigger(period_ns, &trigger_ns) || !pulse(cavity, controller))
+			break;
 		if (rtscope_now_ns() >= trigger_ns + period_ns)
 			++*late;
 	}
@@ -277,9 +310,10 @@ static int bad(const char *what, const char *text)
 {
 	fprintf(stderr,
 		"llrf: %s '%s'\n"
-		"usage: llrf [-t SECONDS] [-r HZ] [-p PRIORITY] [-b NODE:MICROSECONDS]\n"
+		"usage: llrf [-d] [-t SECONDS] [-r HZ] [-p PRIORITY] [-b NODE:MICROSECONDS]\n"
 		"  -t  how long (until Ctrl-C)      -p  run at this SCHED_FIFO priority\n"
-		"  -r  pulses a second (120)        -b  a busy wait in a node, to be found\n",
+		"  -r  pulses a second (120)        -b  a busy wait in a node, to be found\n"
+		"  -d  trigger and samples come from the modules rtevent and rtdaq\n",
 		what, text);
 	return 2;
 }
@@ -302,13 +336,16 @@ int main(int argc, char **argv)
 {
 	double seconds = 0, rate_hz = 120;
 	struct sched_param scheduling;
+	static struct cavity cavity;
 	struct controller controller = { 0, 0 };
 	long late = 0, done;
 	int option;
 
 	memset(&scheduling, 0, sizeof(scheduling));
-	while ((option = getopt(argc, argv, "t:r:p:b:")) != -1) {
-		if (option == 't')
+	while ((option = getopt(argc, argv, "t:r:p:b:d")) != -1) {
+		if (option == 'd')
+			devices = &hardware;
+		else if (option == 't')
 			seconds = atof(optarg);
 		else if (option == 'r')
 			rate_hz = atof(optarg);
@@ -330,9 +367,17 @@ int main(int argc, char **argv)
 		sine[i] = sin(2 * PI * 3 * i / TURN);
 	}
 	add_points();
-	done = run(seconds > 0 ? (long)ceil(seconds * rate_hz) : 0, rate_hz, &controller, &late);
+	cavity.noise = 2463534242U;
+	if (devices && devices_start(devices, cavity.adc[0], CHANNELS, rate_hz,
+				     (unsigned int)scheduling.sched_priority))
+		return 1;
+	done = run(seconds > 0 ? (long)ceil(seconds * rate_hz) : 0, rate_hz, &cavity, &controller,
+		   &late);
 	printf("%ld pulses, %ld late; phase off by %.3f degrees at the last, %.3f rms; channel 0 %.3f V rms\n",
 	       done, late, fabs(controller.error_rad) * DEGREES, sqrt(error_square_rad) * DEGREES,
 	       diagnoses[0].rms);
+	if (devices)
+		printf("%ld triggers and %ld waveforms lost, %ld blocks of another pulse\n",
+		       devices->lost_triggers, devices->lost_waveforms, devices->wrong_blocks);
 	return 0;
 }

@@ -1,6 +1,7 @@
 """rtscope lab: emulated machines, and the proof that they repeat."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,13 +48,27 @@ def boot(
 @app.command("shell")
 def shell(
     name: Annotated[str, typer.Argument(metavar="KERNEL", help="As vm:KERNEL takes it.")],
+    bring: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Put this file into /bin there, such as a program that is linked statically; "
+            "may be given more than once.",
+            dir_okay=False,
+        ),
+    ] = None,
 ) -> None:
-    """Boot into a shell on this terminal, with the agent at hand; exit or Ctrl-A x ends it."""
+    """Boot into a shell on this terminal, with the agent at hand; exit or Ctrl-A x ends it.
+
+    \b
+    rtscope lab shell 6.12-rt-amd64
+    rtscope lab shell x86_64-rt --bring examples/llrf/llrf
+    """
     from rtscope.lab.console import run_shell
 
     target = _for_a_person(name)
     with ended_by_signals():
-        status = run_shell(target)
+        status = run_shell(target, bring or [])
     raise typer.Exit(status)
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import kernel_file
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, console_command
+from rtscope.lab.ours import our_modules
 from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget
 from rtscope.model.errors import RtscopeError
@@ -31,7 +32,8 @@ mount -t tmpfs tmpfs /tmp
 mount -t debugfs debugfs /sys/kernel/debug
 [ -e /rtscope.modules ] && while read module; do insmod ${module#!}; done < /rtscope.modules
 ip link set lo up
-echo 'rtscope-agent is here; exit ends the machine, and so does Ctrl-A x'
+echo 'rtscope-agent is here; modules of ours for insmod are in /modules'
+echo 'exit ends the machine, and so does Ctrl-A x'
 setsid cttyhack sh
 reboot -f
 """
@@ -47,8 +49,11 @@ def run_verb(target: VmTarget, words: list[str]) -> int:
     return _run(target.fitted(words), files, ["init"], ends_on_interrupt=True)
 
 
-def run_shell(target: VmTarget) -> int:
-    """Boot into a shell of busybox's, which gets Ctrl-C itself. Raises RtscopeError."""
+def run_shell(target: VmTarget, brought: Sequence[Path] = ()) -> int:
+    """Boot into a shell of busybox's, which gets Ctrl-C itself; the files `brought` are in /bin.
+
+    Raises RtscopeError.
+    """
     if target.kernel.arch != os.uname().machine:
         raise RtscopeError(
             f"{target.name}: a shell is this machine's busybox, which does not run on "
@@ -64,13 +69,25 @@ def run_shell(target: VmTarget) -> int:
             "a shell is for somebody who types, and standard input is no terminal: rtscope lab "
             "boot runs the agent without one"
         )
-    files = {
-        "init": _INIT.encode(),
+    programs = {
         "bin/busybox": Path(busybox).read_bytes(),
         "bin/rtscope-agent": agent_path(target.kernel.arch).read_bytes(),
+        **_read(brought),
+    }
+    files = {
+        "init": _INIT.encode(),
+        **programs,
+        **{f"modules/{name}.ko": data for name, data in our_modules(target.kernel).items()},
         **{f"{name}/.keep": b"" for name in ("proc", "sys", "tmp")},
     }
-    return _run(target, files, ["init", "bin/busybox", "bin/rtscope-agent"])
+    return _run(target, files, ["init", *programs])
+
+
+def _read(files: Sequence[Path]) -> dict[str, bytes]:
+    try:
+        return {f"bin/{path.name}": path.read_bytes() for path in files}
+    except OSError as error:
+        raise RtscopeError(f"{error.filename} cannot be brought: {error.strerror}") from None
 
 
 def _run(

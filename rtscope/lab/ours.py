@@ -7,7 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from rtscope.lab.kernels import Kernel, cache_directory, put_modules
+from rtscope.lab.kernels import (
+    Kernel,
+    cache_directory,
+    has_module,
+    kernel_modules,
+    put_modules,
+)
 from rtscope.lab.make import run_make
 from rtscope.lab.packages import fetch_headers
 from rtscope.lab.recipes import kernel_folder
@@ -28,6 +34,12 @@ def modules_content() -> str:
             data = path.read_bytes()
             content.update(f"{path.relative_to(folder)} {len(data)}\n".encode() + data)
     return content.hexdigest()
+
+
+def our_modules(kernel: Kernel) -> dict[str, bytes]:
+    """Those of our modules that the kernel has, by name. Raises RtscopeError."""
+    names = sorted(path.name for path in (kernel_folder() / "modules").iterdir())
+    return kernel_modules(kernel, *(name for name in names if has_module(kernel, name)))
 
 
 def copied_modules(folder: Path) -> list[Path]:

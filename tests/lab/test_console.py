@@ -116,6 +116,32 @@ def test_shell_runs_what_is_typed_and_exit_ends_the_machine(rt_kernel: Kernel) -
     assert "Restarting system" in shown
 
 
+def test_shell_has_the_program_that_is_brought_and_our_modules(
+    rt_kernel: Kernel, tmp_path: Path
+) -> None:
+    program = tmp_path / "hello"
+    program.write_text("#!/bin/sh\necho hello from $0\n")
+    status, shown = lab(
+        "shell",
+        rt_kernel.name,
+        "--bring",
+        str(program),
+        wait_for="exit ends the machine",
+        text="hello; insmod /modules/rtevent.ko; ls /dev/rtevent; exit\n",
+    )
+
+    assert status == 0
+    assert "hello from /bin/hello" in shown
+    assert re.search(r"^/dev/rtevent", shown, re.MULTILINE)
+
+
+def test_a_file_that_cannot_be_brought_is_named(rt_kernel: Kernel) -> None:
+    status, shown = lab("shell", rt_kernel.name, "--bring", "/none/llrf")
+
+    assert status == 2
+    assert "rtscope: /none/llrf cannot be brought: No such file or directory" in shown
+
+
 @pytest.mark.kernels
 def test_shell_loads_the_module_that_is_asked_for_and_its_clock_is_told_how_fast_it_runs(
     built: Callable[[str], Kernel],

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* As linux/types.h beside it. */
+#pragma GCC system_header
+
 #if __has_include_next(<linux/ioctl.h>)
 #include_next <linux/ioctl.h>
 #else

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The kernel's types for the headers of kernel/modules: musl comes without the kernel's headers. */
+#pragma GCC system_header
+
 #if __has_include_next(<linux/types.h>)
 #include_next <linux/types.h>
 #elif !defined(RTSCOPE_LINUX_TYPES_H)
