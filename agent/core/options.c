@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers and times as people write them on a command line. */
 #include <errno.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +36,13 @@ bool option_number(const char *text, uint64_t max, uint64_t *number)
 	errno = 0;
 	*number = strtoull(text, &end, 10);
 	return !errno && !*end && *number <= max;
+}
+
+int option_refuse(const char *option, const char *text, const char *wanted, char *error,
+		  size_t error_size)
+{
+	snprintf(error, error_size, "%s '%s' is not %s", option, text, wanted);
+	return -1;
 }
 
 bool option_time(const char *text, uint64_t bare_unit_ns, uint64_t *ns)

@@ -31,6 +31,7 @@
 #include <sys/resource.h>
 
 #include "core/clock.h"
+#include "core/options.h"
 #include "core/pause.h"
 #include "core/session.h"
 #include "probe/async_ways.h"
@@ -84,15 +85,13 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 			if (!strcmp(text, places[async.place]))
 				return 0;
 		}
-		snprintf(error, error_size, "--place '%s' is not same, other or both", text);
-		return -1;
+		return option_refuse("--place", text, "same, other or both", error, error_size);
 	}
 	if (val == OPTION_CACHE) {
 		async.warm = !strcmp(text, "warm");
 		if (async.warm || !strcmp(text, "cold"))
 			return 0;
-		snprintf(error, error_size, "--cache '%s' is not cold or warm", text);
-		return -1;
+		return option_refuse("--cache", text, "cold or warm", error, error_size);
 	}
 	async.via = text;
 	for (unsigned int i = 0; i < WAYS; i++) {
@@ -101,9 +100,8 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	}
 	if (!strcmp(text, "all"))
 		return 0;
-	snprintf(error, error_size,
-		 "--via '%s' is not cond, futex, eventfd, pipe, semaphore, mqueue or all", text);
-	return -1;
+	return option_refuse("--via", text, "cond, futex, eventfd, pipe, semaphore, mqueue or all",
+			     error, error_size);
 }
 
 static void describe(struct json *json)

@@ -68,8 +68,7 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	if (option_time(text, NSEC_PER_USEC, &cyclic.distance_ns) &&
 	    cyclic.distance_ns <= NSEC_PER_SEC)
 		return 0;
-	snprintf(error, error_size, "--distance '%s' is not a time from 0us to 1s", text);
-	return -1;
+	return option_refuse("--distance", text, "a time from 0us to 1s", error, error_size);
 }
 
 static void measure(struct measuring *measuring);

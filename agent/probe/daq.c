@@ -94,8 +94,7 @@ static int take_word(const char *option, const char *text, const char *const *wo
 		if (!strcmp(text, words[*place]))
 			return 0;
 	}
-	snprintf(error, error_size, "%s '%s' is not %s", option, text, wanted);
-	return -1;
+	return option_refuse(option, text, wanted, error, error_size);
 }
 
 static int take_number(const char *option, const char *text, uint64_t most, uint64_t step,
@@ -143,8 +142,7 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	}
 	if (option_time(text, NSEC_PER_USEC, &chosen.work_ns))
 		return 0;
-	snprintf(error, error_size, "--work '%s' is not a time such as 2ms", text);
-	return -1;
+	return option_refuse("--work", text, "a time such as 2ms", error, error_size);
 }
 
 static void describe(struct json *json)

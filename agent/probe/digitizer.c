@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "probe/device.h"
 #include "probe/digitizer.h"
 
-#define DEVICE		"/dev/rtdaq"
 #define TIMEOUT_PERIODS 2
 
 /* It stays out of the load's processes, for the device writes to this one's. */
@@ -70,17 +70,9 @@ int digitizer_open(struct digitizer *digitizer, struct rtdaq_setup setup, char *
 {
 	int result;
 
-	digitizer->file = open(DEVICE, O_RDWR | O_CLOEXEC);
-	if (digitizer->file < 0 && errno == ENOENT) {
-		snprintf(error, error_size,
-			 "there is no " DEVICE
-			 ": load the module rtdaq (make modules builds it for the running kernel; on a lab kernel it is loaded by itself)");
+	digitizer->file = device_open("rtdaq", O_RDWR, error, error_size);
+	if (digitizer->file < 0)
 		return -1;
-	}
-	if (digitizer->file < 0) {
-		snprintf(error, error_size, "cannot open " DEVICE ": %s", strerror(errno));
-		return -1;
-	}
 	result = set_up(digitizer, &setup);
 	if (!result)
 		return 0;

@@ -76,39 +76,33 @@ static void set_defaults(struct session_options *session)
 	chosen.road = road_find("sigwait");
 }
 
-static int refuse(const char *option, const char *text, const char *wanted, char *error,
-		  size_t error_size)
-{
-	snprintf(error, error_size, "%s '%s' is not %s", option, text, wanted);
-	return -1;
-}
-
 static int take_option(int val, const char *text, char *error, size_t error_size)
 {
 	switch (val) {
 	case OPTION_VIA:
 		chosen.road = road_find(text);
 		if (!chosen.road)
-			return refuse("--via", text,
-				      "sigio, sigwait, read, ioctl, poll, epoll, eventfd, page or uring",
-				      error, error_size);
+			return option_refuse("--via", text,
+					     "sigio, sigwait, read, ioctl, poll, epoll, eventfd, page or uring",
+					     error, error_size);
 		return 0;
 	case OPTION_BUSY:
 		return program_take_busy(text, error, error_size);
 	case OPTION_IRQ_PRIORITY:
 		if (!option_number(text, 99, &chosen.irq_priority) || !chosen.irq_priority)
-			return refuse("--irq-priority", text, "a priority from 1 to 99", error,
-				      error_size);
+			return option_refuse("--irq-priority", text, "a priority from 1 to 99",
+					     error, error_size);
 		return 0;
 	case OPTION_DATA:
 		chosen.data_chosen = true;
 		if (!option_time(text, NSEC_PER_USEC, &chosen.data_ns))
-			return refuse("--data", text, "a time such as 500us, or 0 for none", error,
-				      error_size);
+			return option_refuse("--data", text, "a time such as 500us, or 0 for none",
+					     error, error_size);
 		return 0;
 	default:
 		if (!option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) || !chosen.deadline_ns)
-			return refuse("--deadline", text, "a time such as 1ms", error, error_size);
+			return option_refuse("--deadline", text, "a time such as 1ms", error,
+					     error_size);
 		return 0;
 	}
 }

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "probe/device.h"
 #include "probe/event_roads.h"
 
-#define DEVICE	     "/dev/rtevent"
 #define LEAD_NS	     (100 * NSEC_PER_USEC)
 #define WATCH_MAX_NS NSEC_PER_MSEC
 
@@ -203,18 +203,6 @@ const struct road *road_find(const char *name)
 	return NULL;
 }
 
-static int refuse_device(char *error, size_t error_size)
-{
-	if (errno == ENOENT)
-		snprintf(error, error_size,
-			 "there is no " DEVICE
-			 ": load the module rtevent (make modules builds it for the running kernel; on a lab kernel it is loaded by itself)");
-	else
-		snprintf(error, error_size, DEVICE " cannot be opened: %s%s", strerror(errno),
-			 errno == EACCES ? "; it takes root" : "");
-	return -1;
-}
-
 int receiver_open(struct receiver *receiver, const struct road *road, char *error,
 		  size_t error_size)
 {
@@ -222,13 +210,14 @@ int receiver_open(struct receiver *receiver, const struct road *road, char *erro
 
 	receiver->road = road;
 	receiver->fd = -1;
-	receiver->device = open(DEVICE, O_RDONLY | O_CLOEXEC | (road->blocks ? 0 : O_NONBLOCK));
+	receiver->device = device_open("rtevent", O_RDONLY | (road->blocks ? 0 : O_NONBLOCK), error,
+				       error_size);
 	if (receiver->device < 0)
-		return refuse_device(error, error_size);
+		return -1;
 	map = mmap(NULL, sizeof(*receiver->map), PROT_READ, MAP_SHARED | MAP_POPULATE,
 		   receiver->device, 0);
 	if (map == MAP_FAILED) {
-		snprintf(error, error_size, DEVICE " cannot be mapped: %s", strerror(errno));
+		snprintf(error, error_size, "/dev/rtevent cannot be mapped: %s", strerror(errno));
 		return -1;
 	}
 	receiver->map = map;

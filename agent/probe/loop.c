@@ -65,8 +65,7 @@ static int take_in(const char *text, char *error, size_t error_size)
 	loop.in_kernel = !strcmp(text, "kernel");
 	if (loop.in_kernel || !strcmp(text, "program"))
 		return 0;
-	snprintf(error, error_size, "--in '%s' is not program or kernel", text);
-	return -1;
+	return option_refuse("--in", text, "program or kernel", error, error_size);
 }
 
 static int take_observer(const char *text, char *error, size_t error_size)
@@ -81,8 +80,7 @@ static int take_observer(const char *text, char *error, size_t error_size)
 		loop.observer = (int)cpu;
 		return 0;
 	}
-	snprintf(error, error_size, "--observer '%s' is not a CPU's number or self", text);
-	return -1;
+	return option_refuse("--observer", text, "a CPU's number or self", error, error_size);
 }
 
 static int take_rest(const char *text, char *error, size_t error_size)
@@ -90,8 +88,7 @@ static int take_rest(const char *text, char *error, size_t error_size)
 	loop.restless = !strcmp(text, "no");
 	if (loop.restless || !strcmp(text, "yes"))
 		return 0;
-	snprintf(error, error_size, "--observer-rest '%s' is not yes or no", text);
-	return -1;
+	return option_refuse("--observer-rest", text, "yes or no", error, error_size);
 }
 
 static int take_time(const char *option, const char *text, uint64_t *ns, char *error,
@@ -99,8 +96,7 @@ static int take_time(const char *option, const char *text, uint64_t *ns, char *e
 {
 	if (option_time(text, NSEC_PER_USEC, ns))
 		return 0;
-	snprintf(error, error_size, "%s '%s' is not a time such as 9.7ms", option, text);
-	return -1;
+	return option_refuse(option, text, "a time such as 9.7ms", error, error_size);
 }
 
 static int take_option(int val, const char *text, char *error, size_t error_size)

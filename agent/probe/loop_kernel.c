@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "probe/device.h"
 #include "probe/loop.h"
 
-#define DEVICE	     "/dev/rtloop"
 #define LOOK_PERIODS (RTLOOP_MARKS / 2)
 #define TRIAL_NS     (100 * NSEC_PER_SEC)
 
@@ -84,20 +84,14 @@ static int check_limits(char *error, size_t error_size)
 
 static int reach(unsigned int index, char *error, size_t error_size)
 {
-	devices[index] = open(DEVICE, O_RDWR | O_CLOEXEC);
-	if (devices[index] < 0 && errno == ENOENT)
-		snprintf(error, error_size,
-			 "there is no " DEVICE
-			 ": load the module rtloop (make modules builds it for the running kernel; on a lab kernel it is loaded by itself)");
-	else if (devices[index] < 0)
-		snprintf(error, error_size, "cannot open " DEVICE ": %s", strerror(errno));
+	devices[index] = device_open("rtloop", O_RDWR, error, error_size);
 	if (devices[index] < 0)
 		return -1;
 	loop.watch[index].pulse =
 		mmap(NULL, sizeof(struct rtloop_page), PROT_READ, MAP_SHARED, devices[index], 0);
 	if (loop.watch[index].pulse != MAP_FAILED)
 		return 0;
-	snprintf(error, error_size, "cannot map " DEVICE ": %s", strerror(errno));
+	snprintf(error, error_size, "/dev/rtloop cannot be mapped: %s", strerror(errno));
 	return -1;
 }
 

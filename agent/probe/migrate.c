@@ -84,9 +84,8 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 
 	if (option_time(text, NSEC_PER_USEC, ns) && *ns)
 		return 0;
-	snprintf(error, error_size, "%s '%s' is not a time such as 1ms",
-		 val == OPTION_WORK ? "--work" : "--tolerance", text);
-	return -1;
+	return option_refuse(val == OPTION_WORK ? "--work" : "--tolerance", text,
+			     "a time such as 1ms", error, error_size);
 }
 
 static int check_options(const struct session_options *session, unsigned int cpus, char *error,

@@ -59,9 +59,8 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	if (option_time(text, NSEC_PER_USEC, times[val]) && *times[val] &&
 	    *times[val] <= 3600 * NSEC_PER_SEC)
 		return 0;
-	snprintf(error, error_size, "%s '%s' is not a time of at most 1h, such as 5us", names[val],
-		 text);
-	return -1;
+	return option_refuse(names[val], text, "a time of at most 1h, such as 5us", error,
+			     error_size);
 }
 
 static void describe(struct json *json)

@@ -65,9 +65,8 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 
 	if (option_time(text, NSEC_PER_USEC, ns) && *ns)
 		return 0;
-	snprintf(error, error_size, "%s '%s' is not a time such as 2ms",
-		 val == OPTION_HOLD ? "--hold" : "--medium", text);
-	return -1;
+	return option_refuse(val == OPTION_HOLD ? "--hold" : "--medium", text, "a time such as 2ms",
+			     error, error_size);
 }
 
 static int check_options(const struct session_options *session, char *error, size_t error_size)

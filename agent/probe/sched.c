@@ -54,13 +54,11 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	if (val == OPTION_BUSY) {
 		if (option_time(text, NSEC_PER_USEC, &sched.busy_ns))
 			return 0;
-		snprintf(error, error_size, "--busy '%s' is not a time such as 1ms, or 0", text);
-		return -1;
+		return option_refuse("--busy", text, "a time such as 1ms, or 0", error, error_size);
 	}
 	if (option_time(text, NSEC_PER_USEC, &sched.criterion_ns) && sched.criterion_ns)
 		return 0;
-	snprintf(error, error_size, "--criterion '%s' is not a time such as 100us", text);
-	return -1;
+	return option_refuse("--criterion", text, "a time such as 100us", error, error_size);
 }
 
 static void describe(struct json *json)

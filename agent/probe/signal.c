@@ -88,8 +88,8 @@ static int take_method(const char *text, char *error, size_t error_size)
 		if (!strcmp(text, methods[chosen.method]))
 			return 0;
 	}
-	snprintf(error, error_size, "--method '%s' is not asynchronous, synchronous or both", text);
-	return -1;
+	return option_refuse("--method", text, "asynchronous, synchronous or both", error,
+			     error_size);
 }
 
 static int take_option(int val, const char *text, char *error, size_t error_size)
@@ -102,13 +102,11 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 		chosen.warm = !strcmp(text, "warm");
 		if (chosen.warm || !strcmp(text, "cold"))
 			return 0;
-		snprintf(error, error_size, "--cache '%s' is not cold or warm", text);
-		return -1;
+		return option_refuse("--cache", text, "cold or warm", error, error_size);
 	}
 	if (option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) && chosen.deadline_ns)
 		return 0;
-	snprintf(error, error_size, "--deadline '%s' is not a time such as 1ms", text);
-	return -1;
+	return option_refuse("--deadline", text, "a time such as 1ms", error, error_size);
 }
 
 static void describe(struct json *json)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a module of kernel/modules is reached by. */
+#ifndef RTSCOPE_DEVICE_H
+#define RTSCOPE_DEVICE_H
+
+#include <stddef.h>
+
+/* Open /dev/@module. Returns a file descriptor, or -1 with a sentence in @error. */
+int device_open(const char *module, int flags, char *error, size_t error_size);
+
+#endif
