@@ -9,6 +9,8 @@ BIN = $(CURDIR)/.venv/bin
 PIP_INSTALL = PATH="$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check
 AGENT_CC = $(shell command -v musl-gcc || echo gcc)
 C_FILES = $(shell find agent bench examples kernel rtscope tests setup -name '*.[ch]')
+# Every test but those of this machine: as many at once as there are CPUs.
+SHARED = --numprocesses auto --dist worksteal
 INSTALLED_FILES = $(shell find agent kernel rtscope -type f -not -path '*/__pycache__/*') \
 	meson.build meson.options $(wildcard README.md)
 
@@ -38,10 +40,10 @@ bench: packages-kernels agent .venv/.installed .venv/.check ## Compare with cycl
 	for bench in bench/*.py; do $(BIN)/python $$bench || exit; done
 
 check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Build the lab's kernels and run the tests on them, 50 minutes the first time
-	$(BIN)/python -m pytest -m kernels $(ARGS)
+	$(BIN)/python -m pytest $(SHARED) -m kernels $(ARGS)
 
 check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run the tests that take hours
-	$(BIN)/python -m pytest -m long $(ARGS)
+	$(BIN)/python -m pytest $(SHARED) -m long $(ARGS)
 
 format: .venv/.check ## Put C and Python into the project's style
 	$(BIN)/clang-format -i $(C_FILES)
@@ -77,7 +79,7 @@ units: build/units/build.ninja
 
 # What measures this machine runs alone, one test after the other.
 pytest: .venv/.installed .venv/.check
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/agent --ignore tests/cli
+	$(BIN)/python -m pytest $(SHARED) --ignore tests/agent --ignore tests/cli
 	$(BIN)/python -m pytest tests/agent tests/cli
 
 .venv/.tools: pyproject.toml

@@ -4,6 +4,7 @@ import fcntl
 import functools
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,17 @@ def _agent_of_this_checkout(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
 
 
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Of the processes that run these tests, for one of them downloads and builds for all."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def debian_kernel(package: str, name: str, load: list[str]) -> Kernel:
     """With our modules as they are now."""
-    with Path(__file__).open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes run these tests: one downloads
+    with only_one():
         kept = {kernel.name: kernel for kernel in list_kernels() if takes_snapshots(kernel)}
         kernel = kept.get(name) or add_package(package, name=name, load=load)
         return kernel if kernel.ours == modules_content() else give_modules(kernel)
@@ -50,7 +58,10 @@ def built() -> Callable[[str], Kernel]:
     @functools.cache
     def build(name: str) -> Kernel:
         plan = plan_build(name, configs=[], patches=[])
-        return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
+        if kept := built_kernel(plan):
+            return kept
+        with only_one():
+            return built_kernel(plan) or build_kernel(plan, 2, lambda words, done, total: None)
 
     return build
 
