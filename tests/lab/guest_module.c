@@ -100,6 +100,7 @@ void module_try(const char *name, const char *const *bad, const char *good,
 	mount_at("/proc", "proc");
 	mount_at("/sys", "sysfs");
 	mount_at("/sys/kernel/debug", "debugfs");
+	kernel_tells_all();
 	try_parameters(name, bad);
 	printf("@ load: %d\n", module_load(name, good));
 	try_loaded();

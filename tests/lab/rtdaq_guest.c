@@ -92,7 +92,7 @@ static int threads(int expected)
 
 static void try_setups(void)
 {
-	struct rtdaq_setup bad[11];
+	struct rtdaq_setup bad[12];
 	int refused = 0, fd = open("/dev/rtdaq", O_RDWR);
 	void *buffer = pages();
 	struct rtdaq_setup without_device = good(RTDAQ_SCATTER, buffer);
@@ -112,6 +112,7 @@ static void try_setups(void)
 	bad[8].interrupts = 2;
 	bad[9].device = 2;
 	bad[10].buffer += 1;
+	bad[11].device = RTDAQ_EDU;
 	for (size_t i = 0; i < COUNT(bad); i++)
 		refused += set_up(fd, bad[i]) == EINVAL;
 	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));

@@ -13,14 +13,17 @@ from rtscope.experiment.check import rehearse
 from rtscope.experiment.measure import Request, measure
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
+from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import parse_time_ns
-from tests.lab.guest_program import tried
+from tests.lab.complaints import complaints
+from tests.lab.guest_program import heard, results, tried
 
 KernelNamed = Callable[[str], Kernel]
 
+EDU_LIMIT_S = 300
 RT = "6.12-rt-amd64"
 BUILT = [
     *(
@@ -176,6 +179,38 @@ def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
     assert facts["whole_mean_ns"] > 590e6  # three times 2 KiB, in and out, 100 ms each
 
 
+def test_where_that_device_is_missing_it_says_so(kernel_named: KernelNamed) -> None:
+    kernel_named(RT)
+    with pytest.raises(RtscopeError, match="does not take this set-up: No such device; the kernel"):
+        measured(
+            f"vm:{RT},mode=fast", interval="1s", device="edu", channels="1",
+            samples_per_channel="512",
+        )  # fmt: skip
+
+
+def test_that_device_is_one_files_at_a_time_and_takes_no_buffer_beyond_its_reach(
+    kernel_named: KernelNamed, tmp_path: Path
+) -> None:
+    """The lab's own kernels have no zone of memory for it: they refuse it where there is more."""
+    kernel_named(RT)
+    target = vm_target(f"vm:{RT},mode=fast,edu=yes,memory=512")
+    came = heard(target, "edu_guest.c", tmp_path, modules=["rtdaq"], limit_s=EDU_LIMIT_S)
+
+    assert results(came.said) == {
+        "load": "0",
+        "near": "reached",
+        "far": "refused",
+        "one": "0",
+        "other": "Resource busy",
+        "other after it": "0",
+        "unload": "0",
+    }
+    assert "rtdaq: edu does not reach this buffer: it takes memory below 256 MiB" in came.console
+    assert "rtdaq: another file has the device edu" in came.console
+    of_what_is_beyond, _trace = complaints(came.console, lockdep=False)
+    assert "kernel/dma/direct.h" in of_what_is_beyond
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
@@ -200,11 +235,11 @@ def test_bad_parameters_of_the_module_are_refused_with_a_line_in_the_log(
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:
-    told, _ = tried("rtdaq", kernel_named(name), tmp_path)
+    told, console = tried("rtdaq", kernel_named(name), tmp_path)
 
     assert told == {
         "parameters": "8 of 8 refused",
-        "setups": "11 of 11 refused",
+        "setups": "12 of 12 refused",
         "no buffer": "Invalid argument",
         "no device": "No such device",
         "no pages": "Bad address",
@@ -238,3 +273,5 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
         "killed": "threads 0",
         "together": "threads 0",
     }
+    assert "2000000, but has to be 200 ms for each 2 KiB of an event: edu takes as long" in console
+    assert "rtdaq: there is no PCI device edu (QEMU: -device edu)" in console
