@@ -87,7 +87,11 @@ def measure(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="METHOD", help="nanosleep or timerfd. [default: nanosleep]"),
+        typer.Option(
+            metavar="METHOD",
+            help="Of cyclic: nanosleep or timerfd; of loop: relative, absolute, ... [default: "
+            "nanosleep; all]",
+        ),
     ] = None,
     where: Annotated[
         str | None,
@@ -104,6 +108,14 @@ def measure(
     arm: Annotated[
         str | None,
         typer.Option(metavar="WAY", help="Of daq: separate or atomic. [default: atomic]"),
+    ] = None,
+    via: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="Of event: sigwait, sigio, read, poll, ...; of async: cond, futex, eventfd, ... "
+            "[default: sigwait; cond]",
+        ),
     ] = None,
     interrupts: Annotated[
         str | None,
@@ -252,6 +264,7 @@ def measure(
                     "distance": distance,
                     "transfer": transfer,
                     "arm": arm,
+                    "via": via,
                     "interrupts": interrupts,
                 },
             ),

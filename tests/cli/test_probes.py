@@ -32,3 +32,10 @@ def test_the_published_criterion_is_a_budget(rtscope: Rtscope) -> None:
             "-O", f"criterion={criterion}", "--budget", "failed<1", *QUIET,
         )  # fmt: skip
         assert done.returncode == code, done.stderr
+
+
+def test_the_way_to_a_program_is_chosen_by_name(rtscope: Rtscope) -> None:
+    done = rtscope("measure", "async", "--via", "pipe", "-l", "20", "--cpus", "0", *QUIET)
+    assert done.returncode == 0, done.stderr
+    run = decode_run(done.stdout.encode())
+    assert run.asked.options["via"] == "pipe"

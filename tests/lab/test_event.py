@@ -7,21 +7,22 @@ import pytest
 from rtscope.experiment.measure import Request, measure
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
+from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Thread
 
 KernelNamed = Callable[[str], Kernel]
 
-ROADS = ["sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring"]
-SYNCHRONOUS = [road for road in ROADS if road != "sigio"]
-KERNELS = [
+WAITS = ["sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page"]
+OTHERS = ["riscv64-rt", "e6500-rt", "loongson2e-rt", "pseries-rt"]
+"""built without what only x86 and arm64 have been asked for"""
+WITH_URING = [
     "6.12-rt-amd64",
     "6.12-amd64-vxlan",
     *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
     pytest.param("arm64-rt", marks=pytest.mark.kernels),
-    *(pytest.param(name, marks=pytest.mark.long) for name in ["riscv64-rt", "e6500-rt"]),
-    *(pytest.param(name, marks=pytest.mark.long) for name in ["loongson2e-rt", "pseries-rt"]),
 ]
+KERNELS = [*WITH_URING, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 EVENTS = 300
 
 
@@ -39,7 +40,7 @@ def measured(kernel: Kernel, road: str, machine: str = "", **options: int) -> Th
     return thread
 
 
-@pytest.mark.parametrize("road", SYNCHRONOUS)
+@pytest.mark.parametrize("road", WAITS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
     name: str, road: str, kernel_named: KernelNamed
@@ -51,6 +52,18 @@ def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
     assert thread.facts["merged"] == 0
     (taker,) = thread.takers
     assert (taker.priority, taker.count) == (94, EVENTS)
+
+
+@pytest.mark.parametrize("name", WITH_URING)
+def test_so_does_one_that_waits_in_io_uring(name: str, kernel_named: KernelNamed) -> None:
+    assert measured(kernel_named(name), "uring").facts["deadline_violations"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_kernel_without_io_uring_is_told_of(name: str, kernel_named: KernelNamed) -> None:
+    with pytest.raises(RtscopeError, match=r"--via uring .* built without CONFIG_IO_URING$"):
+        measured(kernel_named(name), "uring")
 
 
 @pytest.mark.parametrize("name", KERNELS)
