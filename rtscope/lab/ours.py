@@ -22,7 +22,6 @@ from rtscope.model.errors import RtscopeError
 
 _DEBIAN: Final = re.compile(r"debian:(linux-image-\S+) ")
 _COMPILER: Final = re.compile(r"\$\(CROSS_COMPILE\)(\S+)")
-_CROSS: Final = re.compile(r"^override CROSS_COMPILE = (\S+)$", re.MULTILINE)
 
 
 def modules_content() -> str:
@@ -60,7 +59,7 @@ def give_modules(kernel: Kernel) -> Kernel:
     try:
         headers = _kept_headers(found[1])
         with work_folder(cache_directory() / "headers", ".building-") as folder:
-            _build(headers, folder)
+            _build(kernel.arch, headers, folder)
             files = {path.stem: path.read_bytes() for path in (folder / "modules").glob("*/*.ko")}
     except OSError as error:
         raise RtscopeError(
@@ -79,15 +78,13 @@ def _kept_headers(package: str) -> Path:
     return headers.parent
 
 
-def _build(headers: Path, folder: Path) -> None:
-    variables = (headers / ".kernelvariables").read_text()
-    compiler, cross = _COMPILER.search(variables), _CROSS.search(variables)
-    if not compiler or not cross:
+def _build(arch: str, headers: Path, folder: Path) -> None:
+    compiler = _COMPILER.search((headers / ".kernelvariables").read_text())
+    if not compiler:
         raise RtscopeError(f"{headers} does not tell by which compiler it was made")
-    native = cross[1].startswith(os.uname().machine)
-    triplet = cross[1].rstrip("-").replace("_", "-")
-    package = compiler[1] if native else f"{compiler[1]}-{triplet}"
-    for tool, needed in {f"{cross[1]}{compiler[1]}": package, "make": "make"}.items():
+    cross = f"{arch}-linux-gnu-"
+    suffix = "" if arch == os.uname().machine else f"-{cross.rstrip('-').replace('_', '-')}"
+    for tool, needed in {f"{cross}{compiler[1]}": f"{compiler[1]}{suffix}", "make": "make"}.items():
         if not shutil.which(tool):
             raise RtscopeError(
                 f"to build modules for this kernel {tool} is missing here: install the package "
@@ -96,5 +93,6 @@ def _build(headers: Path, folder: Path) -> None:
     # pahole is not needed for what nobody debugs, nor is what it would read.
     options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0"]
     for module in copied_modules(folder / "modules"):
-        words = ["-C", str(headers), f"M={module}", *options, "modules"]
+        # Where the headers say which tools to use, they have the last word.
+        words = ["-C", str(headers), f"M={module}", f"CROSS_COMPILE={cross}", *options, "modules"]
         run_make(words, f"the module {module.name}", headers / "rtscope.log")

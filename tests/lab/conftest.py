@@ -52,6 +52,12 @@ def standard_kernel() -> Kernel:
 
 
 @pytest.fixture(scope="session")
+def oldest_kernel() -> Kernel:
+    """Of those that our modules are for."""
+    return debian_kernel("linux-image-amd64", "6.1-amd64", [])
+
+
+@pytest.fixture(scope="session")
 def built() -> Callable[[str], Kernel]:
     """Builds a kernel by its recipe where the cache has none."""
 
@@ -71,7 +77,11 @@ def kernel_named(
     request: pytest.FixtureRequest, built: Callable[[str], Kernel]
 ) -> Callable[[str], Kernel]:
     """A kernel by its name, Debian's or one that the lab builds."""
-    debian = {"6.12-rt-amd64": "rt_kernel", "6.12-amd64-vxlan": "standard_kernel"}
+    debian = {
+        "6.12-rt-amd64": "rt_kernel",
+        "6.12-amd64-vxlan": "standard_kernel",
+        "6.1-amd64": "oldest_kernel",
+    }
 
     def find(name: str) -> Kernel:
         if name not in debian:

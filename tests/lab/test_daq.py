@@ -20,25 +20,13 @@ from rtscope.model.run import Run, Thread
 from rtscope.model.units import parse_time_ns
 from tests.lab.complaints import complaints
 from tests.lab.guest_program import heard, results, tried
+from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST
 
 KernelNamed = Callable[[str], Kernel]
 
 EDU_LIMIT_S = 300
 RT = "6.12-rt-amd64"
-BUILT = [
-    *(
-        pytest.param(name, marks=pytest.mark.kernels)
-        for name in ["x86_64-rt", "x86_64-std", "arm64-rt"]
-    ),
-    *(
-        pytest.param(name, marks=pytest.mark.long)
-        for name in ["arm64-std", "riscv64-rt", "loongson2e-rt", "e6500-rt", "pseries-rt"]
-    ),
-]
-DEBUG = [
-    pytest.param(name, marks=pytest.mark.long)
-    for name in ["x86_64-rt-debug", "x86_64-std-debug", "e6500-rt-debug", "pseries-rt-debug"]
-]
+ARM64_STD = pytest.param("arm64-std", marks=pytest.mark.long)
 EVENTS = 300
 EVENT_BYTES = 11 * 1024 * 2
 
@@ -63,7 +51,7 @@ def thread_of(name: str, **options: str) -> Thread:
     return thread
 
 
-@pytest.mark.parametrize("name", [RT, *BUILT])
+@pytest.mark.parametrize("name", [RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
 def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -81,7 +69,7 @@ def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(
     assert copied.facts["lost"] == mapped.facts["lost"] == scattered.facts["lost"] == 0
 
 
-@pytest.mark.parametrize("name", [RT, *BUILT])
+@pytest.mark.parametrize("name", [RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
 def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_them(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -99,7 +87,7 @@ def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_the
     assert scatter_ns < copy_ns / 4
 
 
-@pytest.mark.parametrize("name", [RT, *BUILT])
+@pytest.mark.parametrize("name", [RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
 def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -231,7 +219,7 @@ def test_bad_parameters_of_the_module_are_refused_with_a_line_in_the_log(
     assert "Invalid argument" in str(refused.value)
 
 
-@pytest.mark.parametrize("name", [RT, "6.12-amd64-vxlan", *BUILT, *DEBUG])
+@pytest.mark.parametrize("name", [*DEBIAN, OLDEST, *BUILT, ARM64_STD, *BUILT_OTHERS, *DEBUG])
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:

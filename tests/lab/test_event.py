@@ -10,19 +10,11 @@ from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Thread
+from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, OTHERS
 
 KernelNamed = Callable[[str], Kernel]
 
 WAITS = ["sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page"]
-OTHERS = ["riscv64-rt", "e6500-rt", "loongson2e-rt", "pseries-rt"]
-"""built without what only x86 and arm64 have been asked for"""
-WITH_URING = [
-    "6.12-rt-amd64",
-    "6.12-amd64-vxlan",
-    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
-    pytest.param("arm64-rt", marks=pytest.mark.kernels),
-]
-KERNELS = [*WITH_URING, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 EVENTS = 300
 
 
@@ -41,7 +33,7 @@ def measured(kernel: Kernel, road: str, machine: str = "", **options: int) -> Th
 
 
 @pytest.mark.parametrize("road", WAITS)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
     name: str, road: str, kernel_named: KernelNamed
 ) -> None:
@@ -54,7 +46,7 @@ def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
     assert (taker.priority, taker.count) == (94, EVENTS)
 
 
-@pytest.mark.parametrize("name", WITH_URING)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
 def test_so_does_one_that_waits_in_io_uring(name: str, kernel_named: KernelNamed) -> None:
     assert measured(kernel_named(name), "uring").facts["deadline_violations"] == 0
 
@@ -66,7 +58,7 @@ def test_a_kernel_without_io_uring_is_told_of(name: str, kernel_named: KernelNam
         measured(kernel_named(name), "uring")
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_a_handler_in_any_thread_does_not(name: str, kernel_named: KernelNamed) -> None:
     thread = measured(kernel_named(name), "sigio")
 
@@ -76,12 +68,12 @@ def test_a_handler_in_any_thread_does_not(name: str, kernel_named: KernelNamed) 
     assert thread.takers[0].name == "main"
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_a_program_at_rest_lets_a_handler_keep_it(name: str, kernel_named: KernelNamed) -> None:
     assert measured(kernel_named(name), "sigio", busy=0).facts["deadline_violations"] == 0
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_an_interrupt_thread_as_the_kernel_makes_it_waits_for_the_busy_program(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -94,7 +86,7 @@ def test_an_interrupt_thread_as_the_kernel_makes_it_waits_for_the_busy_program(
     assert quiet.facts["deadline_violations"] == 0
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_who_watches_the_page_does_not_wait_for_the_interrupts_thread(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -107,7 +99,7 @@ def test_who_watches_the_page_does_not_wait_for_the_interrupts_thread(
     assert watched.max_ns < (measured(kernel, "read").min_ns or 0)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_the_stages_add_up_to_the_delay_and_every_run_is_the_same(
     name: str, kernel_named: KernelNamed
 ) -> None:

@@ -7,27 +7,12 @@ import pytest
 
 from rtscope.lab.kernels import Kernel
 from tests.lab.guest_program import tried
+from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST
 
 KernelNamed = Callable[[str], Kernel]
 
-KERNELS = [
-    "6.12-rt-amd64",
-    "6.12-amd64-vxlan",
-    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
-    pytest.param("arm64-rt", marks=pytest.mark.kernels),
-    *(pytest.param(name, marks=pytest.mark.long) for name in ["riscv64-rt", "e6500-rt"]),
-    *(pytest.param(name, marks=pytest.mark.long) for name in ["loongson2e-rt", "pseries-rt"]),
-    *(
-        pytest.param(name, marks=pytest.mark.long)
-        for name in [
-            *("x86_64-rt-debug", "x86_64-std-debug", "malta-rt-debug"),
-            *("loongson2e-rt-debug", "pseries-rt-debug"),
-        ]
-    ),
-]
 
-
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [*DEBIAN, OLDEST, *BUILT, *BUILT_OTHERS, *DEBUG])
 def test_it_refuses_what_is_wrong_and_ends_with_its_files(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:

@@ -13,22 +13,11 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from tests.lab.guest_program import tried
+from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST
 
 KernelNamed = Callable[[str], Kernel]
 
 METHODS = ["timer", "relative", "absolute", "deadline"]
-
-DEBIAN = ["6.12-rt-amd64", "6.12-amd64-vxlan"]
-BUILT = [
-    *(pytest.param(name, marks=pytest.mark.kernels) for name in ["x86_64-rt", "x86_64-std"]),
-    pytest.param("arm64-rt", marks=pytest.mark.kernels),
-    *(pytest.param(name, marks=pytest.mark.long) for name in ["riscv64-rt", "e6500-rt"]),
-    *(pytest.param(name, marks=pytest.mark.long) for name in ["loongson2e-rt", "pseries-rt"]),
-]
-DEBUG = [
-    pytest.param(name, marks=pytest.mark.long)
-    for name in ["x86_64-rt-debug", "x86_64-std-debug", "malta-rt-debug", "pseries-rt-debug"]
-]
 
 PERIOD_NS = 1_000_000
 SLACK_NS = 20_000
@@ -55,7 +44,7 @@ def drift_ns(run: Run) -> float:
     return thread.facts["expected"] * PERIOD_NS - thread.count * PERIOD_NS
 
 
-@pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_a_running_deadline_drifts_by_nothing_over_10000_periods_and_the_rest_does(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -110,7 +99,7 @@ def test_what_made_a_period_long_in_the_kernel_is_not_explained_by_what_came_lat
 
 @pytest.mark.exact
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
+@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_each_loop_is_the_same_to_the_nanosecond_on_every_run(
     name: str, method: str, kernel_named: KernelNamed
 ) -> None:
@@ -135,7 +124,7 @@ def test_work_that_a_timer_queues_is_delayed_by_what_a_loop_of_its_own_is_not(
     assert longest["absolute"] < PERIOD_NS * 1.1
 
 
-@pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *DEBUG])
+@pytest.mark.parametrize("name", [*DEBIAN, OLDEST, *BUILT, *BUILT_OTHERS, *DEBUG])
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:
