@@ -68,6 +68,7 @@ static int set_up(struct digitizer *digitizer, struct rtdaq_setup *setup)
 int digitizer_open(struct digitizer *digitizer, struct rtdaq_setup setup, char *error,
 		   size_t error_size)
 {
+	char said[200];
 	int result;
 
 	digitizer->file = device_open("rtdaq", O_RDWR, error, error_size);
@@ -76,9 +77,9 @@ int digitizer_open(struct digitizer *digitizer, struct rtdaq_setup setup, char *
 	result = set_up(digitizer, &setup);
 	if (!result)
 		return 0;
-	snprintf(error, error_size,
-		 "the module rtdaq does not take this set-up: %s; the kernel's log (dmesg) says more",
-		 strerror(result));
+	device_said("rtdaq", said, sizeof(said));
+	snprintf(error, error_size, "the module rtdaq does not take this set-up: %s; %s",
+		 strerror(result), said);
 	return -1;
 }
 

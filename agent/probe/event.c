@@ -23,6 +23,7 @@
 #include "core/clock.h"
 #include "core/options.h"
 #include "core/session.h"
+#include "probe/device.h"
 #include "probe/event_handler.h"
 #include "probe/event_roads.h"
 #include "probe/event_stages.h"
@@ -148,14 +149,16 @@ static bool begin(struct measuring *measuring, unsigned int taker)
 		.cpu = (int)events.cpu,
 		.priority = (unsigned int)chosen.irq_priority,
 	};
+	char said[200];
 
 	program_settle(measuring, taker, false);
 	program_await(measuring->control);
 	if (!receiver_start(&receiver, &setup))
 		return true;
 	measuring->error = errno;
-	fprintf(stderr, "rtscope-agent event: the module rtevent cannot start: %s\n",
-		strerror(errno));
+	device_said("rtevent", said, sizeof(said));
+	fprintf(stderr, "rtscope-agent event: the module rtevent cannot start: %s; %s\n",
+		strerror(measuring->error), said);
 	return false;
 }
 

@@ -100,13 +100,16 @@ static int try(unsigned int index, const struct session_options *session, int cp
 	       size_t error_size)
 {
 	uint64_t later_ns = clock_now_ns() + TRIAL_NS;
+	char said[200];
+	int number;
 
 	if (!start(index, session->priority, cpu, later_ns, UINT64_MAX) &&
 	    !ioctl(devices[index], RTLOOP_STOP))
 		return 0;
-	snprintf(error, error_size,
-		 "the module rtloop does not start the loop '%s': %s; the kernel's log says more",
-		 kernel_method_names[loop.method + index], strerror(errno));
+	number = errno;
+	device_said("rtloop", said, sizeof(said));
+	snprintf(error, error_size, "the module rtloop does not start the loop '%s': %s; %s",
+		 kernel_method_names[loop.method + index], strerror(number), said);
 	return -1;
 }
 

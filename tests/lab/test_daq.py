@@ -169,7 +169,7 @@ def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
 
 def test_where_that_device_is_missing_it_says_so(kernel_named: KernelNamed) -> None:
     kernel_named(RT)
-    with pytest.raises(RtscopeError, match="does not take this set-up: No such device; the kernel"):
+    with pytest.raises(RtscopeError, match="this set-up: No such device; there is no PCI device edu"):
         measured(
             f"vm:{RT},mode=fast", interval="1s", device="edu", channels="1",
             samples_per_channel="512",
@@ -195,8 +195,7 @@ def test_that_device_is_one_files_at_a_time_and_takes_no_buffer_beyond_its_reach
     }
     assert "rtdaq: edu does not reach this buffer: it takes memory below 256 MiB" in came.console
     assert "rtdaq: another file has the device edu" in came.console
-    of_what_is_beyond, _trace = complaints(came.console, lockdep=False)
-    assert "kernel/dma/direct.h" in of_what_is_beyond
+    assert complaints(came.console, lockdep=False) == []
 
 
 @pytest.mark.parametrize(

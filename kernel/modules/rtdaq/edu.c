@@ -141,12 +141,33 @@ static irqreturn_t handle_in_thread(int line, void *data)
 	return IRQ_HANDLED;
 }
 
+/*
+ * Mapping what is beyond its reach makes the kernel warn of a driver's fault, unless there are
+ * bounce buffers or an IOMMU.
+ */
+static bool reaches(const struct edu *edu, const struct buffer *buffer)
+{
+	struct device *dev = &edu->pci->dev;
+
+	if (device_iommu_mapped(dev) || dma_max_mapping_size(dev) != SIZE_MAX)
+		return true;
+	for (unsigned int i = 0; i < buffer->count; i++) {
+		if (page_to_phys(buffer->pages[i]) >> EDU_BITS)
+			return false;
+	}
+	return true;
+}
+
 static int map_pages(struct edu *edu, const struct buffer *buffer)
 {
 	struct sg_dma_page_iter page;
 	unsigned int i = 0;
 	int result;
 
+	if (!reaches(edu, buffer)) {
+		pr_err("rtdaq: edu does not reach this buffer: it takes memory below 256 MiB, or a kernel with bounce buffers (swiotlb=force)\n");
+		return -EIO;
+	}
 	edu->page_at = kcalloc(buffer->count, sizeof(*edu->page_at), GFP_KERNEL);
 	if (!edu->page_at)
 		return -ENOMEM;
@@ -155,10 +176,8 @@ static int map_pages(struct edu *edu, const struct buffer *buffer)
 	if (result)
 		goto free_addresses;
 	result = dma_map_sgtable(&edu->pci->dev, &edu->table, DMA_FROM_DEVICE, 0);
-	if (result) {
-		pr_err("rtdaq: edu does not reach this buffer: it takes memory below 256 MiB, or a kernel with bounce buffers (swiotlb=force)\n");
+	if (result)
 		goto free_table;
-	}
 	for_each_sgtable_dma_page(&edu->table, &page, 0) edu->page_at[i++] =
 		sg_page_iter_dma_address(&page);
 	return 0;
@@ -182,7 +201,7 @@ static int take(struct daq *daq)
 
 	spin_lock(&lock);
 	if (!present) {
-		pr_err("rtdaq: there is no PCI device edu (QEMU: -device edu)\n");
+		pr_err("rtdaq: there is no PCI device edu (QEMU: -device edu), or no memory below 256 MiB is kept for it\n");
 	} else if (present->daq) {
 		pr_err("rtdaq: another file has the device edu\n");
 		result = -EBUSY;
