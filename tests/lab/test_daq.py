@@ -169,7 +169,7 @@ def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
 
 def test_where_that_device_is_missing_it_says_so(kernel_named: KernelNamed) -> None:
     kernel_named(RT)
-    with pytest.raises(RtscopeError, match="this set-up: No such device; there is no PCI device edu"):
+    with pytest.raises(RtscopeError, match="No such device; there is no PCI device edu"):
         measured(
             f"vm:{RT},mode=fast", interval="1s", device="edu", channels="1",
             samples_per_channel="512",
