@@ -17,7 +17,7 @@ from rtscope.lab.kconfig import Asked, check_taken, fragment_text, read_fragment
 from rtscope.lab.kernels import Kernel, cache_directory, good_name, keep_built, list_kernels
 from rtscope.lab.make import SAME_EVERYWHERE, run_make
 from rtscope.lab.ours import copied_modules, modules_content
-from rtscope.lab.patches import Series, apply_series, read_series
+from rtscope.lab.patches import Series, apply_series, keep_unchanged, read_series
 from rtscope.lab.recipes import Architecture, find_recipe, kernel_folder, recipes
 from rtscope.lab.source import Source, find_source, source_tree, tree_version
 from rtscope.model.errors import RtscopeError
@@ -165,18 +165,28 @@ def _alone(folder: Path, name: str) -> Iterator[None]:
 
 
 def _prepared_tree(plan: Plan, folder: Path, said: Said, *, anew: bool) -> Path:
-    """The source with its patches; objects of another source are gone."""
+    """The source with its patches; objects of another source are gone.
+
+    Other patches on the same source leave the objects of what they do not change. The user's own
+    tree may change without notice, so nothing of a patched copy of it is kept.
+    """
     tree = source_tree(plan.source, lambda words: said(words, 0, 0))
     stamp = folder / "source.json"
-    identity = plan.source.place if plan.source.place == tree else plan.source.identity
-    content = msgspec.json.encode([str(identity), [one.sha256 for one in plan.series]])
-    same = stamp.exists() and stamp.read_bytes() == content
+    own = plan.source.place == tree
+    identity = str(plan.source.place if own else plan.source.identity)
+    content = msgspec.json.encode([identity, [one.sha256 for one in plan.series]])
+    before = stamp.read_bytes() if stamp.exists() else b""
     patched = folder / "source"
-    if anew or not same or (plan.series and plan.source.place == tree):
-        stamp.unlink(missing_ok=True)
+    same = before == content and not (plan.series and own)
+    if same and not anew:
+        return patched if plan.series else tree
+    stamp.unlink(missing_ok=True)
+    source_alone = msgspec.json.encode([identity]).removesuffix(b"]")
+    kept = plan.series and not own and before.startswith(source_alone) and patched.exists()
+    if anew or not kept:
         shutil.rmtree(folder / "objects", ignore_errors=True)
         shutil.rmtree(patched, ignore_errors=True)
-    if plan.series and not patched.exists():
+    if plan.series:
         _patch(plan, tree, folder, said)
     stamp.write_bytes(content)
     return patched if plan.series else tree
@@ -194,6 +204,9 @@ def _patch(plan: Plan, tree: Path, folder: Path, said: Said) -> None:
         )
         for series in plan.series:
             apply_series(series, partial, f"Linux {tree_version(tree)} ({plan.source.words})")
+        if (folder / "source").exists():
+            keep_unchanged(folder / "source", partial)
+            shutil.rmtree(folder / "source")
         partial.rename(folder / "source")
     finally:
         shutil.rmtree(partial, ignore_errors=True)

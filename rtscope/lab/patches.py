@@ -1,5 +1,6 @@
 """Series of patches: what they are, and their application to a kernel's source."""
 
+import filecmp
 import hashlib
 import os
 import re
@@ -90,6 +91,28 @@ def apply_series(series: Series, tree: Path, source: str) -> None:
                 f"the patch {series.directory / name} does not apply to {source}: "
                 f"{_reason(done.stdout + done.stderr)}"
             )
+
+
+def keep_unchanged(old: Path, new: Path) -> None:
+    """Make the files of `new` look as young as they are to make, which has built in `old`.
+
+    Both are copies of one source, patched, that share with it what no patch has touched. A file
+    that is as it was in `old` keeps its time, and one that is not is of now, such as one that
+    another patch had changed and none does any more. Raises OSError.
+    """
+    for directory, _, names in os.walk(new):
+        before = old / Path(directory).relative_to(new)
+        for path, was in ((Path(directory, name), before / name) for name in names):
+            if path.is_symlink() or (was.exists() and path.samefile(was)):
+                continue
+            if was.is_file() and filecmp.cmp(was, path, shallow=False):
+                path.unlink()
+                os.link(was, path)
+            elif path.stat().st_nlink > 1:
+                content, mode = path.read_bytes(), path.stat().st_mode
+                path.unlink()
+                path.write_bytes(content)
+                path.chmod(mode)
 
 
 def _reason(said: str) -> str:

@@ -126,6 +126,38 @@ def test_patches_are_applied_to_a_copy_and_recorded(tree: Path, tmp_path: Path, 
     assert kernel.patches == []
 
 
+def test_what_other_patches_leave_as_it_was_is_not_built_again(
+    tree: Path, tmp_path: Path, cache: Path
+) -> None:
+    """A file is compiled when it is younger than its object."""
+    (tree / "init" / "other.c").write_text("one\ntwo\nthree\nfour\n")
+    tarball = tmp_path / "linux.tar.gz"
+    with tarfile.open(tarball, "w:gz") as archive:
+        archive.add(tree, "linux-6.12.99")
+    built = cache / "build" / "mine"
+    main, other = (built / "source" / "init" / name for name in ("main.c", "other.c"))
+    first = series_of(tmp_path / "first", "two", "2")
+    build(plan(tarball, patches=[first]))
+    compiled = built / "objects" / "main.o"
+    compiled.touch()
+    (first / "0001-change.patch").write_text(
+        (first / "0001-change.patch").read_text().replace("Change it.", "Change it, because.")
+    )
+    build(plan(tarball, patches=[first]))
+    assert compiled.exists()
+    assert main.stat().st_mtime_ns < compiled.stat().st_mtime_ns
+
+    build(plan(tarball, patches=[series_of(tmp_path / "next", "two", "2", "init/other.c")]))
+    assert main.read_text() == "one\ntwo\nthree\nfour\n"
+    assert other.read_text() == "one\n2\nthree\nfour\n"
+    assert main.stat().st_mtime_ns > compiled.stat().st_mtime_ns
+    assert other.stat().st_mtime_ns > compiled.stat().st_mtime_ns
+    assert (built / "source" / "head").stat().st_mtime_ns < compiled.stat().st_mtime_ns
+
+    build(plan(tarball))
+    assert not compiled.exists()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "file", "sentence"),
     [
