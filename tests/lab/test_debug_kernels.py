@@ -15,7 +15,21 @@ from tests.lab.complaints import complaints
 Built = Callable[[str], Kernel]
 
 KERNELS = sorted(name for name in recipes().kernels if name.endswith("-debug"))
-PROBES = ["async", "cyclic", "gtod", "loop", "migrate", "noise", "pi", "sched", "signal"]
+PROBES = [
+    *(
+        "async",
+        "cyclic",
+        "daq",
+        "event",
+        "gtod",
+        "loop",
+        "migrate",
+        "noise",
+        "pi",
+        "sched",
+        "signal",
+    ),
+]
 LOADS = [
     "idle",
     "files:50+disk:1",
