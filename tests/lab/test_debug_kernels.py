@@ -16,19 +16,17 @@ Built = Callable[[str], Kernel]
 
 KERNELS = sorted(name for name in recipes().kernels if name.endswith("-debug"))
 PROBES = [
-    *(
-        "async",
-        "cyclic",
-        "daq",
-        "event",
-        "gtod",
-        "loop",
-        "migrate",
-        "noise",
-        "pi",
-        "sched",
-        "signal",
-    ),
+    "async",
+    "cyclic",
+    "daq",
+    "event",
+    "gtod",
+    "loop",
+    "migrate",
+    "noise",
+    "pi",
+    "sched",
+    "signal",
 ]
 LOADS = [
     "idle",
