@@ -40,6 +40,8 @@ class Plan(msgspec.Struct, frozen=True):
     board: str | None
     options: list[str]
     """of the kernel's command line, in every mode"""
+    exact_options: list[str]
+    """and in exact mode"""
     source: Source
     series: list[Series]
     asked: dict[str, Asked]
@@ -83,6 +85,7 @@ def plan_build(
         SAME_EVERYWHERE,
         *([chosen.board] if chosen.board else []),
         *([chosen.options] if chosen.options else []),
+        *([chosen.exact_options] if chosen.exact_options else []),
     ]
     key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
     return Plan(
@@ -90,6 +93,7 @@ def plan_build(
         architecture=architecture,
         board=chosen.board,
         options=[*architecture.options, *chosen.options],
+        exact_options=[*architecture.exact_options, *chosen.exact_options],
         source=found,
         series=series,
         asked=asked,
@@ -293,5 +297,5 @@ def _keep(plan: Plan, folder: Path) -> Kernel:
         key=plan.key,
         patches=[str(one) for one in plan.series],
         options=plan.options,
-        exact_options=plan.architecture.exact_options,
+        exact_options=plan.exact_options,
     )

@@ -37,6 +37,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """of rtscope/lab/boards.py; None for the usual one of the architecture"""
     options: list[str] = []
     """of the kernel's command line, behind those of the architecture"""
+    exact_options: list[str] = []
+    """likewise"""
 
 
 class Recipes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
