@@ -312,6 +312,8 @@ static void read_events(struct measuring *measuring)
 				clock_work(chosen.work_ns);
 		} else if (result == ETIMEDOUT) {
 			module->timeouts++;
+		} else if (result == EBUSY) {
+			digitizer_await_idle(&module->digitizer);
 		} else if (result != EINTR) {
 			measuring->error = result;
 		}

@@ -123,6 +123,13 @@ int digitizer_take(const struct digitizer *digitizer, struct rtdaq_wait *wait)
 	return result;
 }
 
+void digitizer_await_idle(const struct digitizer *digitizer)
+{
+	struct rtdaq_wait wait = { .timeout_ns = digitizer->timeout_ns };
+
+	request(digitizer, RTDAQ_WAIT, &wait);
+}
+
 unsigned int digitizer_errors(const struct digitizer *digitizer, uint64_t event)
 {
 	unsigned int errors = 0;

@@ -39,6 +39,9 @@ int digitizer_start(const struct digitizer *digitizer, uint64_t start_ns);
 /* Arm it and wait until the program has all of an event. Returns 0, or an error number. */
 int digitizer_take(const struct digitizer *digitizer, struct rtdaq_wait *wait);
 
+/* Wait until what a wait has left under way, when it ended by its timeout, is over. */
+void digitizer_await_idle(const struct digitizer *digitizer);
+
 /* How many of its blocks do not have the data of @event. */
 unsigned int digitizer_errors(const struct digitizer *digitizer, uint64_t event);
 
