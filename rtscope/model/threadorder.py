@@ -55,7 +55,7 @@ def _interrupts_below_their_waiters(threads: Sequence[SeenThread]) -> list[Remar
         if driver := _driver(thread):
             interrupts.setdefault(driver, []).append(thread)
     for thread in threads:
-        if thread.realtime and thread.irq is None:
+        if thread.irq is None:
             for driver in _prefixes(thread.wait_channel or "") & interrupts.keys():
                 waiters.setdefault(driver, []).append(thread)
     found = []
