@@ -162,6 +162,38 @@ def test_a_deadline_thread_comes_with_its_runtime_and_before_all_fifo(agent_path
     assert all(last < place for place in fifo)
 
 
+ISOLATED = Path("/sys/devices/system/cpu/isolated")
+
+
+@needs_root
+@pytest.mark.skipif(LAST_CPU == 0 or not ISOLATED.exists(), reason="needs two CPUs and their list")
+def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path: Path) -> None:
+    told = tmp_path / "isolated"
+    told.write_text(f"{LAST_CPU}\n")
+    before = (
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount --bind {told} {ISOLATED} && exec "$@"',
+        "sh",
+    )
+    with waiting_threads() as pid:
+        seen, _ = look(agent_path, before=before)
+        table = subprocess.run(
+            [*before, agent_path, "threads"], capture_output=True, text=True, check=True
+        ).stdout
+    assert seen.isolated == str(LAST_CPU)
+    assert next(
+        thread for thread in seen.threads if thread.pid == pid and thread.priority == 37
+    ).isolated
+    for thread in seen.threads:
+        assert thread.isolated == (str(LAST_CPU) in {str(thread.cpu), thread.cpus})
+    assert f"isolated CPUs: {LAST_CPU}" in table
+    assert f"cpuhp/{LAST_CPU}" in table
+    assert not any(thread.isolated for thread in look(agent_path)[0].threads)
+
+
 def test_who_can_preempt_the_others_comes_first(agent_path: Path) -> None:
     seen, _ = look(agent_path)
     ranks = [thread.rank for thread in seen.threads]
