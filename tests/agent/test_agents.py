@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from rtscope import __version__
+from rtscope.model.threads import Threads
+from rtscope.target.protocol import decode_line
 
 AGENTS = Path(__file__).parents[2] / "build" / "agents"
 
@@ -105,6 +107,18 @@ def test_the_probes_measure(
         # The emulator's MIPS counter stands still, where it is allowed at all.
         counter = {"aarch64": "cntvct_el0", "powerpc64": "mftb", "riscv64": "rdtime"}.get(arch)
         assert counter is None or threads[counter]["facts"]["frequency_hz"] > 1e6
+
+
+@pytest.mark.parametrize(("arch", "emulator", "cpu"), CPUS)
+def test_threads_are_seen(arch: str, emulator: str, cpu: str | None) -> None:
+    output = emulated(arch, emulator, cpu, "threads", "--json")
+    lines = [decode_line(line) for line in output.encode().splitlines()]
+    looks = [line for line in lines if isinstance(line, Threads)]
+    assert len(looks) == 1
+    own = [thread for thread in looks[0].threads if thread.pid == os.getpid()]
+    assert {thread.tid for thread in own} >= {os.getpid()}
+    assert all(thread.cpus and thread.policy for thread in own)
+    assert any(thread.cpu_ns for thread in own)
 
 
 @pytest.mark.parametrize("arch", ARCHES)
