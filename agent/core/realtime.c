@@ -55,6 +55,19 @@ static int enter_deadline(uint64_t period_ns)
 	return (int)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
+bool realtime_deadline(int tid, struct reservation *given)
+{
+	struct deadline_attr attr = { .size = sizeof(attr) };
+
+	if (syscall(SYS_sched_getattr, tid, &attr, sizeof(attr), 0) ||
+	    attr.sched_policy != SCHED_DEADLINE_POLICY)
+		return false;
+	given->runtime_ns = attr.sched_runtime;
+	given->deadline_ns = attr.sched_deadline;
+	given->period_ns = attr.sched_period;
+	return true;
+}
+
 /* By system call: musl's own sched_setscheduler() always fails. */
 int realtime_enter(const struct schedule *schedule)
 {

@@ -25,6 +25,16 @@ struct schedule {
 
 const char *policy_name(enum policy policy);
 
+/* What a thread of SCHED_DEADLINE was given. */
+struct reservation {
+	uint64_t runtime_ns;
+	uint64_t deadline_ns;
+	uint64_t period_ns;
+};
+
+/* Ask for thread @tid's; false where it is of another policy, has ended or may not be asked. */
+bool realtime_deadline(int tid, struct reservation *given);
+
 /* Whether this process may have @schedule. */
 bool realtime_may_enter(const struct schedule *schedule);
 

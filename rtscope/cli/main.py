@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from rtscope import __version__
-from rtscope.cli import compare, keep, lab, measure, points, references, report, run
+from rtscope.cli import compare, keep, lab, measure, points, references, report, run, threads
 from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
 
@@ -71,6 +71,7 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.add_typer(references.app, name="references")
 app.command("points")(points.points)
+app.command("threads")(threads.threads)
 app.command("list")(keep.list_runs)
 app.command("show")(keep.show)
 app.command("rm")(keep.remove)

@@ -8,6 +8,7 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points
 from rtscope.model.progress import Count, Figure, Moment, Ns, Progress, ThreadIndex
+from rtscope.model.threads import Threads
 
 PROTOCOL_VERSION = 1
 _LONGEST_SHOWN = 120
@@ -179,6 +180,7 @@ AnyLine = (
     | Symbols
     | Start
     | Points
+    | Threads
     | Progress
     | ThreadResult
     | ThreadHistogram

@@ -1,0 +1,357 @@
+"""The machine's threads as the agent sees them, beside what ps says and what was started."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+
+from rtscope.model.threads import RANK_DEADLINE, SeenThread, Threads
+from rtscope.target.protocol import AgentWarning, End, check_hello, decode_line
+from tests.agent.probing import LAST_CPU, NOBODY, needs_root
+
+HOSTILE = "a) R 1 (\n\x1b[2J"
+# Threads of fifo 37 on one CPU with a hostile name, of rr 12, and one at nice 7, which all wait.
+CHILD = """
+import os, threading, time
+
+def begin(name, policy, priority, cpu):
+    open(f"/proc/self/task/{threading.get_native_id()}/comm", "wb").write(name)
+    os.sched_setscheduler(0, policy, os.sched_param(priority))
+    os.sched_setaffinity(0, cpu)
+    if policy == os.SCHED_OTHER:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 7)
+    ready.release()
+    time.sleep(60)
+
+ready = threading.Semaphore(0)
+everywhere = os.sched_getaffinity(0)
+for what in [
+    (NAME, os.SCHED_FIFO, 37, {CPU}),
+    (b"rounds", os.SCHED_RR, 12, everywhere),
+    (b"kind", os.SCHED_OTHER, 0, everywhere),
+]:
+    threading.Thread(target=begin, args=what, daemon=True).start()
+for _ in range(3):
+    ready.acquire()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def agent(path: Path, *options: str, before: tuple[str, ...] = ()) -> Iterator[object]:
+    done = subprocess.run(
+        [*before, path, "threads", "--json", *options],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [decode_line(line) for line in done.stdout.splitlines()]
+    check_hello(lines[0])
+    assert isinstance(lines[-1], End)
+    assert lines[-1].status == "complete"
+    yield from lines[1:-1]
+
+
+def look(path: Path, *, before: tuple[str, ...] = ()) -> tuple[Threads, dict[str, str]]:
+    """One look, and the warnings that came with it by code."""
+    found, warnings = [], {}
+    for line in agent(path, before=before):
+        if isinstance(line, AgentWarning):
+            warnings[line.code] = line.text
+        else:
+            assert isinstance(line, Threads)
+            found.append(line)
+    assert len(found) == 1
+    return found[0], warnings
+
+
+@contextmanager
+def waiting_threads() -> Iterator[int]:
+    """The process with the threads of CHILD."""
+    script = CHILD.replace("NAME", repr(HOSTILE.encode())).replace("CPU", str(LAST_CPU))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == b"ready\n"
+            time.sleep(0.2)  # until they sleep
+            yield child.pid
+        finally:
+            child.kill()
+
+
+@needs_root
+def test_started_threads_are_found_with_what_they_were_given(agent_path: Path) -> None:
+    with waiting_threads() as pid:
+        seen, _ = look(agent_path)
+    own = {thread.name: thread for thread in seen.threads if thread.pid == pid}
+    assert len(own) == 4
+    fifo, rounds, kind = own[HOSTILE], own["rounds"], own["kind"]
+    assert (fifo.policy, fifo.priority, fifo.nice, fifo.rank) == ("fifo", 37, None, -38)
+    assert (fifo.cpus, fifo.cpu) == (str(LAST_CPU), LAST_CPU)
+    assert (rounds.policy, rounds.priority, rounds.rank) == ("rr", 12, -13)
+    assert (kind.policy, kind.priority, kind.nice, kind.rank) == ("other", None, 7, 27)
+    for thread in (fifo, rounds, kind):
+        assert not thread.kernel
+        assert thread.state == "S"
+        assert thread.wait_channel
+        assert thread.cpu_ns > 0
+        assert thread.voluntary
+        assert thread.since is None
+    places = [seen.threads.index(thread) for thread in (fifo, rounds, kind)]
+    assert places == sorted(places)
+
+
+@needs_root
+def test_the_same_threads_as_ps_with_the_same_figures(agent_path: Path) -> None:
+    seen, _ = look(agent_path)
+    done = subprocess.run(
+        ["ps", "-Leo", "pid,tid,cls,rtprio,ni"], capture_output=True, text=True, check=True
+    )
+    told = {int(words[1]): words for words in map(str.split, done.stdout.splitlines()[1:])}
+    classes = {"FF": "fifo", "RR": "rr", "TS": "other", "B": "batch", "IDL": "idle"}
+    kernel = [thread for thread in seen.threads if thread.kernel and thread.tid in told]
+    assert {"kthreadd", "migration/0"} <= {thread.name for thread in kernel}
+    # A worker may change its nice value between the two.
+    for thread in [one for one in kernel if not one.name.startswith("kworker")]:
+        pid, _, kind, priority, nice = told[thread.tid]
+        assert int(pid) == thread.pid
+        assert classes[kind] == thread.policy
+        assert priority == (str(thread.priority) if thread.priority else "-")
+        assert thread.realtime or int(nice) == thread.nice
+
+
+@needs_root
+def test_a_deadline_thread_comes_with_its_runtime_and_before_all_fifo(agent_path: Path) -> None:
+    measuring = [
+        str(agent_path),
+        "cyclic",
+        "--json",
+        "--policy=deadline",
+        "-i",
+        "10000",
+        "-D",
+        "30s",
+    ]
+    with subprocess.Popen(measuring, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            while b'"start"' not in process.stdout.readline():
+                pass
+            time.sleep(0.2)
+            seen, _ = look(agent_path)
+        finally:
+            process.kill()
+    found = [thread for thread in seen.threads if thread.policy == "deadline"]
+    own = [thread for thread in found if thread.pid == process.pid]
+    assert own
+    for thread in own:
+        assert thread.rank == RANK_DEADLINE
+        assert (thread.runtime_ns, thread.deadline_ns) == (1_000_000, 10_000_000)
+        assert thread.period_ns == 10_000_000
+    fifo = [i for i, thread in enumerate(seen.threads) if thread.priority and not thread.kernel]
+    last = max(seen.threads.index(thread) for thread in own)
+    assert all(last < place for place in fifo)
+
+
+ISOLATED = Path("/sys/devices/system/cpu/isolated")
+
+
+@needs_root
+@pytest.mark.skipif(LAST_CPU == 0 or not ISOLATED.exists(), reason="needs two CPUs and their list")
+def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path: Path) -> None:
+    told = tmp_path / "isolated"
+    told.write_text(f"{LAST_CPU}\n")
+    before = (
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount --bind {told} {ISOLATED} && exec "$@"',
+        "sh",
+    )
+    with waiting_threads() as pid:
+        seen, _ = look(agent_path, before=before)
+        table = subprocess.run(
+            [*before, agent_path, "threads"], capture_output=True, text=True, check=True
+        ).stdout
+    assert seen.isolated == str(LAST_CPU)
+    assert next(
+        thread for thread in seen.threads if thread.pid == pid and thread.priority == 37
+    ).isolated
+    for thread in seen.threads:
+        assert thread.isolated == (str(LAST_CPU) in {str(thread.cpu), thread.cpus})
+    assert f"isolated CPUs: {LAST_CPU}" in table
+    assert f"cpuhp/{LAST_CPU}" in table
+    assert not any(thread.isolated for thread in look(agent_path)[0].threads)
+
+
+def test_who_can_preempt_the_others_comes_first(agent_path: Path) -> None:
+    seen, _ = look(agent_path)
+    ranks = [thread.rank for thread in seen.threads]
+    assert ranks == sorted(ranks)
+
+
+def test_each_look_tells_what_was_done_since_the_one_before(agent_path: Path) -> None:
+    watching = [str(agent_path), "threads", "--json", "--interval", "300ms"]
+    spinning = [sys.executable, "-c", "while True: pass"]
+    with (
+        subprocess.Popen(spinning) as spinner,
+        subprocess.Popen(watching, stdout=subprocess.PIPE) as watcher,
+    ):
+        assert watcher.stdout is not None
+        try:
+            check_hello(decode_line(watcher.stdout.readline()))
+            seen = list(_looks_until_seen_running(watcher.stdout, spinner.pid))
+            watcher.send_signal(signal.SIGINT)
+            rest = [decode_line(line) for line in watcher.stdout]
+        finally:
+            spinner.kill()
+            watcher.kill()
+    assert isinstance(rest[-1], End)
+    assert rest[-1].status == "interrupted"
+    assert seen[0].since_ns is None
+    for before, after in pairwise(seen):
+        assert after.since_ns == after.time_ns - before.time_ns
+        earlier = {thread.tid: thread for thread in before.threads}
+        for thread in after.threads:
+            assert thread.since is not None
+            known = earlier.get(thread.tid)
+            assert thread.since.cpu_ns == thread.cpu_ns - (known.cpu_ns if known else 0)
+            if thread.forced is not None and thread.since.forced is not None:
+                more = thread.forced - ((known.forced or 0) if known else 0)
+                assert thread.since.forced == more
+
+
+def _looks_until_seen_running(lines: Iterable[bytes], pid: int) -> Iterator[Threads]:
+    """Those after the first in which the process had CPU time since the one before."""
+    for line in islice(map(decode_line, lines), 100):
+        assert isinstance(line, Threads)
+        yield line
+        own = [thread.since for thread in line.threads if thread.pid == pid]
+        if any(since and since.cpu_ns for since in own):
+            return
+    pytest.fail("a thread that runs all the time has had no CPU time in a hundred looks")
+
+
+def test_threads_that_end_meanwhile_are_left_out(agent_path: Path) -> None:
+    script = "import threading\nwhile True:\n threading.Thread(target=lambda: None).start()"
+    with subprocess.Popen([sys.executable, "-c", script]) as child:
+        try:
+            looks = [look(agent_path)[0] for _ in range(20)]
+        finally:
+            child.kill()
+    assert all(any(thread.pid == child.pid for thread in one.threads) for one in looks)
+    assert all(thread.cpus and thread.state for one in looks for thread in one.threads)
+
+
+@needs_root
+def test_a_user_is_told_that_he_does_not_see_where_others_wait(public_agent: Path) -> None:
+    seen, warnings = look(public_agent, before=NOBODY)
+    assert set(warnings) == {"wait-channels-denied"}
+    assert "root" in warnings["wait-channels-denied"]
+    assert any(thread.name == "kthreadd" for thread in seen.threads)
+    assert look(public_agent)[1] == {}
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("option", "code"), [("hidepid=1", "threads-denied"), ("hidepid=2", "threads-hidden")]
+)
+def test_a_user_is_told_of_threads_that_are_hidden_from_him(
+    public_agent: Path, option: str, code: str
+) -> None:
+    script = f'mount -t proc -o {option} proc /proc && exec "$@"'
+    before = ("unshare", "--mount", "sh", "-c", script, "sh", *NOBODY)
+    seen, warnings = look(public_agent, before=before)
+    assert code in warnings
+    assert "hidepid" in warnings[code]
+    assert {thread.name for thread in seen.threads} == {"rtscope-agent"}
+
+
+@needs_root
+def test_a_container_says_that_it_is_one(agent_path: Path) -> None:
+    before = ("unshare", "--pid", "--fork", "--mount-proc")
+    seen, warnings = look(agent_path, before=before)
+    assert [thread.name for thread in seen.threads] == ["rtscope-agent"]
+    assert "this is a container" in warnings["threads-hidden"]
+
+
+@needs_root
+def test_a_person_reads_a_table_in_which_no_name_steers_the_terminal(agent_path: Path) -> None:
+    with waiting_threads() as pid:
+        done = subprocess.run(
+            [agent_path, "threads"], capture_output=True, text=True, timeout=60, check=True
+        )
+        every = subprocess.run(
+            [agent_path, "threads", "--all"], capture_output=True, text=True, timeout=60, check=True
+        )
+    head = done.stdout.splitlines()[1].split()
+    assert head[:4] == ["PID", "TID", "POLICY", "RTPRIO"]
+    rows = [line.split() for line in done.stdout.splitlines() if line.split()[0] == str(pid)]
+    assert [row[2:6] for row in rows] == [
+        ["fifo", "37", "-", str(LAST_CPU)],
+        ["rr", "12", "-", rows[1][5]],
+    ]
+    assert rows[0][-5:] == ["a)", "R", "1", "(??[2J"] or rows[0][-1] == "(??[2J"
+    assert "\x1b" not in every.stdout
+    assert "kthreadd" in every.stdout
+    assert "kthreadd" not in done.stdout
+
+
+def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
+    with subprocess.Popen(
+        [agent_path, "threads", "--json", "-i", "100ms"], stdout=subprocess.PIPE
+    ) as watcher:
+        assert watcher.stdout is not None
+        assert json.loads(watcher.stdout.readline())["type"] == "hello"
+        watcher.stdout.close()
+        assert watcher.wait(timeout=30) in {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--interval", "soon"], "--interval 'soon' is not a time of at least 100ms"),
+        (["--interval", "1ms"], "is not a time of at least 100ms"),
+        (["--interval"], "is no option, or lacks its value"),
+        (["--nothing"], "is no option"),
+        (["4711"], "'4711' is not an option"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(agent_path: Path, arguments: list[str], said: str) -> None:
+    done = subprocess.run(
+        [agent_path, "threads", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not done.stdout
+
+
+def test_without_proc_there_is_nothing_to_tell(agent_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("hiding /proc needs root")
+    script = 'mount -t tmpfs none /proc && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, "sh", agent_path, "threads"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "there is no /proc" in done.stderr
+
+
+def test_the_own_thread_is_among_all(agent_path: Path) -> None:
+    seen, _ = look(agent_path)
+    own = [thread for thread in seen.threads if thread.name == "rtscope-agent"]
+    assert any(isinstance(thread, SeenThread) and thread.state == "R" for thread in own)

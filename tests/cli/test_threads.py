@@ -1,0 +1,177 @@
+"""rtscope threads, as a user has it: on this machine, in a terminal, in a pipe."""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.agent.probing import LAST_CPU, needs_root
+from tests.cli.conftest import COMMAND, Rtscope
+
+# A thread of fifo 99 and one of fifo 31, each on one CPU.
+CHILD = """
+import os, sys, threading, time
+
+def begin(name, priority):
+    open(f"/proc/self/task/{threading.get_native_id()}/comm", "wb").write(name)
+    os.sched_setaffinity(0, {int(sys.argv[1])})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    ready.release()
+    time.sleep(60)
+
+ready = threading.Semaphore(0)
+for what in [(b"top", 99), (b"[red]\\x1b[2J", 31)]:
+    threading.Thread(target=begin, args=what, daemon=True).start()
+    ready.acquire()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def real_time_threads() -> Iterator[int]:
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(LAST_CPU)], stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == b"ready\n"
+            yield child.pid
+        finally:
+            child.kill()
+
+
+@needs_root
+def test_real_time_threads_are_shown_in_their_order_and_99_is_warned_of(rtscope: Rtscope) -> None:
+    with real_time_threads() as pid:
+        done = rtscope("threads")
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == [str(pid)]]
+    assert [row[2:5] for row in rows] == [
+        ["fifo", "99", str(LAST_CPU)],
+        ["fifo", "31", str(LAST_CPU)],
+    ]
+    assert rows[0][-1] == "top"
+    assert rows[1][-1] == "[red]\ufffd[2J"
+    assert "! at priority 99" in done.stdout
+    assert "kthreadd" not in done.stdout
+
+
+@needs_root
+def test_json_has_every_thread_and_the_remarks(rtscope: Rtscope) -> None:
+    with real_time_threads() as pid:
+        done = rtscope("threads", "--json")
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    own = {thread["name"]: thread for thread in seen["threads"] if thread["pid"] == pid}
+    assert (own["top"]["policy"], own["top"]["priority"], own["top"]["rank"]) == ("fifo", 99, -100)
+    assert "[red]\x1b[2J" in own
+    assert any(thread["name"] == "kthreadd" for thread in seen["threads"])
+    assert "user-at-99" in {remark["code"] for remark in seen["remarks"]}
+
+
+def test_all_shows_all(rtscope: Rtscope) -> None:
+    done = rtscope("threads", "--all", COLUMNS="300")
+    assert done.returncode == 0, done.stderr
+    count, _, total, *_ = done.stdout.split()
+    assert count == total
+    assert "rtscope-agent" in done.stdout
+
+
+def test_it_looks_once_where_the_output_is_no_terminal(rtscope: Rtscope) -> None:
+    done = rtscope("threads", "--live", "--all")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Policy") == 1
+    assert "since" not in done.stdout
+
+
+def test_json_tells_each_look_until_it_is_interrupted(environment: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "threads", "--json", "--live", "-i", "200ms"],
+        stdout=subprocess.PIPE,
+        env=environment,
+    ) as watcher:
+        assert watcher.stdout is not None
+        try:
+            looks = [json.loads(watcher.stdout.readline()) for _ in range(3)]
+            watcher.send_signal(signal.SIGINT)
+            assert watcher.wait(timeout=30) == 0
+        finally:
+            watcher.kill()
+    assert [look["since_ns"] is None for look in looks] == [True, False, False]
+    assert all(thread["since"] for thread in looks[-1]["threads"])
+
+
+def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
+    environment: dict[str, str],
+) -> None:
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 120, 0, 0))
+    watcher = subprocess.Popen(
+        [*COMMAND, "threads", "--live", "--all", "-i", "0.2"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment | {"TERM": "xterm"},
+    )
+    os.close(slave)
+    try:
+        text = ""
+        deadline = time.monotonic() + 60
+        while text.count("switches in the last") < 3 and time.monotonic() < deadline:
+            if select.select([master], [], [], 1)[0]:
+                text += _read(master)
+        watcher.send_signal(signal.SIGINT)
+        while part := _read(master):
+            text += part
+        assert watcher.wait(timeout=30) == 0
+    finally:
+        watcher.kill()
+        os.close(master)
+    after = text.rpartition("\x1b[2K")[2]
+    assert text.count("switches in the last") >= 3
+    assert "Policy" in after
+    assert "rtscope-agent" in after
+    assert "Traceback" not in text
+
+
+def _read(master: int) -> str:
+    """What the terminal still gets; empty once nobody writes to it."""
+    try:
+        return os.read(master, 65536).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--live", "--target", "vm:6.12-rt-amd64"], "--live is for --target local"),
+        (["--interval", "5s"], "--interval is between the looks of --live"),
+        (["--live", "--interval", "soon"], "is not a time"),
+        (["--live", "--json", "--interval", "1ms"], "is not a time of at least 100ms"),
+        (["--target", "elsewhere"], "'elsewhere' cannot be reached"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(rtscope: Rtscope, arguments: list[str], said: str) -> None:
+    done = rtscope("threads", *arguments)
+    assert done.returncode == 2, arguments
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_help_has_examples(rtscope: Rtscope) -> None:
+    done = rtscope("threads", "--help")
+    assert "sudo rtscope threads --live" in done.stdout
