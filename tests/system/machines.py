@@ -167,7 +167,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     ),
     "kernel-other-governors": (with_config(CPU_FREQ_GOV_ONDEMAND="m"), "ondemand"),
     "kernel-cpu-idle": (with_config(CPU_IDLE="n"), "CONFIG_CPU_IDLE is not set"),
-    "kernel-drm": (with_config(DRM="m"), "CONFIG_DRM=y"),
+    "kernel-drm": (with_config(DRM="m"), "CONFIG_DRM=m"),
     "kernel-efi-runtime": (booted("efi=runtime"), "runtime services are on"),
     "kernel-no-hz": (with_config(NO_HZ_IDLE="y"), "CONFIG_NO_HZ_IDLE=y"),
     "kernel-tracing": (with_config(TRACING="n"), "CONFIG_TRACING is not set"),

@@ -89,6 +89,7 @@ def test_findings_and_blind_rules_come_worst_first() -> None:
         ("sched-priority-99", thread(77, "multipathd", policy=2, priority=98)),
         ("irq-not-threaded", FAULTS["irq-not-threaded"][0] | booted("threadirqs")),
         ("isolation-rcu", booted_without("rcu_nocbs=2-3", "rcu_nocbs=all")),
+        ("timers-machine-checks", FAULTS["timers-machine-checks"][0] | booted("mce=ignore_ce")),
         ("limits-priority", FAULTS["limits-memory"][0]),
         ("limits-memory", FAULTS["limits-priority"][0]),
     ],
@@ -143,6 +144,18 @@ def test_a_missing_file_is_no_fault_only_where_the_kernel_was_built_without(
 )  # fmt: skip
 def test_typing_errors_are_found(name: str) -> None:
     assert "the kernel does not know" in (LOOK["boot-mistyped"](State(SOUND | booted(name))) or "")
+
+
+def test_what_a_real_time_kernel_refuses_of_preempt_is_found() -> None:
+    dynamic = SOUND | with_config(PREEMPT_DYNAMIC="y")
+    assert LOOK["boot-preempt-no-effect"](State(dynamic | booted("preempt=lazy"))) is None
+    found = LOOK["boot-preempt-no-effect"](State(dynamic | booted("preempt=none")))
+    assert found == "preempt=none was given to a kernel with CONFIG_PREEMPT_RT"
+
+
+def test_throttling_is_back_with_group_scheduling() -> None:
+    grouped = SOUND | with_config(RT_GROUP_SCHED="y")
+    assert "950000 us" in (LOOK["sched-throttling"](State(grouped)) or "")
 
 
 @pytest.mark.parametrize(

@@ -165,9 +165,13 @@ def _rcu_nocbs_idle(state: State) -> str | None:
 
 def _preempt_idle(state: State) -> str | None:
     asked = state.parameter("preempt")
-    if asked is None or state.built("CONFIG_PREEMPT_DYNAMIC"):
+    if asked is None:
         return None
-    return f"preempt={asked[:40]} was given to a kernel without CONFIG_PREEMPT_DYNAMIC"
+    if not state.built("CONFIG_PREEMPT_DYNAMIC"):
+        return f"preempt={asked[:40]} was given to a kernel without CONFIG_PREEMPT_DYNAMIC"
+    if state.built("CONFIG_PREEMPT_RT") and asked in ("none", "voluntary"):
+        return f"preempt={asked} was given to a kernel with CONFIG_PREEMPT_RT"
+    return None
 
 
 def _clocksource_idle(state: State) -> str | None:
@@ -281,7 +285,8 @@ RULES: Final = [
     Rule(
         id="boot-preempt-no-effect",
         severity="medium",
-        wanted="preempt= only for a kernel with CONFIG_PREEMPT_DYNAMIC=y",
+        wanted="preempt= only for a kernel with CONFIG_PREEMPT_DYNAMIC=y, and only what it has: "
+        "lazy or full with PREEMPT_RT",
         why="The preemption model is the one that was built in, not the one asked for.",
         how="remove preempt=; PREEMPT_RT is chosen when the kernel is built",
         link=PARAMETERS,

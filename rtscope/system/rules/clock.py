@@ -6,18 +6,19 @@ from rtscope.system.rule import PARAMETERS, Rule
 from rtscope.system.state import NotSeen, State
 
 _SOURCE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+_STEPS: Final = "which goes in steps of a tick"
 _SLOW: Final = {
-    "hpet": "about 1 us, more when several CPUs read it",
-    "acpi_pm": "1 us to 4 us",
-    "pit": "some microseconds",
-    "refined-jiffies": "no time at all, but time goes in steps of a tick",
-    "jiffies": "no time at all, but time goes in steps of a tick",
+    "hpet": "of which a reading takes about 1 us, more when several CPUs read it",
+    "acpi_pm": "of which a reading takes 1 us to 4 us",
+    "pit": "of which a reading takes some microseconds",
+    "refined-jiffies": _STEPS,
+    "jiffies": _STEPS,
 }
 
 
 def _slow_source(state: State) -> str | None:
     current = state.line(_SOURCE)
-    return f"{current}, where a reading takes {_SLOW[current]}" if current in _SLOW else None
+    return f"{current}, {_SLOW[current]}" if current in _SLOW else None
 
 
 def _coarse_timers(state: State) -> str | None:

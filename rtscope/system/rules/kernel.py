@@ -17,7 +17,8 @@ _GOVERNORS: Final = ("POWERSAVE", "USERSPACE", "ONDEMAND", "CONSERVATIVE", "SCHE
 
 def _is_built(option: str) -> Callable[[State], str | None]:
     def look(state: State) -> str | None:
-        return f"CONFIG_{option}=y" if state.built(f"CONFIG_{option}") else None
+        value = state.config.get(f"CONFIG_{option}")
+        return f"CONFIG_{option}={value}" if value in ("y", "m") else None
 
     return look
 

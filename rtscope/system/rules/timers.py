@@ -25,6 +25,8 @@ def _nmi_watchdog(state: State) -> str | None:
 def _machine_checks(state: State) -> str | None:
     if not state.offers(_MACHINE_CHECK, "CONFIG_X86_MCE"):
         return None
+    if state.parameter("mce") in ("ignore_ce", "off"):
+        return None  # the interval stays what it was
     seconds = state.number(_MACHINE_CHECK)
     return f"each CPU looks for machine checks every {seconds} s" if seconds else None
 
