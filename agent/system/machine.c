@@ -107,6 +107,8 @@ static const char *const audited[] = {
 	"/proc/sys/vm/compact_unevictable_allowed",
 	"/proc/sys/vm/compaction_proactiveness",
 	"/proc/sys/vm/stat_interval",
+	"/sys/kernel/rcu_expedited",
+	"/sys/kernel/rcu_normal",
 	"/sys/kernel/mm/ksm/run",
 	"/sys/kernel/mm/transparent_hugepage/defrag",
 	"/sys/kernel/mm/transparent_hugepage/enabled",

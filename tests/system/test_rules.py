@@ -1,5 +1,8 @@
 """Each rule finds its fault, finds nothing where there is none, and says where it cannot look."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rtscope.model.audit import SEVERITIES
@@ -18,6 +21,7 @@ from tests.system.machines import (
     with_config,
 )
 
+REAL = Path(__file__).parents[1] / "target" / "machines"
 RT_RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 LOOK = {rule.id: rule.look for rule in RULES}
 NAMES = [rule.id for rule in RULES]
@@ -156,6 +160,32 @@ def test_what_a_real_time_kernel_refuses_of_preempt_is_found() -> None:
 def test_throttling_is_back_with_group_scheduling() -> None:
     grouped = SOUND | with_config(RT_GROUP_SCHED="y")
     assert "950000 us" in (LOOK["sched-throttling"](State(grouped)) or "")
+
+
+@pytest.mark.parametrize("path", sorted(REAL.glob("*.txt")), ids=lambda path: path.stem)
+def test_real_machines_have_no_typing_errors(path: Path) -> None:
+    parts = re.split(r"^==> (.*) <==\n", path.read_text(), flags=re.MULTILINE)
+    state = State(dict(zip(parts[1::2], parts[2::2], strict=True)))
+    assert state.parameters
+    assert LOOK["boot-mistyped"](state) is None
+    assert LOOK["boot-bad-value"](state) is None
+    assert "boot-mistyped" in audit(state, "local", []).sound
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mitigations=auto,nosmt amd_iommu=on iommu=pt nomodeset nokaslr crashkernel=256M",
+        "nosmp quiet selinux=0 audit=0 nmi_watchdog=0 nosmap noapic nolapic_timer numa=off",
+        "nosoftlockup nohz=on tsc=reliable intel_iommu=on acpi_irq_balance watchdog netconsole=@/",
+        "cloud-init=disabled net.ifnames=0 biosdevname=0 default_hugepagesz=1G hugepages=4",
+        "isolcpus=nohz,domain,managed_irq,1-3 nohz_full=1-3 rcu_nocb_poll idle=poll skew_tick=1",
+    ],
+)  # fmt: skip
+def test_what_people_boot_with_is_no_typing_error(line: str) -> None:
+    state = State(SOUND | {"/proc/cmdline": line})
+    assert LOOK["boot-mistyped"](state) is None
+    assert LOOK["boot-bad-value"](state) is None
 
 
 @pytest.mark.parametrize(

@@ -140,9 +140,9 @@ RULES: Final = [
     ),
     Rule(
         id="isolation-programs",
-        severity="medium",
+        severity="info",
         wanted="only the programs that the CPUs were set apart for",
-        why="They share caches with those, and bring the tick and the kernel's work along.",
+        why="Others share caches with those, and bring the tick and the kernel's work along.",
         how="taskset -cp HOUSEKEEPING PID, or CPUAffinity= in /etc/systemd/system.conf",
         link="https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset",
         look=_programs_there,

@@ -77,6 +77,14 @@ def _rcu_above(state: State) -> str | None:
     return f"{found[0].name} and {len(found) - 1} more like it have priority {found[0].priority}"
 
 
+def _rcu_expedited(state: State) -> str | None:
+    if not state.offers("/sys/kernel/rcu_expedited", "CONFIG_TREE_RCU"):
+        return None
+    expedited = state.number("/sys/kernel/rcu_expedited")
+    normal = state.number("/sys/kernel/rcu_normal")
+    return "RCU's grace periods are hurried" if expedited and not normal else None
+
+
 RULES: Final = [
     Rule(
         id="sched-throttling",
@@ -140,5 +148,15 @@ RULES: Final = [
         how="boot with a lower rcutree.kthread_prio, 1 unless told",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
         look=_rcu_above,
+    ),
+    Rule(
+        id="sched-rcu-expedited",
+        severity="medium",
+        wanted="normal grace periods: rcu_normal 1 or rcu_expedited 0",
+        why="Each grace period that is hurried interrupts every CPU that is not idle, isolated "
+        "ones too: some microseconds, as often as something is unloaded, unmounted or reconfigured.",
+        how="echo 1 > /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1",
+        link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
+        look=_rcu_expedited,
     ),
 ]
