@@ -154,7 +154,7 @@ RULES: Final = [
         severity="medium",
         wanted="normal grace periods: rcu_normal 1 or rcu_expedited 0",
         why="Each grace period that is hurried interrupts every CPU that is not idle, isolated "
-        "ones too: some microseconds, as often as something is unloaded, unmounted or reconfigured.",
+        "ones too: some microseconds, as often as something is unloaded or unmounted.",
         how="echo 1 > /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
         look=_rcu_expedited,
