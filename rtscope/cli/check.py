@@ -1,7 +1,7 @@
 """rtscope check: what of a machine's settings costs latency."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,8 +9,10 @@ from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.options import Force, Json
 from rtscope.cli.outputs import check_files
 from rtscope.cli.streams import status, told
-from rtscope.model.audit import SEVERITIES, Severity, at_least
 from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.model.audit import Severity
 
 
 def check(
@@ -57,6 +59,7 @@ def check(
     import msgspec
 
     from rtscope.experiment.targets import target_of
+    from rtscope.model.audit import at_least
     from rtscope.report.audit import audit_view
     from rtscope.report.junit import audit_junit_report
     from rtscope.report.sarif import sarif_report
@@ -87,7 +90,9 @@ def check(
     raise typer.Exit(1 if broken else 0 if written else 2)
 
 
-def _severity(text: str) -> Severity:
+def _severity(text: str) -> "Severity":
+    from rtscope.model.audit import SEVERITIES
+
     for severity in SEVERITIES:
         if text == severity:
             return severity
