@@ -90,6 +90,46 @@ static const char *const texts[] = {
 	"/sys/devices/system/cpu/cpu#*/cache/index*/shared_cpu_list",
 };
 
+/*
+ * What only an audit asks for: it is read by nobody who measures. Threads come last, as only they
+ * may be too many.
+ */
+static const char *const audited[] = {
+	"/proc/self/status",
+	"/proc/self/limits",
+	"/proc/swaps",
+	"/proc/sys/kernel/bpf_stats_enabled",
+	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/kernel/numa_balancing",
+	"/proc/sys/kernel/printk",
+	"/proc/sys/kernel/sched_schedstats",
+	"/proc/sys/kernel/watchdog",
+	"/proc/sys/vm/compact_unevictable_allowed",
+	"/proc/sys/vm/compaction_proactiveness",
+	"/proc/sys/vm/stat_interval",
+	"/sys/kernel/rcu_expedited",
+	"/sys/kernel/rcu_normal",
+	"/sys/kernel/mm/ksm/run",
+	"/sys/kernel/mm/transparent_hugepage/defrag",
+	"/sys/kernel/mm/transparent_hugepage/enabled",
+	"/sys/kernel/tracing/current_tracer",
+	"/sys/kernel/tracing/kprobe_events",
+	"/sys/kernel/tracing/set_event",
+	"/sys/kernel/debug/tracing/current_tracer",
+	"/sys/kernel/debug/tracing/kprobe_events",
+	"/sys/kernel/debug/tracing/set_event",
+	"/sys/kernel/debug/sched/fair_server/cpu#*/runtime",
+	"/sys/devices/system/cpu/cpufreq/boost",
+	"/sys/devices/system/cpu/intel_pstate/no_turbo",
+	"/sys/devices/system/machinecheck/machinecheck0/check_interval",
+	"/sys/devices/virtual/workqueue/cpumask",
+	"/sys/firmware/efi/fw_platform_size",
+	"/sys/module/pcie_aspm/parameters/policy",
+	"/proc/irq/default_smp_affinity",
+	"/proc/irq/*/effective_affinity_list",
+	"/proc/#*/task/#*/stat",
+};
+
 /* Where kernels and distributions put the kernel's configuration. */
 static const char *const configs[] = {
 	"/boot/config-%s",
@@ -303,7 +343,13 @@ static void send_facts(const struct utsname *name)
 	send_hypervisor();
 }
 
-static void send_machine(bool running)
+static void send_matching(const char *const *patterns, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		send_matches("", patterns[i]);
+}
+
+static void send_machine(bool running, bool audit)
 {
 	struct utsname name;
 
@@ -313,19 +359,22 @@ static void send_machine(bool running)
 		send_facts(&name);
 	send_config(name.release);
 	send_timer_list();
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		send_matches("", texts[i]);
+	send_matching(texts, sizeof(texts) / sizeof(texts[0]));
+	if (audit)
+		send_matching(audited, sizeof(audited) / sizeof(audited[0]));
 	if (sent >= FILES_MAX)
 		warn("machine-cut",
-		     "this machine has more CPUs or interrupts than can be told in 32768 files; the rest was left out");
+		     "this machine has more CPUs, interrupts or threads than can be told in 32768 files; the rest was left out");
 }
 
 static void help(void)
 {
-	puts("usage: rtscope-agent machine [--json] [--sysroot DIR]\n\n"
+	puts("usage: rtscope-agent machine [--json] [--audit] [--sysroot DIR]\n\n"
 	     "Tell what this machine is: CPUs, caches, kernel, clocks, interrupts, as the\n"
 	     "kernel's own files have it. Reads only; without root it tells less.\n\n"
 	     "  --json         print the protocol, one JSON object a line\n"
+	     "  --audit        tell what rtscope check looks at, too: settings, limits, and\n"
+	     "                 every thread's scheduling\n"
 	     "  --sysroot DIR  read the files below DIR: a copy of another machine's\n"
 	     "                 /proc and /sys\n\n"
 	     "example: rtscope-agent machine | less");
@@ -342,6 +391,7 @@ int machine_main(int argc, char **argv)
 {
 	uint64_t start_ns = clock_now_ns();
 	const char *root = NULL;
+	bool audit = false;
 
 	json.fd = STDOUT_FILENO;
 	for (int i = 1; i < argc; i++) {
@@ -351,6 +401,8 @@ int machine_main(int argc, char **argv)
 		}
 		if (!strcmp(argv[i], "--json"))
 			lines = true;
+		else if (!strcmp(argv[i], "--audit"))
+			audit = true;
 		else if (!strcmp(argv[i], "--sysroot") && i + 1 < argc)
 			root = argv[++i];
 		else if (!strcmp(argv[i], "--sysroot"))
@@ -368,7 +420,7 @@ int machine_main(int argc, char **argv)
 
 	if (lines)
 		hello_write(&json);
-	send_machine(!root);
+	send_machine(!root, audit);
 	if (lines) {
 		json_begin(&json, "end");
 		json_string(&json, "status", "complete");

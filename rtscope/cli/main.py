@@ -7,7 +7,18 @@ import typer
 from typer.core import TyperGroup
 
 from rtscope import __version__
-from rtscope.cli import compare, keep, lab, measure, points, references, report, run, threads
+from rtscope.cli import (
+    check,
+    compare,
+    keep,
+    lab,
+    measure,
+    points,
+    references,
+    report,
+    run,
+    threads,
+)
 from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
 
@@ -21,6 +32,10 @@ See what was measured, compare two runs, draw them:
   rtscope list
   rtscope compare last~1 last
   rtscope report last~1 last -o report.html
+
+See what stands in the way of this machine:
+
+  sudo rtscope check
 
 Runs are kept in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); what sudo measured is in root's.
 """
@@ -66,6 +81,7 @@ def _options(
 
 app.command("measure")(measure.measure)
 app.command("run")(run.run)
+app.command("check")(check.check)
 app.add_typer(lab.app, name="lab")
 app.command("report")(report.report)
 app.command("compare")(compare.compare)

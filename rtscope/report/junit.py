@@ -1,10 +1,11 @@
-"""An experiment as JUnit XML, which CI systems show: a test case for each cell."""
+"""JUnit XML, which CI systems show: a test case for each cell or for each rule of an audit."""
 
 import io
 from collections.abc import Sequence
 
 import junitparser
 
+from rtscope.model.audit import Audit, Finding, Severity, at_least
 from rtscope.report.experiment import CellResult
 from rtscope.report.words import plain
 from rtscope.statistics.verdict import Judgement
@@ -15,9 +16,27 @@ def junit_report(title: str, results: Sequence[CellResult]) -> bytes:
 
     A cell that was not begun is skipped. A case's time is that of its measurement, in seconds.
     """
+    return _document(title, [_case(result) for result in results])
+
+
+def audit_junit_report(audit: Audit, fail_on: Severity) -> bytes:
+    """The XML. A finding of `fail_on` or worse is a failure, a lesser one a word in a passed case.
+
+    A rule that could not look is skipped.
+    """
+    cases = [_finding_case(found, fail_on) for found in audit.findings]
+    for unseen in audit.unseen:
+        case = junitparser.TestCase(unseen.rule, classname="rtscope.check")
+        case.result = [junitparser.Skipped(plain(f"could not look: {unseen.reason}"))]
+        cases.append(case)
+    cases += [junitparser.TestCase(rule, classname="rtscope.check") for rule in audit.sound]
+    return _document(f"rtscope check {audit.target}", cases)
+
+
+def _document(title: str, cases: Sequence[junitparser.TestCase]) -> bytes:
     suite = junitparser.TestSuite(plain(title))
-    for result in results:
-        suite.add_testcase(_case(result))
+    for case in cases:
+        suite.add_testcase(case)
     document = junitparser.JUnitXml(plain(title))
     document.add_testsuite(suite)
     for counted in (suite, document):
@@ -49,3 +68,14 @@ def _case(result: CellResult) -> junitparser.TestCase:
 def _failure(judgement: Judgement) -> junitparser.Failure:
     kind = "broken" if judgement.outcome == "broken" else "not proven"
     return junitparser.Failure(plain(judgement.sentence), kind)
+
+
+def _finding_case(found: Finding, fail_on: Severity) -> junitparser.TestCase:
+    case = junitparser.TestCase(found.rule, classname="rtscope.check")
+    told = plain(f"is: {found.found}; should be: {found.wanted}")
+    if at_least(found.severity, fail_on):
+        case.result = [junitparser.Failure(told, found.severity)]
+        case.system_out = plain(f"{found.why} Change it: {found.how} ({found.link})")
+    else:
+        case.system_out = f"{found.severity}: {told}"
+    return case

@@ -143,6 +143,32 @@ def test_files_of_every_cpu_and_interrupt_are_sent(tmp_path: Path) -> None:
     assert files_sent("--sysroot", tmp_path) == dict.fromkeys(paths, "1\n")
 
 
+def test_an_audit_is_told_of_settings_and_threads_too(tmp_path: Path) -> None:
+    always = [CPU + "online", "/proc/irq/5/smp_affinity_list"]
+    audited = [
+        "/proc/12/task/12/stat",
+        "/proc/12/task/13/stat",
+        "/proc/irq/5/effective_affinity_list",
+        "/proc/irq/default_smp_affinity",
+        "/proc/self/limits",
+        "/proc/swaps",
+        "/proc/sys/kernel/nmi_watchdog",
+        "/sys/kernel/debug/sched/fair_server/cpu1/runtime",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/sys/kernel/tracing/current_tracer",
+    ]
+    for path in [*always, *audited, "/proc/12/stat", "/proc/12/task/13/comm"]:
+        write(tmp_path, path, b"1\n")
+    assert set(files_sent("--sysroot", tmp_path)) == set(always)
+    assert set(files_sent("--audit", "--sysroot", tmp_path)) == {*always, *audited}
+
+
+def test_an_audit_of_this_machine_holds_this_process() -> None:
+    text = files_sent("--audit")[f"/proc/{os.getpid()}/task/{os.getpid()}/stat"]
+    assert isinstance(text, str)
+    assert text.startswith(f"{os.getpid()} (")
+
+
 def test_a_machine_too_large_to_tell_is_cut_with_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "/sys/kernel/irq/0/actions", b"eth0\n")
     for number in range(1, 33_000):

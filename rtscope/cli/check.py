@@ -1,0 +1,99 @@
+"""rtscope check: what of a machine's settings costs latency."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rtscope.cli.interrupt import ended_by_signals
+from rtscope.cli.options import Force, Json
+from rtscope.cli.outputs import check_files
+from rtscope.cli.streams import status, told
+from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.model.audit import Severity
+
+
+def check(
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="TARGET",
+            help="Where: local, or vm:KERNEL as in rtscope measure.",
+        ),
+    ] = "local",
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEVERITY",
+            help="Exit 1 where something of this severity or worse is found: fatal, high, medium "
+            "or info.",
+        ),
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, a result a finding.")
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write JUnit XML, a test case for each rule."),
+    ] = None,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print all rules as Markdown, and look at nothing.")
+    ] = False,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Tell what of a machine's kernel and settings costs latency, and how to change it.
+
+    Worst first. It only reads. A rule that could not look, as without root, is told beside the
+    findings.
+
+    \b
+    sudo rtscope check
+    rtscope check --fail-on high --junit check.xml
+    rtscope check --target vm:6.12-rt-amd64 --json | jq -r '.findings[].found'
+    """
+    import msgspec
+
+    from rtscope.experiment.targets import target_of
+    from rtscope.model.audit import at_least
+    from rtscope.report.audit import audit_view
+    from rtscope.report.junit import audit_junit_report
+    from rtscope.report.sarif import sarif_report
+    from rtscope.report.terminal import output_console
+    from rtscope.store.files import write_file
+    from rtscope.system.audit import audit, rules_page
+    from rtscope.system.look import read_state
+
+    if rules:
+        typer.echo(rules_page(), nl=False)
+        return
+    limit = _severity(fail_on) if fail_on is not None else None
+    check_files([sarif, junit], force=force)
+    place = target_of(target)
+    with ended_by_signals(), status(f"reading {place.name}"):
+        state, warnings = read_state(place)
+    found = audit(state, place.name, warnings)
+    if sarif:
+        write_file(sarif_report(found), sarif, "the SARIF file", overwrite=force)
+    if junit:
+        page = audit_junit_report(found, limit or "info")
+        write_file(page, junit, "the JUnit report", overwrite=force)
+    if json:
+        written = told(lambda: typer.echo(msgspec.json.encode(found)))
+    else:
+        written = told(lambda: output_console().print(audit_view(found)))
+    broken = limit and any(at_least(one.severity, limit) for one in found.findings)
+    raise typer.Exit(1 if broken else 0 if written else 2)
+
+
+def _severity(text: str) -> "Severity":
+    from rtscope.model.audit import SEVERITIES
+
+    for severity in SEVERITIES:
+        if text == severity:
+            return severity
+    raise RtscopeError(f"--fail-on is one of {', '.join(SEVERITIES)}, not '{text[:40]}'")

@@ -1,0 +1,1 @@
+"""The audit's rules: what stands in the way of a machine that has to answer in time."""

@@ -1,0 +1,83 @@
+"""Every rule asked of one state."""
+
+from typing import Final
+
+from rtscope.model.audit import SEVERITIES, Audit, Finding, Unseen
+from rtscope.system.rule import Rule
+from rtscope.system.rules import (
+    boot,
+    clock,
+    interrupts,
+    isolation,
+    kernel,
+    memory,
+    power,
+    scheduling,
+    surroundings,
+    timers,
+    tracing,
+)
+from rtscope.system.state import NotSeen, State
+
+SUBJECTS: Final[dict[str, list[Rule]]] = {
+    "How the kernel was built": kernel.RULES,
+    "The kernel's command line": boot.RULES,
+    "Clocks": clock.RULES,
+    "Scheduling": scheduling.RULES,
+    "Frequency, idle states, SMT": power.RULES,
+    "Interrupts": interrupts.RULES,
+    "Isolated CPUs": isolation.RULES,
+    "Memory": memory.RULES,
+    "Watchdogs": timers.RULES,
+    "Tracers left on": tracing.RULES,
+    "Hypervisor and user": surroundings.RULES,
+}
+RULES: Final = [rule for rules in SUBJECTS.values() for rule in rules]
+
+
+def audit(state: State, target: str, warnings: list[str]) -> Audit:
+    """What each rule says of a state: findings and blind rules, each worst first."""
+    findings, unseen, sound = [], [], []
+    for rule in sorted(RULES, key=lambda rule: SEVERITIES.index(rule.severity)):
+        try:
+            found = rule.look(state)
+        except NotSeen as reason:
+            unseen.append(Unseen(rule.id, rule.severity, str(reason)))
+            continue
+        if found is None:
+            sound.append(rule.id)
+        else:
+            findings.append(
+                Finding(
+                    rule=rule.id,
+                    severity=rule.severity,
+                    found=found,
+                    wanted=rule.wanted,
+                    why=rule.why,
+                    how=rule.how,
+                    link=rule.link,
+                )
+            )
+    machine = state.machine
+    words = [machine.hostname, machine.kernel_release, machine.cpu_model]
+    return Audit(
+        target=target,
+        machine=" · ".join(word for word in words if word),
+        findings=findings,
+        unseen=unseen,
+        sound=sound,
+        warnings=warnings,
+    )
+
+
+def rules_page() -> str:
+    """The list of all rules, as Markdown."""
+    parts = []
+    for subject, rules in SUBJECTS.items():
+        parts.append(f"### {subject}\n")
+        for rule in rules:
+            parts.append(
+                f"**{rule.id}** ({rule.severity}). Should be: {rule.wanted}. {rule.why}\n"
+                f"Change it: {rule.how}. <{rule.link}>\n"
+            )
+    return "\n".join(parts)

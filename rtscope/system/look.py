@@ -1,0 +1,24 @@
+"""The state of a target, as its agent reads it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rtscope.system.state import State
+from rtscope.target.agent import Agent, Target
+from rtscope.target.protocol import AgentWarning, AnyLine, files_of
+
+_SILENCE_S: Final = 90.0
+
+
+def read_state(target: Target) -> tuple[State, list[str]]:
+    """What there is to read of a target, and what its agent warned of. Raises RtscopeError."""
+    warnings = []
+
+    def heard(agent: Agent) -> Iterator[AnyLine]:
+        for line in agent.lines(_SILENCE_S):
+            if isinstance(line, AgentWarning):
+                warnings.append(line.text)
+            yield line
+
+    with target.started_agent(["machine", "--json", "--audit"]) as agent:
+        return State(files_of(heard(agent))), warnings

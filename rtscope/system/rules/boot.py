@@ -1,0 +1,343 @@
+"""The kernel's command line: typing errors, and parameters that had no effect.
+
+A parameter that the kernel does not know is no error to it: it is handed to the first process, and
+one with a dot in its name is taken for a module's. So it is compared with those that matter here.
+"""
+
+import difflib
+import re
+from typing import Final
+
+from rtscope.model.cpulist import format_cpu_list
+from rtscope.system.commandline import Parameter, cpus_of, flags_and_cpus
+from rtscope.system.rule import PARAMETERS, Rule
+from rtscope.system.state import CPU, NotSeen, State
+
+_ANY: Final = ".*"
+_BOOLEAN: Final = "on|off|[yYtT1nNfF0].*"
+_VALUES: Final = {
+    "acpi_irq_nobalance": _ANY,
+    "amd_pstate": "disable|passive|active|guided",
+    "audit": "0|1|on|off",
+    "clocksource": _ANY,
+    "console": _ANY,
+    "cpufreq.default_governor": "performance|powersave|userspace|ondemand|conservative|schedutil",
+    "cpufreq.off": "0|1",
+    "cpuidle.governor": "ladder|menu|teo|haltpoll",
+    "cpuidle.off": "0|1",
+    "default_hugepagesz": _ANY,
+    "efi": _ANY,
+    "highres": _BOOLEAN,
+    "hugepages": _ANY,
+    "hugepagesz": _ANY,
+    "idle": "poll|halt|nomwait",
+    "intel_idle.max_cstate": "[0-9]+",
+    "intel_pstate": _ANY,
+    "irqaffinity": _ANY,
+    "isolcpus": _ANY,
+    "lapic_timer_c2_ok": _ANY,
+    "loglevel": "[0-9]+",
+    "maxcpus": "[0-9]+",
+    "mce": _ANY,
+    "mitigations": "(off|auto)(,.*)?",
+    "nmi_watchdog": _ANY,
+    "nohz": _BOOLEAN,
+    "nohz_full": _ANY,
+    "noirqdebug": _ANY,
+    "nosmt": "|force",
+    "nosoftlockup": _ANY,
+    "nowatchdog": _ANY,
+    "nr_cpus": "[0-9]+",
+    "numa_balancing": "enable|disable",
+    "pcie_aspm": "off|force",
+    "preempt": "none|voluntary|full|lazy",
+    "processor.max_cstate": "[0-9]+",
+    "psi": _ANY,
+    "rcu_nocb_poll": _ANY,
+    "rcu_nocbs": _ANY,
+    "rcupdate.rcu_expedited": _ANY,
+    "rcupdate.rcu_normal": _ANY,
+    "rcutree.kthread_prio": "[0-9]+",
+    "skew_tick": "[0-9]+",
+    "threadirqs": _ANY,
+    "transparent_hugepage": "always|madvise|never",
+    "tsc": "reliable|noirqtime|unstable|nowatchdog|recalibrate|watchdog",
+    "watchdog_thresh": "[0-9]+",
+    "workqueue.power_efficient": _ANY,
+    "workqueue.unbound_cpus": _ANY,
+}
+"""Parameters that change latency, and the values that the kernel takes, where they are few."""
+_NEIGHBOURS: Final = {
+    *("acpi_irq_balance", "netconsole", "nosmp", "pcie_pme", "watchdog"),
+}
+"""Other parameters of Linux 6.12 whose names are like one of those."""
+_CPU_LISTS: Final = ("isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity")
+_ONCE: Final = (*_CPU_LISTS, "preempt", "idle", "clocksource", "transparent_hugepage")
+_CHECKING: Final = {
+    "debug_pagealloc": "on",
+    "initcall_debug": _ANY,
+    "kmemleak": "on",
+    "page_owner": "on",
+    "slab_debug": _ANY,
+    "slub_debug": _ANY,
+    "page_poison": "on|1",
+    "ftrace": _ANY,
+    "trace_event": _ANY,
+}
+
+
+def _meant(parameter: Parameter) -> str | None:
+    """The parameter that this one was to be."""
+    key = parameter.key.lower()
+    if parameter.key in _VALUES or parameter.key in _NEIGHBOURS or len(key) < 4:
+        return None
+    ends = [name for name in _VALUES if name.partition(".")[2] == key]
+    return next(iter(ends or difflib.get_close_matches(key[:40], _VALUES, 1, 0.8)), None)
+
+
+def _mistyped(state: State) -> str | None:
+    found = [
+        f"{parameter.name[:40]} (is it {meant}?)"
+        for parameter in state.parameters[:500]
+        if (meant := _meant(parameter))
+    ]
+    return f"the kernel does not know {', '.join(found)}" if found else None
+
+
+def _bad_values(state: State) -> str | None:
+    found = []
+    for parameter in state.parameters:
+        if not re.fullmatch(_VALUES.get(parameter.key, _ANY), parameter.value or "", re.DOTALL):
+            found.append(str(parameter)[:80])
+        elif parameter.key == "isolcpus":
+            flags, _ = flags_and_cpus(parameter.value or "")
+            unknown = [flag[:40] for flag in flags if flag not in ("nohz", "domain", "managed_irq")]
+            found += [f"isolcpus has no flag {flag}" for flag in unknown]
+    return f"the kernel does not take {', '.join(found[:8])}" if found else None
+
+
+def _cpus_asked(state: State, name: str) -> set[int] | None:
+    """The CPUs of a parameter's list; None where it is absent or the kernel refuses it."""
+    value = state.parameter(name)
+    if value is None:
+        return None
+    text = flags_and_cpus(value)[1] if name == "isolcpus" else value
+    return cpus_of(text, max(state.present, default=0))
+
+
+def _refused_lists(state: State) -> str | None:
+    given = [name for name in _CPU_LISTS if state.parameter(name)]
+    bad = [f"{n}={state.parameter(n)}"[:80] for n in given if _cpus_asked(state, n) is None]
+    if not bad:
+        return None
+    return f"{', '.join(bad)}: no list of this machine's CPUs {format_cpu_list(state.present)}"
+
+
+def _isolcpus_idle(state: State) -> str | None:
+    asked = _cpus_asked(state, "isolcpus")
+    if not asked:
+        return None
+    flags, _ = flags_and_cpus(state.parameter("isolcpus") or "")
+    if "domain" not in flags and {"nohz", "managed_irq"} & set(flags):
+        return None
+    missing = asked - state.isolated
+    if not missing:
+        return None
+    return f"isolcpus= asks for CPUs {format_cpu_list(missing)}, which are not isolated"
+
+
+def _nohz_full_idle(state: State) -> str | None:
+    if state.parameter("nohz_full") is None:
+        return None
+    if not state.built("CONFIG_NO_HZ_FULL"):
+        return "nohz_full= was given to a kernel without CONFIG_NO_HZ_FULL"
+    missing = (_cpus_asked(state, "nohz_full") or set()) - state.nohz_full
+    if not missing:
+        return None
+    return f"nohz_full= asks for CPUs {format_cpu_list(missing)}, whose tick never stops"
+
+
+def _rcu_nocbs_idle(state: State) -> str | None:
+    if state.parameter("rcu_nocbs") is None or state.built("CONFIG_RCU_NOCB_CPU"):
+        return None
+    return "rcu_nocbs= was given to a kernel without CONFIG_RCU_NOCB_CPU"
+
+
+def _preempt_idle(state: State) -> str | None:
+    asked = state.parameter("preempt")
+    if asked is None:
+        return None
+    if not state.built("CONFIG_PREEMPT_DYNAMIC"):
+        return f"preempt={asked[:40]} was given to a kernel without CONFIG_PREEMPT_DYNAMIC"
+    if state.built("CONFIG_PREEMPT_RT") and asked in ("none", "voluntary"):
+        return f"preempt={asked} was given to a kernel with CONFIG_PREEMPT_RT"
+    return None
+
+
+def _clocksource_idle(state: State) -> str | None:
+    asked = state.parameter("clocksource")
+    if not asked:
+        return None
+    current = state.machine.clock_source
+    if current is None:
+        raise NotSeen(f"{CPU.replace('cpu/', 'clocksource/')}clocksource0 cannot be read")
+    return None if asked == current else f"clocksource={asked[:40]}, but the kernel uses {current}"
+
+
+def _repeated(state: State) -> str | None:
+    found = []
+    for name in _ONCE:
+        values = {parameter.value for parameter in state.parameters if parameter.key == name}
+        if len(values) > 1:
+            found.append(name)
+    return f"{', '.join(found)} given more than once, with different values" if found else None
+
+
+def _checking(state: State) -> str | None:
+    found = [
+        str(parameter)[:60]
+        for parameter in state.parameters
+        if parameter.key in _CHECKING
+        and re.fullmatch(_CHECKING[parameter.key], parameter.value or "", re.DOTALL)
+        and parameter.value not in ("0", "-", "off")
+    ]
+    return f"booted with {', '.join(found[:8])}" if found else None
+
+
+def _polls_beside_sibling(state: State) -> str | None:
+    if state.parameter("idle") != "poll":
+        return None
+    active = state.number(CPU + "smt/active")
+    return "idle=poll, and two threads share each core" if active == 1 else None
+
+
+def _talkative_serial_line(state: State) -> str | None:
+    consoles = [p.value or "" for p in state.parameters if p.key == "console"]
+    serial = [name for name in consoles if re.match(r"tty(?!\d)[A-Za-z]+\d", name)]
+    if not serial:
+        return None
+    level = state.line("/proc/sys/kernel/printk").split()[:1]
+    if not level or not re.fullmatch("[0-9]{1,4}", level[0], re.ASCII):
+        raise NotSeen("/proc/sys/kernel/printk holds no level")
+    if int(level[0]) <= 4:
+        return None
+    return f"messages up to level {level[0]} go to {', '.join(serial)[:60]}"
+
+
+RULES: Final = [
+    Rule(
+        id="boot-mistyped",
+        severity="high",
+        wanted="only parameters that the kernel knows",
+        why="The kernel says nothing of one that it does not know, and what was asked for, such as "
+        "isolation, is not there.",
+        how="correct it in the boot loader's configuration (GRUB: /etc/default/grub, then "
+        "update-grub)",
+        link=PARAMETERS,
+        look=_mistyped,
+    ),
+    Rule(
+        id="boot-bad-value",
+        severity="high",
+        wanted="values that the kernel takes",
+        why="A value that the kernel does not take leaves the default, and at most a line in its "
+        "log tells so.",
+        how="correct it in the boot loader's configuration; dmesg has the kernel's complaint",
+        link=PARAMETERS,
+        look=_bad_values,
+    ),
+    Rule(
+        id="boot-cpu-list",
+        severity="high",
+        wanted="lists of CPUs that this machine has, such as 1-3",
+        why="The kernel refuses the whole list for one bad CPU: none of them is isolated.",
+        how="correct the list in the boot loader's configuration; N stands for the last CPU",
+        link=PARAMETERS,
+        look=_refused_lists,
+    ),
+    Rule(
+        id="boot-isolcpus-no-effect",
+        severity="high",
+        wanted="every CPU of isolcpus= in /sys/devices/system/cpu/isolated",
+        why="The scheduler still puts any thread there; each may run for milliseconds.",
+        how="boot with isolcpus= and nohz_full= of the same CPUs, and leave the boot CPU out",
+        link=PARAMETERS,
+        look=_isolcpus_idle,
+    ),
+    Rule(
+        id="boot-nohz-full-no-effect",
+        severity="medium",
+        wanted="every CPU of nohz_full= in /sys/devices/system/cpu/nohz_full",
+        why="The tick goes on there, HZ times a second, some microseconds each.",
+        how="use a kernel with CONFIG_NO_HZ_FULL=y, and leave the boot CPU out of the list",
+        link="https://docs.kernel.org/timers/no_hz.html",
+        look=_nohz_full_idle,
+    ),
+    Rule(
+        id="boot-rcu-nocbs-no-effect",
+        severity="medium",
+        wanted="CONFIG_RCU_NOCB_CPU=y, where rcu_nocbs= is given",
+        why="RCU's callbacks go on running on these CPUs, in batches of tens of microseconds.",
+        how="use a kernel with CONFIG_RCU_NOCB_CPU=y, or give the parameter up",
+        link=PARAMETERS,
+        look=_rcu_nocbs_idle,
+    ),
+    Rule(
+        id="boot-preempt-no-effect",
+        severity="medium",
+        wanted="preempt= only for a kernel with CONFIG_PREEMPT_DYNAMIC=y, and only what it has: "
+        "lazy or full with PREEMPT_RT",
+        why="The preemption model is the one that was built in, not the one asked for.",
+        how="remove preempt=; PREEMPT_RT is chosen when the kernel is built",
+        link=PARAMETERS,
+        look=_preempt_idle,
+    ),
+    Rule(
+        id="boot-clocksource-no-effect",
+        severity="medium",
+        wanted="the clock source that clocksource= asks for",
+        why="Another clock may be ten to fifty times slower to read, or less fine.",
+        how="see dmesg for why the kernel refused it, or remove clocksource=",
+        link=PARAMETERS,
+        look=_clocksource_idle,
+    ),
+    Rule(
+        id="boot-repeated",
+        severity="medium",
+        wanted="each of these parameters once",
+        why="Which of two values counts differs between parameters: some take the last, isolcpus= "
+        "refuses the second.",
+        how="keep one of them in the boot loader's configuration",
+        link=PARAMETERS,
+        look=_repeated,
+    ),
+    Rule(
+        id="boot-debugging",
+        severity="high",
+        wanted="none of the parameters that turn the kernel's own checks or traces on",
+        why="They check or write something down wherever the kernel passes; paths become as much "
+        "as several times longer.",
+        how="remove them from the boot loader's configuration",
+        link=PARAMETERS,
+        look=_checking,
+    ),
+    Rule(
+        id="boot-idle-poll-smt",
+        severity="medium",
+        wanted="idle=poll only without SMT",
+        why="An idle thread that polls takes half of the core from its sibling.",
+        how="boot with nosmt too, or hold /dev/cpu_dma_latency at 0 instead of idle=poll",
+        link=PARAMETERS,
+        look=_polls_beside_sibling,
+    ),
+    Rule(
+        id="boot-serial-console",
+        severity="medium",
+        wanted="at most warnings (level 4) on a serial console: boot with quiet or loglevel=4",
+        why="At 115200 baud a character takes 87 us, a line 7 ms, and most of these drivers write "
+        "with interrupts off.",
+        how="sysctl kernel.printk=4, or boot with quiet loglevel=4",
+        link="https://docs.kernel.org/core-api/printk-basics.html",
+        look=_talkative_serial_line,
+    ),
+]

@@ -1,0 +1,137 @@
+"""Which CPUs devices interrupt, and who decides it."""
+
+import re
+from typing import Final
+
+from rtscope.model.cpulist import format_cpu_list
+from rtscope.system.rule import PARAMETERS, Rule
+from rtscope.system.state import NotSeen, State
+
+_LIST: Final = re.compile(
+    r"/proc/irq/([0-9]{1,6})/(?:effective_affinity_list|smp_affinity_list)", re.ASCII
+)
+_AFFINITY_PAGE: Final = "https://docs.kernel.org/core-api/irq/irq-affinity.html"
+_DEFAULT: Final = "/proc/irq/default_smp_affinity"
+
+
+def _balanced(state: State) -> str | None:
+    running = any(task.name == "irqbalance" for task in state.tasks)
+    return "irqbalance runs" if running else None
+
+
+def _default_affinity(state: State) -> str | None:
+    quiet = state.isolated | state.nohz_full
+    if not quiet:
+        return None
+    open_to = state.mask(_DEFAULT) & quiet
+    if not open_to:
+        return None
+    return f"new interrupts may come to the isolated CPUs {format_cpu_list(open_to)}"
+
+
+def _on_isolated(state: State) -> str | None:
+    quiet = state.isolated | state.nohz_full
+    if not quiet:
+        return None
+    numbers = sorted({int(match[1]) for match in map(_LIST.fullmatch, state.files) if match})
+    if not numbers:
+        raise NotSeen("no /proc/irq/N/smp_affinity_list could be read")
+    names = {interrupt.number: interrupt.name for interrupt in state.machine.interrupts}
+    found = []
+    for number in numbers:
+        effective = f"/proc/irq/{number}/effective_affinity_list"
+        allowed = f"/proc/irq/{number}/smp_affinity_list"
+        cpus = state.cpus(effective) if state.files.get(effective, "").strip() else set()
+        cpus = cpus or state.cpus(allowed)
+        if number in names and cpus & quiet:
+            found.append(f"{number} ({names[number][:24]}) on {format_cpu_list(cpus & quiet)}")
+    if not found:
+        return None
+    more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+    return f"interrupts {', '.join(found[:6])}{more}"
+
+
+def _in_place(state: State) -> str | None:
+    if state.machine.preemption is None:
+        raise NotSeen("the preemption model is not known")
+    threaded = state.machine.preemption == "rt" or state.parameter("threadirqs") is not None
+    return None if threaded else "handlers run where the interrupt came, with interrupts off"
+
+
+def _handler_demoted(state: State) -> str | None:
+    handlers = [task for task in state.tasks if task.kernel and task.name.startswith("irq/")]
+    low = sorted({task.name for task in handlers if not task.real_time})
+    return f"{', '.join(low[:6])}: not real-time" if low else None
+
+
+def _handlers_equal(state: State) -> str | None:
+    priorities = [
+        task.priority for task in state.tasks if task.kernel and task.name.startswith("irq/")
+    ]
+    if len(priorities) < 2 or len(set(priorities)) > 1:
+        return None
+    return f"all {len(priorities)} interrupts' threads have priority {priorities[0]}"
+
+
+RULES: Final = [
+    Rule(
+        id="irq-balance",
+        severity="medium",
+        wanted="no irqbalance, or the real-time CPUs banned from it",
+        why="It moves interrupts every ten seconds, also to CPUs that they were moved away from.",
+        how="systemctl disable --now irqbalance, or IRQBALANCE_BANNED_CPULIST= in "
+        "/etc/default/irqbalance",
+        link=_AFFINITY_PAGE,
+        look=_balanced,
+    ),
+    Rule(
+        id="irq-default-affinity",
+        severity="medium",
+        wanted="only housekeeping CPUs in " + _DEFAULT,
+        why="The interrupt of a device that appears later, or of a driver that is loaded again, "
+        "may come to an isolated CPU: some microseconds each time.",
+        how=f"write the housekeeping CPUs' mask to {_DEFAULT}, or boot with irqaffinity=",
+        link=_AFFINITY_PAGE,
+        look=_default_affinity,
+    ),
+    Rule(
+        id="irq-on-isolated",
+        severity="high",
+        wanted="no device's interrupt on isolated CPUs, but that which the program waits for",
+        why="Each takes 1 us to 10 us from the program, and on PREEMPT_RT the handler's thread, "
+        "which has priority 50, besides.",
+        how="echo HOUSEKEEPING > /proc/irq/N/smp_affinity_list; boot with irqaffinity=, and for "
+        "those that the kernel manages with isolcpus=managed_irq,domain,CPUS",
+        link=_AFFINITY_PAGE,
+        look=_on_isolated,
+    ),
+    Rule(
+        id="irq-not-threaded",
+        severity="medium",
+        wanted="interrupts' handlers in threads",
+        why="No priority helps against a handler that runs with interrupts off: 10 us to 100 us "
+        "and more, as its driver was written.",
+        how="use a kernel with PREEMPT_RT, or boot with threadirqs",
+        link=PARAMETERS,
+        look=_in_place,
+    ),
+    Rule(
+        id="irq-thread-demoted",
+        severity="high",
+        wanted="each interrupt's thread with a real-time priority, 50 as the kernel starts it",
+        why="The device is served when nobody else wants to run: milliseconds under load.",
+        how="chrt -f -p 50 PID, and remove what lowered it",
+        link="https://docs.kernel.org/core-api/real-time/differences.html",
+        look=_handler_demoted,
+    ),
+    Rule(
+        id="irq-equal-priorities",
+        severity="info",
+        wanted="the interrupt that the program waits for above the others",
+        why="Threads of one priority run in the order they came: the one that matters waits until "
+        "the disk's and the network's are done, 10 us to 100 us.",
+        how="chrt -f -p 60 PID of the thread irq/N-NAME",
+        link="https://docs.kernel.org/core-api/real-time/differences.html",
+        look=_handlers_equal,
+    ),
+]

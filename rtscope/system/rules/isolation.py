@@ -1,0 +1,170 @@
+"""Whether the CPUs that were set apart are so in every respect, and what still runs there.
+
+Rules here have nothing to say of a machine without isolated CPUs.
+"""
+
+from typing import Final
+
+from rtscope.model.cpulist import format_cpu_list
+from rtscope.system.commandline import cpus_of
+from rtscope.system.rule import PARAMETERS, Rule
+from rtscope.system.state import CPU, NotSeen, State
+
+_WORKQUEUES: Final = "/sys/devices/virtual/workqueue/cpumask"
+
+
+def _callbacks_stay(state: State) -> str | None:
+    if not state.isolated:
+        return None
+    asked = state.parameter("rcu_nocbs") or ""
+    last = max(state.present, default=0)
+    free = (cpus_of(asked, last) or set()) if asked else set()
+    if state.built("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL") or state.parameter("rcu_nocbs") == "":
+        return None
+    left = state.isolated - free - state.nohz_full
+    return f"RCU's callbacks run on the isolated CPUs {format_cpu_list(left)}" if left else None
+
+
+def _tickless_not_isolated(state: State) -> str | None:
+    left = state.nohz_full - state.isolated
+    if not left:
+        return None
+    return f"CPUs {format_cpu_list(left)} have nohz_full, and any thread may be put there"
+
+
+def _nothing_left(state: State) -> str | None:
+    left = state.cpus(CPU + "online") - state.isolated
+    if not state.isolated or len(left) * 8 >= len(state.isolated):
+        return None
+    left_over = format_cpu_list(left) or "none"
+    return f"{len(state.isolated)} CPUs are isolated, and {left_over} left for everything else"
+
+
+def _first_cpu(state: State) -> str | None:
+    return "CPU 0 is isolated" if 0 in state.isolated else None
+
+
+def _sibling_busy(state: State) -> str | None:
+    cpus = [cpu for cpu in state.machine.cpus if cpu.number in state.isolated]
+    if any(cpu.online and not cpu.smt_siblings for cpu in cpus):
+        raise NotSeen(f"{CPU}cpuN/topology/thread_siblings_list is not there for isolated CPUs")
+    busy = {sibling for cpu in cpus for sibling in cpu.smt_siblings} - state.isolated
+    if not busy:
+        return None
+    return f"CPUs {format_cpu_list(busy)} are not isolated, but siblings of CPUs that are"
+
+
+def _programs_there(state: State) -> str | None:
+    if not state.isolated:
+        return None
+    found = sorted({
+        task.name
+        for task in state.tasks
+        if task.cpu in state.isolated and not task.kernel and task.policy == 0
+    })  # fmt: skip
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    return f"{', '.join(found[:8])}{more}, of no real-time priority" if found else None
+
+
+def _kernel_threads_there(state: State) -> str | None:
+    if not state.isolated:
+        return None
+    found = sorted({
+        task.name
+        for task in state.tasks
+        if task.cpu in state.isolated and task.kernel and not task.bound
+        if "/" not in task.name
+    })  # fmt: skip
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    return f"{', '.join(found[:8])}{more}" if found else None
+
+
+def _work_there(state: State) -> str | None:
+    if not state.isolated:
+        return None
+    shared = state.mask(_WORKQUEUES) & state.isolated
+    if not shared:
+        return None
+    return f"workqueues may use the isolated CPUs {format_cpu_list(shared)}"
+
+
+RULES: Final = [
+    Rule(
+        id="isolation-rcu",
+        severity="medium",
+        wanted="the same CPUs in rcu_nocbs= as in isolcpus=; nohz_full= implies it",
+        why="RCU runs what was put off, the freeing of memory above all, in a soft interrupt of "
+        "that CPU: tens of microseconds.",
+        how="boot with rcu_nocbs= and the isolated CPUs",
+        link=PARAMETERS,
+        look=_callbacks_stay,
+    ),
+    Rule(
+        id="isolation-nohz-full",
+        severity="medium",
+        wanted="each CPU of nohz_full= in isolcpus= or in an isolated cpuset",
+        why="The tick comes back as soon as a second thread is there, and the scheduler is free to "
+        "put one there.",
+        how="boot with isolcpus= and the same CPUs, or make a cpuset partition of type isolated",
+        link="https://docs.kernel.org/timers/no_hz.html",
+        look=_tickless_not_isolated,
+    ),
+    Rule(
+        id="isolation-nothing-left",
+        severity="high",
+        wanted="at least one CPU in eight for everything else",
+        why="All interrupts, workers and ordinary programs share what is left; what a real-time "
+        "program waits for from them comes late.",
+        how="isolate fewer CPUs",
+        link=PARAMETERS,
+        look=_nothing_left,
+    ),
+    Rule(
+        id="isolation-first-cpu",
+        severity="medium",
+        wanted="CPU 0 for housekeeping",
+        why="Much of the kernel's own work is bound to the CPU that it booted on.",
+        how="isolate other CPUs",
+        link=PARAMETERS,
+        look=_first_cpu,
+    ),
+    Rule(
+        id="isolation-sibling",
+        severity="high",
+        wanted="both threads of a core isolated, or neither",
+        why="What runs on the sibling takes caches and execution units away: paths become up to "
+        "twice as long.",
+        how="isolate the siblings too (lscpu -e), or boot with nosmt",
+        link="https://docs.kernel.org/admin-guide/hw-vuln/core-scheduling.html",
+        look=_sibling_busy,
+    ),
+    Rule(
+        id="isolation-programs",
+        severity="info",
+        wanted="only the programs that the CPUs were set apart for",
+        why="Others share caches with those, and bring the tick and the kernel's work along.",
+        how="taskset -cp HOUSEKEEPING PID, or CPUAffinity= in /etc/systemd/system.conf",
+        link="https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset",
+        look=_programs_there,
+    ),
+    Rule(
+        id="isolation-kernel-threads",
+        severity="info",
+        wanted="kernel threads that may run anywhere kept on housekeeping CPUs",
+        why="Each takes the CPU for some microseconds whenever it has work, unless the program has "
+        "a real-time priority.",
+        how="taskset -cp HOUSEKEEPING PID",
+        link="https://docs.kernel.org/admin-guide/kernel-per-CPU-kthreads.html",
+        look=_kernel_threads_there,
+    ),
+    Rule(
+        id="isolation-workqueues",
+        severity="medium",
+        wanted="only housekeeping CPUs in " + _WORKQUEUES,
+        why="Work that may be done anywhere, as by file systems, is done on the isolated CPUs too: "
+        "10 us to 1 ms at a time.",
+        how=f"write the housekeeping CPUs' mask to {_WORKQUEUES}",
+        link="https://docs.kernel.org/core-api/workqueue.html",
+        look=_work_there,
+    ),
+]

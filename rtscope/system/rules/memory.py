@@ -1,0 +1,161 @@
+"""What the kernel does to a program's memory while it runs."""
+
+from typing import Final
+
+from rtscope.system.rule import ADMIN, SYSCTL_KERNEL, SYSCTL_VM, Rule
+from rtscope.system.state import NotSeen, State
+
+_HUGE: Final = "/sys/kernel/mm/transparent_hugepage/"
+_HUGE_PAGE: Final = ADMIN + "mm/transhuge.html"
+_KSM: Final = "/sys/kernel/mm/ksm/run"
+_VM: Final = "/proc/sys/vm/"
+_NUMA: Final = "/proc/sys/kernel/numa_balancing"
+
+
+def _chosen(state: State, path: str) -> str:
+    """The word in brackets."""
+    words = [word[1:-1] for word in state.line(path).split() if word.startswith("[")]
+    if not words:
+        raise NotSeen(f"{path} names no choice")
+    return words[0]
+
+
+def _huge_pages(state: State) -> str | None:
+    if not state.offers(_HUGE + "enabled", "CONFIG_TRANSPARENT_HUGEPAGE"):
+        return None
+    return (
+        "transparent huge pages always" if _chosen(state, _HUGE + "enabled") == "always" else None
+    )
+
+
+def _huge_defrag(state: State) -> str | None:
+    if not state.offers(_HUGE + "defrag", "CONFIG_TRANSPARENT_HUGEPAGE"):
+        return None
+    return (
+        "a huge page is made at any cost" if _chosen(state, _HUGE + "defrag") == "always" else None
+    )
+
+
+def _swap(state: State) -> str | None:
+    if not state.offers("/proc/swaps", "CONFIG_SWAP"):
+        return None
+    places = [
+        line.split()[0] for line in state.text("/proc/swaps").splitlines()[1:] if line.split()
+    ]
+    return f"swap on {', '.join(place[:60] for place in places[:4])}" if places else None
+
+
+def _numa_balancing(state: State) -> str | None:
+    if not state.offers(_NUMA, "CONFIG_NUMA_BALANCING"):
+        return None
+    return f"NUMA balancing is on ({state.number(_NUMA)})" if state.number(_NUMA) else None
+
+
+def _same_pages(state: State) -> str | None:
+    if not state.offers(_KSM, "CONFIG_KSM"):
+        return None
+    return "ksmd looks for equal pages" if state.number(_KSM) == 1 else None
+
+
+def _compacts_locked(state: State) -> str | None:
+    path = _VM + "compact_unevictable_allowed"
+    if not state.offers(path, "CONFIG_COMPACTION"):
+        return None
+    return "locked pages may be moved" if state.number(path) == 1 else None
+
+
+def _compacts_ahead(state: State) -> str | None:
+    path = _VM + "compaction_proactiveness"
+    if not state.offers(path, "CONFIG_COMPACTION"):
+        return None
+    return f"memory is compacted ahead: {state.number(path)} %" if state.number(path) > 0 else None
+
+
+def _counts_often(state: State) -> str | None:
+    seconds = state.number(_VM + "stat_interval")
+    return f"memory counters are added up every {seconds} s" if seconds < 10 else None
+
+
+RULES: Final = [
+    Rule(
+        id="memory-huge-pages",
+        severity="medium",
+        wanted="huge pages only where a program asks for them: madvise, or never",
+        why="khugepaged joins a running program's pages behind its back: whoever touches one waits "
+        "until 2 MB are copied, 100 us or more; locked memory is no exception.",
+        how=f"echo madvise > {_HUGE}enabled, or boot with transparent_hugepage=madvise",
+        link=_HUGE_PAGE,
+        look=_huge_pages,
+    ),
+    Rule(
+        id="memory-huge-defrag",
+        severity="medium",
+        wanted="made at a fault only where a program asks for it: madvise, defer or never",
+        why="A page fault then waits until memory is freed and moved to make a huge page: "
+        "milliseconds.",
+        how=f"echo madvise > {_HUGE}defrag",
+        link=_HUGE_PAGE,
+        look=_huge_defrag,
+    ),
+    Rule(
+        id="memory-swap",
+        severity="medium",
+        wanted="no swap, or mlockall() in every program that matters",
+        why="A page that was swapped out is a wait for the disk: 100 us to 10 ms.",
+        how="swapoff -a, and remove it from /etc/fstab; mlockall(MCL_CURRENT | MCL_FUTURE) in "
+        "programs",
+        link=ADMIN + "mm/index.html",
+        look=_swap,
+    ),
+    Rule(
+        id="memory-numa-balancing",
+        severity="medium",
+        wanted="NUMA balancing off",
+        why="Pages are unmapped every now and then, to see who touches them, and moved: the one "
+        "who does takes a page fault, 1 us to 100 us.",
+        how=f"echo 0 > {_NUMA} (sysctl kernel.numa_balancing=0), or boot with "
+        "numa_balancing=disable",
+        link=SYSCTL_KERNEL + "#numa-balancing",
+        look=_numa_balancing,
+    ),
+    Rule(
+        id="memory-ksm",
+        severity="medium",
+        wanted="ksmd off",
+        why="A write to a page that was joined with an equal one is a page fault and a copy, some "
+        "microseconds, and ksmd takes CPU and cache meanwhile.",
+        how=f"echo 2 > {_KSM}, which also takes apart what was joined",
+        link=ADMIN + "mm/ksm.html",
+        look=_same_pages,
+    ),
+    Rule(
+        id="memory-compacts-locked",
+        severity="medium",
+        wanted="locked pages left where they are, as kernels with PREEMPT_RT do from the start",
+        why="Compaction moves locked pages, too: mlockall() does not keep a program from the page "
+        "fault, which waits until the page is moved.",
+        how=f"echo 0 > {_VM}compact_unevictable_allowed (sysctl vm.compact_unevictable_allowed=0)",
+        link=SYSCTL_VM + "#compact-unevictable-allowed",
+        look=_compacts_locked,
+    ),
+    Rule(
+        id="memory-compacts-ahead",
+        severity="info",
+        wanted="only compacted when it is needed: 0 %",
+        why="kcompactd moves pages before anybody asks for it, and every CPU's TLB is flushed by "
+        "interrupts as it does.",
+        how=f"echo 0 > {_VM}compaction_proactiveness (sysctl vm.compaction_proactiveness=0)",
+        link=SYSCTL_VM + "#compaction-proactiveness",
+        look=_compacts_ahead,
+    ),
+    Rule(
+        id="memory-statistics",
+        severity="info",
+        wanted="every 10 s or less often",
+        why="A worker of each CPU that changed memory counters adds them up so often: some "
+        "microseconds between the threads of that CPU.",
+        how=f"echo 10 > {_VM}stat_interval (sysctl vm.stat_interval=10)",
+        link=SYSCTL_VM + "#stat-interval",
+        look=_counts_often,
+    ),
+]

@@ -1,0 +1,162 @@
+"""What keeps a real-time thread from running although it has the highest priority."""
+
+import re
+from typing import Final
+
+from rtscope.system.rule import Rule
+from rtscope.system.state import NotSeen, State, release_at_least
+
+_FAIR: Final = re.compile(r"/sys/kernel/debug/sched/fair_server/cpu\d{1,4}/runtime", re.ASCII)
+_RUNTIME: Final = "/proc/sys/kernel/sched_rt_runtime_us"
+_PERIOD: Final = "/proc/sys/kernel/sched_rt_period_us"
+_DEADLINE_PAGE: Final = "https://docs.kernel.org/scheduler/sched-deadline.html"
+_GROUP_PAGE: Final = "https://docs.kernel.org/scheduler/sched-rt-group.html"
+
+
+def _throttling(state: State) -> str | None:
+    if release_at_least(state, 6, 12) and not state.built("CONFIG_RT_GROUP_SCHED"):
+        return None  # since then only groups are throttled, and the fair server is what is left
+    runtime, period = state.number(_RUNTIME), state.number(_PERIOD)
+    if runtime < 0 or runtime >= period:
+        return None
+    return f"real-time threads get {runtime} us of each {period} us"
+
+
+def _fair_server(state: State) -> str | None:
+    if not release_at_least(state, 6, 12):
+        return None
+    paths = [path for path in state.files if _FAIR.fullmatch(path)]
+    if not paths:
+        raise NotSeen(
+            "/sys/kernel/debug/sched/fair_server is not there, or may not be read (debugfs)"
+        )
+    on = [path for path in paths if state.number(path) > 0]
+    if not on:
+        return None
+    time_ms = state.number(on[0]) / 1e6
+    return f"the fair server is on for {len(on)} of {len(paths)} CPUs, {time_ms:g} ms at a time"
+
+
+def _group_scheduling(state: State) -> str | None:
+    if not state.built("CONFIG_RT_GROUP_SCHED"):
+        return None
+    if state.parameter("rt_group_sched") in ("0", "off", "no", "n"):
+        return None
+    if state.built("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED"):
+        asked = state.parameter("rt_group_sched")
+        return "rt_group_sched=1" if asked in ("1", "on", "yes", "y") else None
+    return "CONFIG_RT_GROUP_SCHED=y"
+
+
+def _highest_priority(state: State) -> str | None:
+    names = sorted({task.name for task in state.tasks if not task.kernel and task.priority == 99})
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"{', '.join(names[:8])}{more} at priority 99" if names else None
+
+
+def _soft_interrupts_in_time(state: State) -> str | None:
+    found = [
+        task
+        for task in state.tasks
+        if task.kernel and task.real_time and task.name.startswith("ksoftirqd/")
+    ]
+    if not found:
+        return None
+    return f"{len(found)} of the threads ksoftirqd have priority {found[0].priority}"
+
+
+def _rcu_above(state: State) -> str | None:
+    found = [
+        task
+        for task in state.tasks
+        if task.kernel and task.real_time and task.name.startswith(("rcuc/", "rcub/", "rcu_p"))
+        if task.priority > 49
+    ]
+    if not found:
+        return None
+    return f"{found[0].name} and {len(found) - 1} more like it have priority {found[0].priority}"
+
+
+def _rcu_expedited(state: State) -> str | None:
+    if not state.offers("/sys/kernel/rcu_expedited", "CONFIG_TREE_RCU"):
+        return None
+    expedited = state.number("/sys/kernel/rcu_expedited")
+    normal = state.number("/sys/kernel/rcu_normal")
+    return "RCU's grace periods are hurried" if expedited and not normal else None
+
+
+RULES: Final = [
+    Rule(
+        id="sched-throttling",
+        severity="medium",
+        wanted="no limit (-1), once the threads are known to sleep",
+        why="A real-time thread that does not sleep is stopped for the rest of each period: 50 ms "
+        "of each second as booted. It saves a machine from a thread that loops. From Linux 6.12 "
+        "on, only kernels with CONFIG_RT_GROUP_SCHED do so.",
+        how=f"echo -1 > {_RUNTIME} (sysctl kernel.sched_rt_runtime_us=-1)",
+        link=_GROUP_PAGE,
+        look=_throttling,
+    ),
+    Rule(
+        id="sched-fair-server",
+        severity="medium",
+        wanted="no fair server on the CPUs of real-time threads, once these are known to sleep",
+        why="From Linux 6.12 on, ordinary threads that have waited for most of a second run before "
+        "real-time ones: for 50 ms as booted.",
+        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+        link=_DEADLINE_PAGE,
+        look=_fair_server,
+    ),
+    Rule(
+        id="sched-group-scheduling",
+        severity="medium",
+        wanted="CONFIG_RT_GROUP_SCHED is not set",
+        why="A thread in a control group without real-time runtime of its own cannot become "
+        "real-time (EPERM), and one in a group with some is stopped when it is used up.",
+        how="build the kernel without CONFIG_RT_GROUP_SCHED, boot with rt_group_sched=0 "
+        "(Linux 6.16 and later), or give the group's cpu.rt_runtime_us",
+        link=_GROUP_PAGE,
+        look=_group_scheduling,
+    ),
+    Rule(
+        id="sched-priority-99",
+        severity="medium",
+        wanted="no program at priority 99; the highest that a loop needs is 1 above the "
+        "interrupt's thread",
+        why="It runs before every interrupt's thread and every other program for as long as it "
+        "likes: what it takes is latency of all others.",
+        how="start it with a lower priority, or chrt -f -p 50 PID; for a service, "
+        "CPUSchedulingPriority= of its unit",
+        link="https://docs.kernel.org/scheduler/index.html",
+        look=_highest_priority,
+    ),
+    Rule(
+        id="sched-ksoftirqd",
+        severity="medium",
+        wanted="ksoftirqd without a real-time priority, as the kernel starts it",
+        why="All soft interrupts that were put off, the network's above all, run before real-time "
+        "threads of a lower priority: milliseconds under load.",
+        how="chrt -o -p 0 PID of each ksoftirqd, and remove what raised it",
+        link="https://docs.kernel.org/core-api/real-time/differences.html",
+        look=_soft_interrupts_in_time,
+    ),
+    Rule(
+        id="sched-rcu-priority",
+        severity="medium",
+        wanted="RCU's threads below the interrupts' (50), and below the threads that matter",
+        why="RCU's callbacks, in batches of tens of microseconds, then run before interrupts'.",
+        how="boot with a lower rcutree.kthread_prio, 1 unless told",
+        link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
+        look=_rcu_above,
+    ),
+    Rule(
+        id="sched-rcu-expedited",
+        severity="medium",
+        wanted="normal grace periods: rcu_normal 1 or rcu_expedited 0",
+        why="Each grace period that is hurried interrupts every CPU that is not idle, isolated "
+        "ones too: some microseconds, as often as something is unloaded or unmounted.",
+        how="echo 1 > /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1",
+        link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
+        look=_rcu_expedited,
+    ),
+]

@@ -1,0 +1,64 @@
+"""What looks after the kernel by interrupting it."""
+
+from typing import Final
+
+from rtscope.system.rule import CONFIGURATION, SYSCTL_KERNEL, Rule
+from rtscope.system.state import State
+
+_WATCHDOG: Final = "/proc/sys/kernel/watchdog"
+_NMI: Final = "/proc/sys/kernel/nmi_watchdog"
+_MACHINE_CHECK: Final = "/sys/devices/system/machinecheck/machinecheck0/check_interval"
+
+
+def _lockup_detector(state: State) -> str | None:
+    if not state.offers(_WATCHDOG, "CONFIG_LOCKUP_DETECTOR"):
+        return None
+    return "the lockup detector is on" if state.number(_WATCHDOG) else None
+
+
+def _nmi_watchdog(state: State) -> str | None:
+    if not state.offers(_NMI, "CONFIG_HARDLOCKUP_DETECTOR"):
+        return None
+    return "the NMI watchdog is on" if state.number(_NMI) else None
+
+
+def _machine_checks(state: State) -> str | None:
+    if not state.offers(_MACHINE_CHECK, "CONFIG_X86_MCE"):
+        return None
+    if state.parameter("mce") in ("ignore_ce", "off"):
+        return None  # the interval stays what it was
+    seconds = state.number(_MACHINE_CHECK)
+    return f"each CPU looks for machine checks every {seconds} s" if seconds else None
+
+
+RULES: Final = [
+    Rule(
+        id="timers-lockup-detector",
+        severity="high",
+        wanted="the lockup detector off, and a hardware watchdog instead",
+        why="A timer of each CPU fires every few seconds, in the interrupt itself even on "
+        "PREEMPT_RT, and wakes up a thread of the highest class: 5 us to 20 us.",
+        how=f"echo 0 > {_WATCHDOG} (sysctl kernel.watchdog=0), or boot with nowatchdog",
+        link=CONFIGURATION + "#config-lockup-detector",
+        look=_lockup_detector,
+    ),
+    Rule(
+        id="timers-nmi-watchdog",
+        severity="medium",
+        wanted="the NMI watchdog off",
+        why="A counter of each CPU raises an interrupt that nothing can mask, every ten seconds or "
+        "so of computing: some microseconds.",
+        how=f"echo 0 > {_NMI} (sysctl kernel.nmi_watchdog=0), or boot with nmi_watchdog=0",
+        link=SYSCTL_KERNEL + "#nmi-watchdog",
+        look=_nmi_watchdog,
+    ),
+    Rule(
+        id="timers-machine-checks",
+        severity="info",
+        wanted="never: errors that cannot be corrected interrupt all the same",
+        why="A timer of each CPU reads the banks of errors every five minutes: 10 us to 100 us.",
+        how=f"echo 0 > {_MACHINE_CHECK}, or boot with mce=ignore_ce",
+        link="https://docs.kernel.org/arch/x86/x86_64/machinecheck.html",
+        look=_machine_checks,
+    ),
+]

@@ -1,0 +1,104 @@
+"""Tracers and statistics that somebody left on."""
+
+from typing import Final
+
+from rtscope.system.rule import SYSCTL_KERNEL, Rule
+from rtscope.system.state import State
+
+_FTRACE_PAGE: Final = "https://docs.kernel.org/trace/ftrace.html"
+
+
+def _tracing(name: str) -> tuple[str, str]:
+    """Where tracefs has a file, and where it is when only debugfs is mounted."""
+    return f"/sys/kernel/tracing/{name}", f"/sys/kernel/debug/tracing/{name}"
+
+
+def _tracer(state: State) -> str | None:
+    paths = _tracing("current_tracer")
+    if not state.offers(paths[0], "CONFIG_TRACING"):
+        return None
+    tracer = state.line(*paths)
+    return f"the tracer {tracer[:40]} is on" if tracer != "nop" else None
+
+
+def _events(state: State) -> str | None:
+    paths = _tracing("set_event")
+    if not state.offers(paths[0], "CONFIG_EVENT_TRACING"):
+        return None
+    events = state.text(*paths).split()
+    if not events:
+        return None
+    more = f" and {len(events) - 4} more" if len(events) > 4 else ""
+    return f"the events {', '.join(event[:60] for event in events[:4])}{more} are traced"
+
+
+def _probes(state: State) -> str | None:
+    paths = _tracing("kprobe_events")
+    if not state.offers(paths[0], "CONFIG_KPROBE_EVENTS"):
+        return None
+    probes = state.text(*paths).splitlines()
+    return f"{len(probes)} probes, the first {probes[0][:60]}" if probes else None
+
+
+def _bpf_times(state: State) -> str | None:
+    path = "/proc/sys/kernel/bpf_stats_enabled"
+    if not state.offers(path, "CONFIG_BPF_SYSCALL"):
+        return None
+    return "each BPF program is timed" if state.number(path) else None
+
+
+def _sched_times(state: State) -> str | None:
+    path = "/proc/sys/kernel/sched_schedstats"
+    if not state.offers(path, "CONFIG_SCHEDSTATS"):
+        return None
+    return "each wake-up and switch is timed" if state.number(path) else None
+
+
+RULES: Final = [
+    Rule(
+        id="tracing-tracer",
+        severity="high",
+        wanted="no tracer: nop",
+        why="A tracer writes something down at each function, or wherever interrupts go off: paths "
+        "become two to ten times longer.",
+        how="echo nop > /sys/kernel/tracing/current_tracer",
+        link=_FTRACE_PAGE,
+        look=_tracer,
+    ),
+    Rule(
+        id="tracing-events",
+        severity="high",
+        wanted="no event traced",
+        why="Each takes 100 ns to 1 us where it happens; a wake-up passes several.",
+        how="echo 0 > /sys/kernel/tracing/events/enable",
+        link="https://docs.kernel.org/trace/events.html",
+        look=_events,
+    ),
+    Rule(
+        id="tracing-probes",
+        severity="medium",
+        wanted="no probes",
+        why="One that is on takes about 1 us wherever it stands.",
+        how="echo > /sys/kernel/tracing/kprobe_events, after turning its events off",
+        link="https://docs.kernel.org/trace/kprobetrace.html",
+        look=_probes,
+    ),
+    Rule(
+        id="tracing-bpf-statistics",
+        severity="info",
+        wanted="no BPF statistics",
+        why="Two readings of the clock more for each run of a BPF program.",
+        how="echo 0 > /proc/sys/kernel/bpf_stats_enabled (sysctl kernel.bpf_stats_enabled=0)",
+        link=SYSCTL_KERNEL + "#bpf-stats-enabled",
+        look=_bpf_times,
+    ),
+    Rule(
+        id="tracing-sched-statistics",
+        severity="info",
+        wanted="no scheduler statistics",
+        why="Some 100 ns more at each wake-up and switch.",
+        how="echo 0 > /proc/sys/kernel/sched_schedstats (sysctl kernel.sched_schedstats=0)",
+        link=SYSCTL_KERNEL + "#sched-schedstats",
+        look=_sched_times,
+    ),
+]

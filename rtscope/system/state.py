@@ -1,0 +1,192 @@
+"""The state of a target as its rules see it: the files that the agent read there.
+
+Every accessor raises NotSeen where what it is asked for is absent or garbled, so that a rule cannot
+mistake what it does not know for what is in order.
+"""
+
+import re
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from rtscope.model.machine import Machine
+from rtscope.system.commandline import Parameter, parameters_of, value_of
+from rtscope.target.fingerprint import machine_of
+from rtscope.target.fingerprint.files import (
+    Files,
+    config_of,
+    cpu_list_of,
+    line_of,
+    number_of,
+    text_of,
+)
+
+CPU: Final = "/sys/devices/system/cpu/"
+_TASK: Final = re.compile(r"/proc/[0-9]{1,10}/task/([0-9]{1,10})/stat")
+_STAT: Final = re.compile(r"\d+ \((.*)\) (\S(?: -?\d{1,20}){38,})\s*", re.DOTALL | re.ASCII)
+_KERNEL_THREAD: Final = 0x00200000
+_BOUND: Final = 0x04000000
+_MASK: Final = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8}){0,255}")
+
+
+class NotSeen(Exception):  # noqa: N818 - an answer, not an error
+    """What could not be read, in words."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A thread, as /proc/PID/task/TID/stat has it (proc_pid_stat(5))."""
+
+    tid: int
+    name: str
+    kernel: bool
+    bound: bool
+    """the kernel lets nobody move it to other CPUs"""
+    cpu: int
+    """where it ran last"""
+    priority: int
+    """of the real-time policies: 1 to 99"""
+    policy: int
+    """as sched(7) numbers them: 1 fifo, 2 round robin"""
+
+    @property
+    def real_time(self) -> bool:
+        """Whether it runs with fifo or round robin."""
+        return self.policy in (1, 2)
+
+
+class State:
+    """What could be read of a target."""
+
+    def __init__(self, files: Files) -> None:
+        """The state that these files tell; `files` maps the path of each to its content."""
+        self.files = files
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The fingerprint."""
+        return machine_of(self.files)
+
+    def text(self, *paths: str) -> str:
+        """The content of the first of these files that is there."""
+        path = next((path for path in paths if path in self.files), None)
+        if path is None:
+            raise NotSeen(f"{' or '.join(paths)} is not there, or may not be read")
+        return text_of(self.files, path)
+
+    def line(self, *paths: str) -> str:
+        """The content of the first of these files, on one line; may be empty."""
+        self.text(*paths)
+        path = next(path for path in paths if path in self.files)
+        return line_of(self.files, path) or ""
+
+    def number(self, path: str) -> int:
+        """The number that a file holds."""
+        self.text(path)
+        number = number_of(self.files, path)
+        if number is None:
+            raise NotSeen(f"{path} holds no number")
+        return number
+
+    def cpus(self, path: str) -> set[int]:
+        """The CPU list that a file holds."""
+        self.text(path)
+        cpus = cpu_list_of(self.files, path)
+        if cpus is None:
+            raise NotSeen(f"{path} holds no CPU list")
+        return set(cpus)
+
+    def mask(self, path: str) -> set[int]:
+        """The CPU mask that a file holds, as smp_affinity has it: 32 CPUs a group, last first."""
+        text = self.text(path).strip()
+        if not _MASK.fullmatch(text):
+            raise NotSeen(f"{path} holds no mask of CPUs")
+        bits = int(text.replace(",", ""), 16)
+        return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
+
+    @cached_property
+    def config(self) -> dict[str, str]:
+        """The kernel's configuration: {"CONFIG_HZ": "250"}."""
+        config = config_of(self.files)
+        if not config:
+            raise NotSeen(
+                "the kernel's configuration is neither in /proc/config.gz nor in "
+                "/boot/config-RELEASE"
+            )
+        return config
+
+    def built(self, option: str) -> bool:
+        """Whether the kernel has an option, be it as a module."""
+        return self.config.get(option) in ("y", "m")
+
+    def offers(self, path: str, option: str) -> bool:
+        """Whether there is something to look at: not where the kernel was built without it."""
+        try:
+            return path in self.files or self.built(option)
+        except NotSeen:
+            return True  # whoever reads the file then says that it is not there
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        """What the kernel was booted with."""
+        return parameters_of(self.text("/proc/cmdline")[:16384])
+
+    def parameter(self, name: str) -> str | None:
+        """The last value of a boot parameter; empty where it has none, None where it is absent."""
+        return value_of(self.parameters, name)
+
+    @cached_property
+    def present(self) -> set[int]:
+        """The CPUs that the kernel may have."""
+        return self.cpus(CPU + "possible")
+
+    @cached_property
+    def isolated(self) -> set[int]:
+        """The CPUs that the scheduler leaves alone."""
+        return self.cpus(CPU + "isolated")
+
+    @cached_property
+    def nohz_full(self) -> set[int]:
+        """The CPUs that stop the tick while they run one thread."""
+        path = CPU + "nohz_full"
+        if not self.offers(path, "CONFIG_NO_HZ_FULL") or self.line(path) == "(null)":
+            return set()
+        return self.cpus(path)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """Every thread, by the order of the files."""
+        found = []
+        for path in self.files:
+            match = _TASK.fullmatch(path)
+            task = _task(int(match[1]), text_of(self.files, path)) if match else None
+            if task:
+                found.append(task)
+        if not found:
+            raise NotSeen("no thread's /proc/PID/task/TID/stat could be read")
+        return found
+
+
+def _task(tid: int, text: str) -> Task | None:
+    match = _STAT.fullmatch(text)
+    if not match:
+        return None
+    fields = match[2].split()
+    flags = int(fields[6])
+    return Task(
+        tid=tid,
+        name=" ".join("".join(c if c.isprintable() else " " for c in match[1][:64]).split()),
+        kernel=bool(flags & _KERNEL_THREAD),
+        bound=bool(flags & _BOUND),
+        cpu=int(fields[36]),
+        priority=int(fields[37]),
+        policy=int(fields[38]),
+    )
+
+
+def release_at_least(state: State, major: int, minor: int) -> bool:
+    """Whether the kernel's release is this or a later one. Raises NotSeen."""
+    match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", state.machine.kernel_release or "")
+    if not match:
+        raise NotSeen("the kernel's release is not known")
+    return (int(match[1]), int(match[2])) >= (major, minor)

@@ -1,0 +1,112 @@
+"""rtscope check on this machine, and how it ends."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rtscope.model.audit import SEVERITIES
+from rtscope.system.audit import RULES, rules_page
+from tests.cli.conftest import COMMAND, Rtscope
+
+
+def test_this_machine_is_told_worst_first(rtscope: Rtscope) -> None:
+    done = rtscope("check")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(rtscope("check", "--json").stdout)
+    names = [one["rule"] for one in (*found["findings"], *found["unseen"])] + found["sound"]
+    assert sorted(names) == sorted(rule.id for rule in RULES)
+    ranks = [SEVERITIES.index(one["severity"]) for one in found["findings"]]
+    assert ranks == sorted(ranks)
+    places = [done.stdout.index(f"  {one['rule']}\n") for one in found["findings"]]
+    assert places == sorted(places)
+    for one in found["unseen"]:
+        assert one["rule"] in done.stdout
+    assert f"{len(RULES)} rules: " in done.stdout.splitlines()[-1]
+
+
+def test_what_the_kernel_says_is_what_is_found(rtscope: Rtscope) -> None:
+    found = json.loads(rtscope("check", "--json").stdout)
+    told = {one["rule"]: one["found"] for one in found["findings"]}
+    unseen = {one["rule"] for one in found["unseen"]}
+    interval = int(Path("/proc/sys/vm/stat_interval").read_text())
+    assert ("memory-statistics" in told) == (interval < 10)
+    swaps = Path("/proc/swaps").read_text().splitlines()[1:]
+    assert ("memory-swap" in told) == bool(swaps)
+    real_time = "PREEMPT_RT" in os.uname().version
+    assert "kernel-preempt-rt" in ({*found["sound"]} if real_time else {*told, *unseen})
+
+
+def test_the_severity_that_fails_is_the_users(rtscope: Rtscope, tmp_path: Path) -> None:
+    found = json.loads(rtscope("check", "--json").stdout)["findings"]
+    worst = min((SEVERITIES.index(one["severity"]) for one in found), default=len(SEVERITIES))
+    for rank, severity in enumerate(SEVERITIES):
+        assert rtscope("check", "--fail-on", severity).returncode == (1 if worst <= rank else 0)
+    done = rtscope("check", "--fail-on", "high", "--junit", "j.xml", "--sarif", "s.json")
+    (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
+    assert [one["ruleId"] for one in run["results"]] == [one["rule"] for one in found]
+    failures = ET.parse(tmp_path / "j.xml").findall(".//failure")
+    assert len(failures) == sum(one["severity"] in ("fatal", "high") for one in found)
+    assert done.returncode == bool(failures)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--fail-on", "worst"), "--fail-on is one of fatal, high, medium, info, not 'worst'"),
+        (("--target", "moon"), "'moon' cannot be reached"),
+        (("--sarif", "no/where.json"), "there is no directory no"),
+        (("--junit", "kept.xml"), "kept.xml exists"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(
+    rtscope: Rtscope, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "kept.xml").write_text("kept")
+    done = rtscope("check", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert (tmp_path / "kept.xml").read_text() == "kept"
+
+
+def test_an_agent_that_is_too_old_is_told_of(rtscope: Rtscope, tmp_path: Path) -> None:
+    old = tmp_path / "old-agent"
+    old.write_text("#!/bin/sh\necho \"rtscope-agent machine: no option '$3'\" >&2\nexit 2\n")
+    old.chmod(0o755)
+    done = rtscope("check", RTSCOPE_AGENT=str(old))
+    assert done.returncode == 2
+    assert "no option '--audit'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> None:
+    """Root without capabilities has every user's limits."""
+    fewer = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    limited = [*fewer, "prlimit", "--rtprio=0", "--memlock=65536"]
+    done = subprocess.run(
+        [*limited, *COMMAND, "check", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    told = {one["rule"]: one["found"] for one in json.loads(done.stdout)["findings"]}
+    assert "may use no real-time priority" in told["limits-priority"]
+    assert "65536 bytes" in told["limits-memory"]
+
+
+def test_help_shows_examples_and_the_page_has_every_rule(rtscope: Rtscope) -> None:
+    text = rtscope("check", "--help").stdout
+    assert "rtscope check --fail-on high --junit check.xml" in text
+    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
+    _, mark, listed = page.partition("## The rules\n\n")
+    assert mark
+    assert listed == rules_page(), "the page should end with what rtscope check --rules prints"
+    assert rtscope("check", "--rules").stdout == rules_page()
+    assert len(re.findall(r"^\*\*\S+\*\* \(", listed, re.MULTILINE)) == len(RULES)

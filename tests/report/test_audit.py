@@ -1,0 +1,79 @@
+"""An audit on the terminal, as SARIF and as JUnit."""
+
+import json
+from xml.etree import ElementTree as ET
+
+from rtscope.model.audit import Audit, Finding, Severity, Unseen
+from rtscope.report.audit import audit_view, summary_line
+from rtscope.report.junit import audit_junit_report
+from rtscope.report.sarif import sarif_report
+from rtscope.report.terminal import output_console
+
+
+def finding(rule: str, severity: Severity) -> Finding:
+    link = f"https://docs.kernel.org/{rule}.html"
+    return Finding(rule, severity, f"{rule} \x1b[31mis", "should", f"{rule} why.", "how", link)
+
+
+AUDIT = Audit(
+    target="local",
+    machine="shaker · 6.12",
+    findings=[finding("bad", "fatal"), finding("so-so", "medium"), finding("small", "info")],
+    unseen=[
+        Unseen("blind", "high", "no /a/file"),
+        Unseen("other", "info", "no /b/file"),
+        Unseen("blinder", "info", "no /a/file"),
+    ],
+    sound=["good", "better"],
+    warnings=["the agent could not tell all"],
+)
+
+
+def shown(audit: Audit) -> str:
+    console = output_console()
+    with console.capture() as capture:
+        console.print(audit_view(audit))
+    return capture.get()
+
+
+def test_the_terminal_has_all_of_each_finding_in_its_order() -> None:
+    text = shown(AUDIT)
+    words = ["shaker", "! the agent", "fatal", "bad", "should", "bad why.", "how", "bad.html"]
+    words += ["medium", "so-so", "info", "could not look", "blind (high), blinder (info)"]
+    places = [text.index(word) for word in words]
+    assert places == sorted(places)
+    assert "\x1b[31m" not in text
+    assert text.count("no /a/file") == 1
+    assert "no /b/file" in text
+
+
+def test_the_last_line_counts() -> None:
+    assert summary_line(AUDIT) == (
+        "8 rules: 1 fatal, 1 medium, 1 info, 2 found nothing, 3 could not look"
+    )
+    assert shown(AUDIT).rstrip().endswith("3 could not look")
+
+
+def test_sarif_has_a_result_for_each_finding_and_tells_what_was_not_seen() -> None:
+    (run,) = json.loads(sarif_report(AUDIT))["runs"]
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    results = [(one["ruleId"], one["level"]) for one in run["results"]]
+    assert results == [("bad", "error"), ("so-so", "warning"), ("small", "note")]
+    assert rules["bad"]["helpUri"] == "https://docs.kernel.org/bad.html"
+    assert "\x1b" not in run["results"][0]["message"]["text"]
+    told = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
+    assert told[0] == "blind could not look: no /a/file"
+    assert told[3] == "the agent could not tell all"
+
+
+def test_junit_fails_from_the_severity_on_that_was_asked_for() -> None:
+    suite = ET.fromstring(audit_junit_report(AUDIT, "medium")).find("testsuite")
+    assert suite is not None
+    cases = {case.get("name"): case for case in suite}
+    assert list(cases) == ["bad", "so-so", "small", "blind", "other", "blinder", "good", "better"]
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    skipped = {name for name, case in cases.items() if case.find("skipped") is not None}
+    assert failed == {"bad", "so-so"}
+    assert skipped == {"blind", "other", "blinder"}
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("8", "2", "3")
+    assert "small" in (cases["small"].findtext("system-out") or "")

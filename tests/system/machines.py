@@ -1,0 +1,297 @@
+"""A machine on which no rule finds anything, and for each rule what is wrong on another."""
+
+from typing import Final
+
+from rtscope.system.state import CPU
+
+Content = str | bytes
+RELEASE: Final = "6.12.57-rt"
+CONFIG: Final = f"/boot/config-{RELEASE}"
+CONFIGURATION: Final = """\
+CONFIG_PREEMPT_RT=y
+CONFIG_HZ=1000
+CONFIG_HZ_PERIODIC=y
+CONFIG_HIGH_RES_TIMERS=y
+CONFIG_CPU_FREQ=y
+CONFIG_CPU_FREQ_DEFAULT_GOV_PERFORMANCE=y
+CONFIG_CPU_FREQ_GOV_PERFORMANCE=y
+CONFIG_CPU_IDLE=y
+CONFIG_TRACING=y
+CONFIG_EVENT_TRACING=y
+CONFIG_KPROBE_EVENTS=y
+CONFIG_RCU_NOCB_CPU=y
+CONFIG_EFI=y
+CONFIG_EFI_DISABLE_RUNTIME=y
+CONFIG_SWAP=y
+CONFIG_KSM=y
+CONFIG_LOCKUP_DETECTOR=y
+"""
+PARAMETERS: Final = (
+    "BOOT_IMAGE=/vmlinuz root=UUID=6f2d ro quiet isolcpus=managed_irq,domain,2-3 rcu_nocbs=2-3 "
+    "irqaffinity=0-1 skew_tick=1 nosoftlockup mitigations=auto,nosmt processor.max_cstate=1 "
+    "systemd.unit=multi-user.target console=ttyS0,115200 -- isolcpu=1"
+)
+FAIR: Final = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
+LIMITS: Final = """\
+Limit                     Soft Limit           Hard Limit           Units     
+Max locked memory         {}              unlimited            bytes     
+Max realtime priority     {}                    {}                    
+Max realtime timeout      unlimited            unlimited            us        
+"""  # noqa: W291 - as the kernel writes it
+KERNEL, BOUND = 0x00200000, 0x04000000
+
+
+def thread(
+    tid: int, name: str, *, cpu: int = 0, policy: int = 0, priority: int = 0, flags: int = 0
+) -> dict[str, Content]:
+    """The file of a thread, as /proc has it."""
+    before = f"{tid} ({name}) S 2 0 0 0 -1 {flags} " + "0 " * 29
+    text = f"{before}{cpu} {priority} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
+    return {f"/proc/{tid}/task/{tid}/stat": text}
+
+
+def interrupt(number: int, name: str, cpus: str) -> dict[str, Content]:
+    """The files of an interrupt."""
+    return {
+        f"/proc/irq/{number}/smp_affinity_list": f"{cpus}\n",
+        f"/proc/irq/{number}/effective_affinity_list": f"{cpus}\n",
+        f"/sys/kernel/irq/{number}/actions": f"{name}\n",
+    }
+
+
+def cpu(number: int) -> dict[str, Content]:
+    """The files of a CPU: one thread of its own core."""
+    folder = f"{CPU}cpu{number}"
+    return {
+        f"{folder}/topology/thread_siblings_list": f"{number}\n",
+        f"{folder}/cpufreq/scaling_governor": "performance\n",
+        f"{folder}/cpufreq/scaling_min_freq": "800000\n",
+        f"{folder}/cpufreq/scaling_max_freq": "4200000\n",
+        FAIR.format(number): "0\n",
+    }
+
+
+SOUND: Final[dict[str, Content]] = {
+    "uname:release": f"{RELEASE}\n",
+    "uname:version": "#1 SMP PREEMPT_RT Debian\n",
+    "uname:nodename": "shaker\n",
+    "clock:monotonic_resolution_ns": "1\n",
+    CONFIG: CONFIGURATION,
+    "/proc/cpuinfo": "processor : 0\nmodel name : x\nflags : tsc constant_tsc nonstop_tsc\n",
+    "/proc/cmdline": PARAMETERS,
+    "/proc/swaps": "Filename Type Size Used Priority\n",
+    "/proc/self/status": "Name: rtscope-agent\nCapEff:\t000001ffffffffff\n",
+    "/proc/self/limits": LIMITS.format("unlimited", 95, 95),
+    "/proc/sys/kernel/sched_rt_runtime_us": "950000\n",
+    "/proc/sys/kernel/sched_rt_period_us": "1000000\n",
+    "/proc/sys/kernel/printk": "4 4 1 7\n",
+    "/proc/sys/kernel/watchdog": "0\n",
+    "/proc/sys/kernel/nmi_watchdog": "0\n",
+    "/proc/sys/kernel/numa_balancing": "0\n",
+    "/proc/sys/kernel/bpf_stats_enabled": "0\n",
+    "/proc/sys/kernel/sched_schedstats": "0\n",
+    "/proc/sys/vm/compact_unevictable_allowed": "0\n",
+    "/proc/sys/vm/compaction_proactiveness": "0\n",
+    "/proc/sys/vm/stat_interval": "10\n",
+    "/proc/irq/default_smp_affinity": "3\n",
+    "/sys/class/dmi/id/sys_vendor": "ASUSTeK COMPUTER INC.\n",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
+    "/sys/devices/system/machinecheck/machinecheck0/check_interval": "0\n",
+    "/sys/devices/virtual/workqueue/cpumask": "3\n",
+    "/sys/firmware/efi/fw_platform_size": "64\n",
+    "/sys/kernel/mm/ksm/run": "0\n",
+    "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "/sys/kernel/mm/transparent_hugepage/defrag": "always defer defer+madvise [madvise] never\n",
+    "/sys/kernel/rcu_expedited": "1\n",
+    "/sys/kernel/rcu_normal": "1\n",
+    "/sys/kernel/tracing/current_tracer": "nop\n",
+    "/sys/kernel/tracing/set_event": "",
+    "/sys/kernel/tracing/kprobe_events": "",
+    "/sys/module/pcie_aspm/parameters/policy": "[default] performance powersave powersupersave\n",
+    CPU + "online": "0-3\n",
+    CPU + "possible": "0-3\n",
+    CPU + "present": "0-3\n",
+    CPU + "isolated": "2-3\n",
+    CPU + "smt/active": "0\n",
+    CPU + "intel_pstate/no_turbo": "1\n",
+    CPU + "cpuidle/current_driver": "intel_idle\n",
+    CPU + "cpu0/cpuidle/state0/name": "POLL\n",
+    CPU + "cpu0/cpuidle/state0/latency": "0\n",
+    CPU + "cpu0/cpuidle/state1/name": "C1E\n",
+    CPU + "cpu0/cpuidle/state1/latency": "2\n",
+    CPU + "cpu0/cpuidle/state2/name": "C6\n",
+    CPU + "cpu0/cpuidle/state2/latency": "133\n",
+    CPU + "cpu0/cpuidle/state2/disable": "1\n",
+    **cpu(0), **cpu(1), **cpu(2), **cpu(3),
+    **interrupt(24, "eth0", "0-1"),
+    **interrupt(25, "nvme0q1", "1"),
+    **thread(1, "systemd"),
+    **thread(14, "ksoftirqd/0", flags=KERNEL | BOUND),
+    **thread(15, "rcuc/0", policy=1, priority=1, flags=KERNEL | BOUND),
+    **thread(16, "migration/2", cpu=2, policy=1, priority=99, flags=KERNEL | BOUND),
+    **thread(17, "kworker/2:1", cpu=2, flags=KERNEL | BOUND),
+    **thread(30, "irq/24-eth0", policy=1, priority=50, flags=KERNEL),
+    **thread(31, "irq/25-nvme0q1", policy=1, priority=60, flags=KERNEL),
+    **thread(900, "loop) R 1 (", cpu=2, policy=1, priority=80),
+}  # fmt: skip
+"""Without a finding: four CPUs of which two are isolated, one with a real-time program on it."""
+
+
+def with_config(**options: str | None) -> dict[str, Content]:
+    """The configuration with these options instead, "n" for one that is not set."""
+    lines = [line for line in CONFIGURATION.splitlines() if line[7:].split("=")[0] not in options]
+    lines += [f"CONFIG_{name}={value}" for name, value in options.items() if value != "n"]
+    return {CONFIG: "\n".join(lines) + "\n"}
+
+
+def booted(more: str) -> dict[str, Content]:
+    """The command line with more on it."""
+    return {"/proc/cmdline": f"{more} {PARAMETERS}"}
+
+
+def booted_without(word: str, instead: str = "") -> dict[str, Content]:
+    """The command line with a word replaced."""
+    return {"/proc/cmdline": " ".join(instead if w == word else w for w in PARAMETERS.split())}
+
+
+ISOLCPUS: Final = "isolcpus=managed_irq,domain,2-3"
+USER: Final[dict[str, Content]] = {"/proc/self/status": "CapEff:\t0000000000000000\n"}
+
+FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
+    "kernel-preempt-rt": (
+        with_config(PREEMPT_RT="n", PREEMPT_VOLUNTARY="y") | {"uname:version": "#1 SMP Debian\n"},
+        "preemption model voluntary",
+    ),
+    "kernel-cpu-freq": (with_config(CPU_FREQ="n"), "CONFIG_CPU_FREQ is not set"),
+    "kernel-default-governor": (
+        with_config(CPU_FREQ_DEFAULT_GOV_PERFORMANCE="n", CPU_FREQ_DEFAULT_GOV_SCHEDUTIL="y"),
+        "the default is schedutil",
+    ),
+    "kernel-other-governors": (with_config(CPU_FREQ_GOV_ONDEMAND="m"), "ondemand"),
+    "kernel-cpu-idle": (with_config(CPU_IDLE="n"), "CONFIG_CPU_IDLE is not set"),
+    "kernel-drm": (with_config(DRM="m"), "CONFIG_DRM=m"),
+    "kernel-efi-runtime": (booted("efi=runtime"), "runtime services are on"),
+    "kernel-no-hz": (with_config(NO_HZ_IDLE="y"), "CONFIG_NO_HZ_IDLE=y"),
+    "kernel-tracing": (with_config(TRACING="n"), "CONFIG_TRACING is not set"),
+    **{
+        f"kernel-{option.lower().replace('_', '-')}": (
+            with_config(**{option: "y"}),
+            f"CONFIG_{option}=y",
+        )
+        for option in (
+            *("IRQSOFF_TRACER", "PREEMPT_TRACER", "PROVE_LOCKING", "LOCK_STAT", "KASAN", "KCSAN"),
+            *("DEBUG_PAGEALLOC", "DEBUG_OBJECTS", "DEBUG_KMEMLEAK", "DEBUG_PREEMPT"),
+            *("SLUB_DEBUG_ON", "KCOV"),
+        )
+    },
+    "boot-mistyped": (booted("isolcpu=2-3 rcu-nocb=2"), "isolcpu (is it isolcpus?)"),
+    "boot-bad-value": (booted("preempt=ful"), "preempt=ful"),
+    "boot-cpu-list": (booted_without("irqaffinity=0-1", "irqaffinity=0-9"), "irqaffinity=0-9"),
+    "boot-isolcpus-no-effect": ({CPU + "isolated": "2\n"}, "asks for CPUs 3,"),
+    "boot-nohz-full-no-effect": (booted("nohz_full=2-3"), "without CONFIG_NO_HZ_FULL"),
+    "boot-rcu-nocbs-no-effect": (with_config(RCU_NOCB_CPU="n"), "without CONFIG_RCU_NOCB_CPU"),
+    "boot-preempt-no-effect": (booted("preempt=full"), "without CONFIG_PREEMPT_DYNAMIC"),
+    "boot-clocksource-no-effect": (booted("clocksource=hpet"), "the kernel uses tsc"),
+    "boot-repeated": (booted("isolcpus=1"), "isolcpus given more than once"),
+    "boot-debugging": (booted("slub_debug=FZ"), "slub_debug=FZ"),
+    "boot-idle-poll-smt": (booted("idle=poll") | {CPU + "smt/active": "1\n"}, "idle=poll"),
+    "boot-serial-console": ({"/proc/sys/kernel/printk": "7 4 1 7\n"}, "ttyS0,115200"),
+    "clock-slow-source": (
+        {"/sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"},
+        "hpet",
+    ),
+    "clock-coarse-timers": (
+        {"clock:monotonic_resolution_ns": "1000000\n"},
+        "at the tick, 1000 times a second",
+    ),
+    "clock-tsc-stops": (
+        {"/proc/cpuinfo": "processor : 0\nflags : tsc constant_tsc\n"},
+        "no nonstop_tsc",
+    ),
+    "clock-ticks-together": (booted_without("skew_tick=1"), "the ticks of 4 CPUs"),
+    "sched-throttling": ({"uname:release": "6.1.0-rt\n"}, "950000 us of each 1000000 us"),
+    "sched-fair-server": ({FAIR.format(2): "50000000\n"}, "on for 1 of 4 CPUs, 50 ms"),
+    "sched-group-scheduling": (with_config(RT_GROUP_SCHED="y"), "CONFIG_RT_GROUP_SCHED=y"),
+    "sched-priority-99": (thread(77, "multipathd", policy=2, priority=99), "multipathd"),
+    "sched-ksoftirqd": (
+        thread(14, "ksoftirqd/0", policy=1, priority=2, flags=KERNEL | BOUND),
+        "priority 2",
+    ),
+    "sched-rcu-priority": (
+        thread(15, "rcuc/0", policy=1, priority=70, flags=KERNEL | BOUND),
+        "priority 70",
+    ),
+    "sched-rcu-expedited": ({"/sys/kernel/rcu_normal": "0\n"}, "are hurried"),
+    "power-governor": ({CPU + "cpu1/cpufreq/scaling_governor": "powersave\n"}, "on 1 of 4 CPUs"),
+    "power-turbo": ({CPU + "intel_pstate/no_turbo": "0\n"}, "no_turbo is 0"),
+    "power-deep-idle": ({CPU + "cpu0/cpuidle/state2/disable": "0\n"}, "takes 133 us to leave"),
+    "power-smt": ({CPU + "smt/active": "1\n"}, "share each core"),
+    "power-pcie-links": (
+        {"/sys/module/pcie_aspm/parameters/policy": "default performance [powersave]\n"},
+        "powersave",
+    ),
+    "irq-balance": (thread(78, "irqbalance"), "irqbalance runs"),
+    "irq-default-affinity": ({"/proc/irq/default_smp_affinity": "f\n"}, "CPUs 2-3"),
+    "irq-on-isolated": (interrupt(25, "nvme0q1", "1-2"), "25 (nvme0q1) on 2"),
+    "irq-not-threaded": (
+        with_config(PREEMPT_RT="n", PREEMPT="y") | {"uname:version": "#1 SMP PREEMPT\n"},
+        "with interrupts off",
+    ),
+    "irq-thread-demoted": (thread(30, "irq/24-eth0", flags=KERNEL), "irq/24-eth0"),
+    "irq-equal-priorities": (
+        thread(31, "irq/25-nvme0q1", policy=1, priority=50, flags=KERNEL),
+        "priority 50",
+    ),
+    "isolation-rcu": (booted_without("rcu_nocbs=2-3", "rcu_nocbs=2"), "isolated CPUs 3"),
+    "isolation-nohz-full": ({CPU + "nohz_full": "1-3\n"}, "CPUs 1 have nohz_full"),
+    "isolation-nothing-left": (
+        {CPU + "online": "0-15\n", CPU + "isolated": "1-15\n"},
+        "15 CPUs are isolated, and 0 left",
+    ),
+    "isolation-first-cpu": ({CPU + "isolated": "0,2-3\n"}, "CPU 0 is isolated"),
+    "isolation-sibling": (
+        {CPU + "cpu2/topology/thread_siblings_list": "1-2\n"},
+        "CPUs 1 are not isolated",
+    ),
+    "isolation-programs": (thread(79, "logger", cpu=3), "logger"),
+    "isolation-kernel-threads": (thread(80, "kswapd0", cpu=3, flags=KERNEL), "kswapd0"),
+    "isolation-workqueues": (
+        {"/sys/devices/virtual/workqueue/cpumask": "0000000f\n"},
+        "isolated CPUs 2-3",
+    ),
+    "memory-huge-pages": (
+        {"/sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"},
+        "always",
+    ),
+    "memory-huge-defrag": (
+        {"/sys/kernel/mm/transparent_hugepage/defrag": "[always] defer madvise never\n"},
+        "at any cost",
+    ),
+    "memory-swap": ({"/proc/swaps": "Filename Type\n/dev/sda2 partition 1 0 -2\n"}, "/dev/sda2"),
+    "memory-numa-balancing": ({"/proc/sys/kernel/numa_balancing": "1\n"}, "is on"),
+    "memory-ksm": ({"/sys/kernel/mm/ksm/run": "1\n"}, "equal pages"),
+    "memory-compacts-locked": ({"/proc/sys/vm/compact_unevictable_allowed": "1\n"}, "may be moved"),
+    "memory-compacts-ahead": ({"/proc/sys/vm/compaction_proactiveness": "20\n"}, "20 %"),
+    "memory-statistics": ({"/proc/sys/vm/stat_interval": "1\n"}, "every 1 s"),
+    "timers-lockup-detector": ({"/proc/sys/kernel/watchdog": "1\n"}, "lockup detector is on"),
+    "timers-nmi-watchdog": ({"/proc/sys/kernel/nmi_watchdog": "1\n"}, "NMI watchdog is on"),
+    "timers-machine-checks": (
+        {"/sys/devices/system/machinecheck/machinecheck0/check_interval": "300\n"},
+        "every 300 s",
+    ),
+    "tracing-tracer": ({"/sys/kernel/tracing/current_tracer": "function\n"}, "function"),
+    "tracing-events": ({"/sys/kernel/tracing/set_event": "sched:sched_switch\n"}, "sched_switch"),
+    "tracing-probes": ({"/sys/kernel/tracing/kprobe_events": "p:k/p vfs_read\n"}, "vfs_read"),
+    "tracing-bpf-statistics": ({"/proc/sys/kernel/bpf_stats_enabled": "1\n"}, "is timed"),
+    "tracing-sched-statistics": ({"/proc/sys/kernel/sched_schedstats": "1\n"}, "is timed"),
+    "virtual-machine": ({"cpuid:hypervisor": "KVMKVMKVM\n"}, "KVM"),
+    "limits-priority": (
+        USER | {"/proc/self/limits": LIMITS.format("unlimited", 0, 0)},
+        "no real-time priority",
+    ),
+    "limits-memory": (
+        USER | {"/proc/self/limits": LIMITS.format(8388608, 95, 95)},
+        "8388608 bytes",
+    ),
+}
+"""By rule: the files that are different where it finds something, and a part of what it says."""

@@ -1,0 +1,195 @@
+"""Each rule finds its fault, finds nothing where there is none, and says where it cannot look."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rtscope.model.audit import SEVERITIES
+from rtscope.system.audit import RULES, audit
+from rtscope.system.rule import Rule
+from rtscope.system.state import NotSeen, State
+from tests.system.machines import (
+    CONFIG,
+    FAULTS,
+    ISOLCPUS,
+    SOUND,
+    Content,
+    booted,
+    booted_without,
+    thread,
+    with_config,
+)
+
+REAL = Path(__file__).parents[1] / "target" / "machines"
+RT_RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
+LOOK = {rule.id: rule.look for rule in RULES}
+NAMES = [rule.id for rule in RULES]
+
+
+def test_the_sound_machine_has_nothing_to_change_and_everything_could_be_seen() -> None:
+    found = audit(State(SOUND), "local", [])
+    assert [(one.rule, one.found) for one in found.findings] == []
+    assert [(one.rule, one.reason) for one in found.unseen] == []
+    assert sorted(found.sound) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rule_finds_its_fault(name: str) -> None:
+    files, words = FAULTS[name]
+    found = LOOK[name](State(SOUND | files))
+    assert found is not None
+    assert words in found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rule_says_that_it_could_not_look(name: str) -> None:
+    with pytest.raises(NotSeen) as told:
+        LOOK[name](State({}))
+    assert str(told.value)
+
+
+def test_no_fault_is_of_a_rule_that_is_gone() -> None:
+    assert set(FAULTS) == set(NAMES)
+    assert len(NAMES) == len(set(NAMES))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_a_rule_tells_what_should_be_why_and_how(rule: Rule) -> None:
+    assert rule.severity in SEVERITIES
+    assert rule.link.startswith("https://docs.kernel.org/")
+    assert rule.why.endswith(".")
+    assert rule.how
+    assert rule.wanted
+    assert not (rule.how + rule.wanted).endswith(".")
+
+
+def test_findings_and_blind_rules_come_worst_first() -> None:
+    for found in (audit(State(SOUND | {CONFIG: "CONFIG_KCOV=y\n"}), "x", []).findings,
+                  audit(State({}), "x", []).unseen):  # fmt: skip
+        ranks = [SEVERITIES.index(one.severity) for one in found]
+        assert len(set(ranks)) > 2
+        assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("kernel-default-governor", with_config(CPU_FREQ_DEFAULT_GOV_PERFORMANCE="n")
+         | booted("cpufreq.default_governor=performance")),
+        ("kernel-efi-runtime", with_config(EFI_DISABLE_RUNTIME="n") | booted("efi=noruntime")),
+        ("kernel-no-hz", with_config(NO_HZ_IDLE="y") | booted("nohz=off")),
+        ("boot-mistyped", booted("rcu-nocbs=2-3 nosmap foo.bar=1 init=/bin/sh netconsole")),
+        ("boot-bad-value", booted("transparent_hugepage=never nosmt=force idle=poll")),
+        ("boot-cpu-list", booted_without("irqaffinity=0-1", "irqaffinity=0-N:1/2")),
+        ("boot-isolcpus-no-effect", booted_without(ISOLCPUS, "isolcpus=managed_irq,0")),
+        ("boot-preempt-no-effect", with_config(PREEMPT_DYNAMIC="y") | booted("preempt=full")),
+        ("sched-throttling", FAULTS["sched-throttling"][0] | {RT_RUNTIME: "-1"}),
+        ("sched-throttling", {"uname:release": "6.13.0"}),
+        ("sched-fair-server", {"uname:release": "6.6.1"}
+         | {f"/sys/kernel/debug/sched/fair_server/cpu{n}/runtime": "1" for n in range(4)}),
+        ("sched-group-scheduling", with_config(RT_GROUP_SCHED="y")
+         | booted("rt_group_sched=0")),
+        ("sched-priority-99", thread(77, "multipathd", policy=2, priority=98)),
+        ("irq-not-threaded", FAULTS["irq-not-threaded"][0] | booted("threadirqs")),
+        ("isolation-rcu", booted_without("rcu_nocbs=2-3", "rcu_nocbs=all")),
+        ("timers-machine-checks", FAULTS["timers-machine-checks"][0] | booted("mce=ignore_ce")),
+        ("limits-priority", FAULTS["limits-memory"][0]),
+        ("limits-memory", FAULTS["limits-priority"][0]),
+    ],
+)  # fmt: skip
+def test_a_rule_is_silent_where_something_else_makes_it_good(
+    name: str, files: dict[str, Content]
+) -> None:
+    assert LOOK[name](State(SOUND | files)) is None
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name.startswith(("isolation-", "irq-on", "irq-default"))]
+)
+def test_rules_of_isolation_are_silent_without_isolated_cpus(name: str) -> None:
+    everywhere: dict[str, Content] = {
+        **booted_without(ISOLCPUS),
+        "/sys/devices/system/cpu/isolated": "\n",
+        "/sys/devices/virtual/workqueue/cpumask": "f\n",
+        "/proc/irq/default_smp_affinity": "f\n",
+        **thread(79, "logger", cpu=3),
+    }
+    assert LOOK[name](State(SOUND | everywhere)) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "option", "name"),
+    [
+        ("/sys/kernel/mm/ksm/run", "CONFIG_KSM", "memory-ksm"),
+        ("/proc/swaps", "CONFIG_SWAP", "memory-swap"),
+        ("/proc/sys/kernel/watchdog", "CONFIG_LOCKUP_DETECTOR", "timers-lockup-detector"),
+        ("/sys/kernel/tracing/set_event", "CONFIG_EVENT_TRACING", "tracing-events"),
+    ],
+)
+def test_a_missing_file_is_no_fault_only_where_the_kernel_was_built_without(
+    path: str, option: str, name: str
+) -> None:
+    files = {one: text for one, text in SOUND.items() if one != path}
+    with pytest.raises(NotSeen, match=path):
+        LOOK[name](State(files))
+    without = files | with_config(**{option.removeprefix("CONFIG_"): "n"})
+    assert LOOK[name](State(without)) is None
+    with pytest.raises(NotSeen, match=path):
+        LOOK[name](State({one: text for one, text in files.items() if one != CONFIG}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "isolcpsu=2", "nohz-ful=2", "rcu_nocb=2", "transparent_hugepages=never", "max_cstate=1",
+        "skewtick=1", "no_watchdog", "irq_affinity=0", "mitigation=off", "thread_irqs",
+    ],
+)  # fmt: skip
+def test_typing_errors_are_found(name: str) -> None:
+    assert "the kernel does not know" in (LOOK["boot-mistyped"](State(SOUND | booted(name))) or "")
+
+
+def test_what_a_real_time_kernel_refuses_of_preempt_is_found() -> None:
+    dynamic = SOUND | with_config(PREEMPT_DYNAMIC="y")
+    assert LOOK["boot-preempt-no-effect"](State(dynamic | booted("preempt=lazy"))) is None
+    found = LOOK["boot-preempt-no-effect"](State(dynamic | booted("preempt=none")))
+    assert found == "preempt=none was given to a kernel with CONFIG_PREEMPT_RT"
+
+
+def test_throttling_is_back_with_group_scheduling() -> None:
+    grouped = SOUND | with_config(RT_GROUP_SCHED="y")
+    assert "950000 us" in (LOOK["sched-throttling"](State(grouped)) or "")
+
+
+@pytest.mark.parametrize("path", sorted(REAL.glob("*.txt")), ids=lambda path: path.stem)
+def test_real_machines_have_no_typing_errors(path: Path) -> None:
+    parts = re.split(r"^==> (.*) <==\n", path.read_text(), flags=re.MULTILINE)
+    state = State(dict(zip(parts[1::2], parts[2::2], strict=True)))
+    assert state.parameters
+    assert LOOK["boot-mistyped"](state) is None
+    assert LOOK["boot-bad-value"](state) is None
+    assert "boot-mistyped" in audit(state, "local", []).sound
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mitigations=auto,nosmt amd_iommu=on iommu=pt nomodeset nokaslr crashkernel=256M",
+        "nosmp quiet selinux=0 audit=0 nmi_watchdog=0 nosmap noapic nolapic_timer numa=off",
+        "nosoftlockup nohz=on tsc=reliable intel_iommu=on acpi_irq_balance watchdog netconsole=@/",
+        "cloud-init=disabled net.ifnames=0 biosdevname=0 default_hugepagesz=1G hugepages=4",
+        "isolcpus=nohz,domain,managed_irq,1-3 nohz_full=1-3 rcu_nocb_poll idle=poll skew_tick=1",
+    ],
+)  # fmt: skip
+def test_what_people_boot_with_is_no_typing_error(line: str) -> None:
+    state = State(SOUND | {"/proc/cmdline": line})
+    assert LOOK["boot-mistyped"](state) is None
+    assert LOOK["boot-bad-value"](state) is None
+
+
+@pytest.mark.parametrize(
+    "word", ["isolcpus=domian,2-3", "nohz=perhaps", "transparent_hugepage=nevr", "tsc=relaible"]
+)
+def test_values_that_the_kernel_does_not_take_are_found(word: str) -> None:
+    assert LOOK["boot-bad-value"](State(SOUND | booted_without(ISOLCPUS, word))) is not None
