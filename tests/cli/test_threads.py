@@ -55,7 +55,7 @@ def real_time_threads() -> Iterator[int]:
 @needs_root
 def test_real_time_threads_are_shown_in_their_order_and_99_is_warned_of(rtscope: Rtscope) -> None:
     with real_time_threads() as pid:
-        done = rtscope("threads")
+        done = rtscope("threads", COLUMNS="200")
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == [str(pid)]]
