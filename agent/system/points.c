@@ -8,8 +8,6 @@
  */
 #define _GNU_SOURCE
 #include <getopt.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +17,11 @@
 #include "core/hello.h"
 #include "core/json.h"
 #include "core/options.h"
+#include "system/looking.h"
 #include "system/points.h"
 #include "system/points_output.h"
 
 #define CHANGES_MAX	256
-#define TICK_NS		(200 * NSEC_PER_MSEC)
 #define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
 
 enum {
@@ -113,9 +111,8 @@ static int parse(int argc, char **argv, char *error, size_t error_size)
 			if (option_time(optarg, NSEC_PER_SEC, &asked.interval_ns) &&
 			    asked.interval_ns >= INTERVAL_MIN_NS)
 				break;
-			snprintf(error, error_size,
-				 "--interval '%s' is not a time of at least 10ms", optarg);
-			return -1;
+			return option_refuse("--interval", optarg, "a time of at least 10ms", error,
+					     error_size);
 		case OPTION_JSON:
 			asked.json = true;
 			break;
@@ -202,15 +199,6 @@ static int make_changes(bool really, char *error, size_t error_size)
 	return 0;
 }
 
-/* Whether somebody still reads what is written. */
-static bool wanted(void)
-{
-	struct pollfd out = { .fd = STDOUT_FILENO };
-
-	return !json.failed && !ferror(stdout) &&
-	       (poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP | POLLNVAL)));
-}
-
 static void show(void)
 {
 	points_show(&target, asked.json ? &json : NULL, asked.histograms, clock_now_ns() - start_ns,
@@ -232,16 +220,12 @@ static void check_held(void)
 }
 
 /* Look at each interval until the program ends; returns why it was not waited for any longer. */
-static const char *watch(const sigset_t *waited)
+static const char *watch(void)
 {
-	const struct timespec tick =
-		ns_to_timespec(asked.interval_ns < TICK_NS ? asked.interval_ns : TICK_NS);
 	uint64_t next_ns = clock_now_ns() + asked.interval_ns;
 
 	while (points_alive(&target)) {
-		int number = sigtimedwait(waited, NULL, &tick);
-
-		if (number == SIGINT || number == SIGTERM || number == SIGHUP || !wanted())
+		if (!looking_wait(&json, asked.interval_ns))
 			return "interrupted";
 		if (clock_now_ns() < next_ns)
 			continue;
@@ -258,7 +242,6 @@ int points_main(int argc, char **argv)
 {
 	const char *status = "complete";
 	char error[512], left_out[512];
-	sigset_t waited;
 	int parsed = parse(argc, argv, error, sizeof(error));
 
 	json.fd = STDOUT_FILENO;
@@ -269,12 +252,7 @@ int points_main(int argc, char **argv)
 		return fail(2, left_out);
 	if (make_changes(false, error, sizeof(error)))
 		return fail(2, error);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&waited);
-	sigaddset(&waited, SIGINT);
-	sigaddset(&waited, SIGTERM);
-	sigaddset(&waited, SIGHUP);
-	sigprocmask(SIG_BLOCK, &waited, NULL);
+	looking_begin();
 	if (asked.json)
 		hello_write(&json);
 	if (*left_out)
@@ -282,12 +260,8 @@ int points_main(int argc, char **argv)
 	make_changes(true, error, sizeof(error));
 	show();
 	if (asked.interval_ns)
-		status = watch(&waited);
-	if (asked.json) {
-		json_begin(&json, "end");
-		json_string(&json, "status", status);
-		json_u64(&json, "time_ns", clock_now_ns() - start_ns);
-		json_end(&json);
-	}
+		status = watch();
+	if (asked.json)
+		looking_end(&json, status, clock_now_ns() - start_ns);
 	return json.failed || fflush(stdout) || ferror(stdout) ? 1 : 0;
 }

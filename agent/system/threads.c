@@ -9,8 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,10 +16,10 @@
 #include "core/clock.h"
 #include "core/hello.h"
 #include "core/options.h"
+#include "system/looking.h"
 #include "system/threads.h"
 #include "system/threads_output.h"
 
-#define TICK_NS		(200 * NSEC_PER_MSEC)
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define FIRST_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO */
 
@@ -110,15 +108,6 @@ static int parse(int argc, char **argv, char *error, size_t error_size)
 			     "an option; see rtscope-agent threads --help", error, error_size);
 }
 
-/* Whether somebody still reads what is written. */
-static bool wanted(void)
-{
-	struct pollfd out = { .fd = STDOUT_FILENO };
-
-	return !json.failed && !ferror(stdout) &&
-	       (poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP | POLLNVAL)));
-}
-
 static void warn_of_hidden(void)
 {
 	char namespace[64] = "";
@@ -183,16 +172,11 @@ static int look(void)
 }
 
 /* Look at each interval until a signal comes or nobody reads; a look that took longer skips some. */
-static void watch(const sigset_t *waited)
+static void watch(void)
 {
-	const struct timespec tick = ns_to_timespec(interval_ns < TICK_NS ? interval_ns : TICK_NS);
 	uint64_t next_ns = start_ns + interval_ns;
 
-	for (;;) {
-		int number = sigtimedwait(waited, NULL, &tick);
-
-		if (number == SIGINT || number == SIGTERM || number == SIGHUP || !wanted())
-			return;
+	while (looking_wait(&json, interval_ns)) {
 		if (clock_now_ns() < next_ns)
 			continue;
 		look();
@@ -201,18 +185,9 @@ static void watch(const sigset_t *waited)
 	}
 }
 
-static void end(void)
-{
-	json_begin(&json, "end");
-	json_string(&json, "status", interval_ns ? "interrupted" : "complete");
-	json_u64(&json, "time_ns", clock_now_ns() - start_ns);
-	json_end(&json);
-}
-
 int threads_main(int argc, char **argv)
 {
 	char error[512];
-	sigset_t waited;
 	int parsed = parse(argc, argv, error, sizeof(error));
 
 	json.fd = STDOUT_FILENO;
@@ -221,20 +196,16 @@ int threads_main(int argc, char **argv)
 	if (access("/proc/self/stat", R_OK))
 		return fail(1, "there is no /proc to read threads from: mount -t proc proc /proc");
 	start_ns = clock_now_ns();
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&waited);
-	sigaddset(&waited, SIGINT);
-	sigaddset(&waited, SIGTERM);
-	sigaddset(&waited, SIGHUP);
-	sigprocmask(SIG_BLOCK, &waited, NULL);
+	looking_begin();
 	if (lines)
 		hello_write(&json);
 	if (look())
 		return fail(1, strerror(errno));
 	if (interval_ns)
-		watch(&waited);
+		watch();
 	if (lines)
-		end();
+		looking_end(&json, interval_ns ? "interrupted" : "complete",
+			    clock_now_ns() - start_ns);
 	return json.failed || fflush(stdout) || ferror(stdout) ?
 		       fail(1, "the output could not be written in full") :
 		       0;
