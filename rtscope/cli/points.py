@@ -1,7 +1,6 @@
 """rtscope points: a running program's measurement points, live."""
 
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -74,6 +73,13 @@ def points(
     rtscope points 4711 --disable WFDIAG --reset
     cc -I"$(rtscope points --include-dir)" loop.c
     """
+    import msgspec
+
+    from rtscope.cli.looks import follow
+    from rtscope.model.points import Points
+    from rtscope.report.points import points_view
+    from rtscope.target.local import started_agent
+
     if pause and resume:
         raise RtscopeError("--pause and --resume contradict each other: give one")
     if pid < 1:
@@ -89,39 +95,11 @@ def points(
         arguments.append(f"--interval={interval_ns}ns")
     if json:
         arguments.append("--histograms")
-    _follow([*arguments, str(pid)], interval_ns / 1e9, json=json, live=live)
-
-
-def _follow(arguments: list[str], interval_s: float, *, json: bool, live: bool) -> None:
-    """Show what the agent sends until it has no more, or Ctrl-C has asked it to end."""
-    import msgspec
-    from rich.live import Live
-
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.model.points import Points
-    from rtscope.model.run import RunWarning
-    from rtscope.report.points import points_view
-    from rtscope.report.terminal import output_console
-    from rtscope.target.local import started_agent
-    from rtscope.target.protocol import AgentWarning
-
-    console = output_console()
-    table = Live(console=console, auto_refresh=False) if live and not json else None
-    interrupt = Interrupt()
-    warnings: list[RunWarning] = []
-    last: Points | None = None
-    with interrupt.installed(), started_agent(arguments) as agent, table or nullcontext():
-        interrupt.agent = agent
-        for line in agent.lines(_SILENCE_S + interval_s):
-            if isinstance(line, AgentWarning):
-                warnings.append(RunWarning(line.code, line.text))
-                if json:
-                    print(f"warning: {line.text}", file=sys.stderr)
-            elif isinstance(line, Points):
-                last = line
-                if json:
-                    typer.echo(msgspec.json.encode(line))
-            if table and last:
-                table.update(points_view(last, warnings), refresh=True)
-    if last and not (json or table):
-        console.print(points_view(last, warnings))
+    follow(
+        started_agent([*arguments, str(pid)]),
+        Points,
+        _SILENCE_S + interval_ns / 1e9,
+        view=points_view,
+        line_of=msgspec.json.encode if json else None,
+        live=live,
+    )

@@ -1,7 +1,6 @@
 """rtscope threads: the machine's threads, who can preempt whom first."""
 
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
-    from rtscope.target.agent import Target
+    from rtscope.model.threads import Threads
 
 _SILENCE_S = 90.0
 
@@ -53,7 +52,11 @@ def threads(
     rtscope threads --all --json | jq -r '.threads[] | select(.policy == "fifo") | .name'
     rtscope threads --target vm:6.12-rt-amd64
     """
+    from rtscope.cli.looks import follow
+    from rtscope.cli.streams import status
     from rtscope.experiment.targets import target_of
+    from rtscope.model.threads import Threads
+    from rtscope.report.threads import threads_view
 
     if interval and not live:
         raise RtscopeError("--interval is between the looks of --live: give that too")
@@ -67,55 +70,21 @@ def threads(
     live = live and (json or sys.stdout.isatty())
     if live:
         arguments.append(f"--interval={interval_ns}ns")
-    _follow(target_of(target), arguments, interval_ns / 1e9, json=json, live=live, every=every)
+    place = target_of(target)
+    follow(
+        place.started_agent(arguments),
+        Threads,
+        _SILENCE_S + interval_ns / 1e9,
+        view=lambda look, warnings: threads_view(look, warnings, every=every),
+        line_of=_line_of if json else None,
+        live=live,
+        busy=None if place.name == "local" else status(f"booting {place.name}"),
+    )
 
 
-def _follow(
-    place: "Target",
-    arguments: list[str],
-    interval_s: float,
-    *,
-    json: bool,
-    live: bool,
-    every: bool,
-) -> None:
-    """Show what the agent sends until it has no more, or Ctrl-C has asked it to end."""
+def _line_of(look: "Threads") -> bytes:
     import msgspec
-    from rich.live import Live
 
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.cli.streams import status
-    from rtscope.model.run import RunWarning
     from rtscope.model.threadorder import remarks
-    from rtscope.model.threads import Threads
-    from rtscope.report.terminal import output_console
-    from rtscope.report.threads import threads_view
-    from rtscope.target.protocol import AgentWarning
 
-    console = output_console()
-    table = Live(console=console, auto_refresh=False) if live and not json else None
-    busy = nullcontext() if place.name == "local" else status(f"booting {place.name}")
-    interrupt = Interrupt()
-    warnings: list[RunWarning] = []
-    last: Threads | None = None
-    with (
-        interrupt.installed(),
-        place.started_agent(arguments) as agent,
-        table or nullcontext(),
-        busy,
-    ):
-        interrupt.watch(agent)
-        for line in agent.lines(_SILENCE_S + interval_s):
-            if isinstance(line, AgentWarning):
-                warnings.append(RunWarning(line.code, line.text))
-                if json:
-                    print(f"warning: {line.text}", file=sys.stderr)
-            elif isinstance(line, Threads):
-                last = line
-                if json:
-                    told = msgspec.to_builtins(line) | {"remarks": remarks(line)}
-                    typer.echo(msgspec.json.encode(told))
-            if table and last:
-                table.update(threads_view(last, warnings, every=every), refresh=True)
-    if last and not (json or table):
-        console.print(threads_view(last, warnings, every=every))
+    return msgspec.json.encode(msgspec.to_builtins(look) | {"remarks": remarks(look)})
