@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
 #include <rtdaq/rtdaq.h>
 #include <rtevent/rtevent.h>
+#include <rtscope/points.h>
 
 #define RECEIVER	  "/dev/rtevent"
 #define DIGITIZER	  "/dev/rtdaq"
@@ -31,14 +31,6 @@ static int refuse(const char *device)
 		why = "the module refuses this rate; its line in dmesg says why";
 	fprintf(stderr, "llrf: %s: %s\n", device, why);
 	return -1;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static int start_receiver(struct devices *devices, uint64_t fiducial_ns, uint64_t start_ns,
@@ -91,7 +83,7 @@ int devices_start(struct devices *devices, int16_t *samples, unsigned int channe
 {
 	uint64_t fiducial_ns = (uint64_t)(1e9 / rate_hz / FIDUCIALS_A_PULSE);
 	uint64_t period_ns = FIDUCIALS_A_PULSE * fiducial_ns;
-	uint64_t start_ns = now_ns() + START_IN_NS + fiducial_ns;
+	uint64_t start_ns = rtscope_now_ns() + START_IN_NS + fiducial_ns;
 
 	memset(devices, 0, sizeof(*devices));
 	devices->samples = samples;

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.lab.kernels import Kernel, kernel_modules
+from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.target.local import agent_path
 from tests.lab.guest_program import heard
@@ -48,8 +48,8 @@ def test_it_keeps_2_7_ms_under_load_on_the_real_time_kernel_and_shows_its_points
         files={
             "llrf": built_example(kernel.arch, tmp_path / "example"),
             "agent": agent_path(kernel.arch).read_bytes(),
-            **{f"{one}.ko": kernel_modules(kernel, one)[one] for one in ("rtevent", "rtdaq")},
         },
+        modules=["rtevent", "rtdaq"],
         limit_s=LIMIT_S,
     )
     said = came.said.replace("\r", "")
