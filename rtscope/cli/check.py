@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli.interrupt import ended_by_signals
-from rtscope.cli.options import Force, Json
+from rtscope.cli.options import Force, Json, OneTarget
 from rtscope.cli.outputs import check_files
 from rtscope.cli.streams import status, told
 from rtscope.model.errors import RtscopeError
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="TARGET",
-            help="Where: local, or vm:KERNEL as in rtscope measure.",
-        ),
-    ] = "local",
+    target: OneTarget = "local",
     fail_on: Annotated[
         str | None,
         typer.Option(

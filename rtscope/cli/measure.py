@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
+from rtscope.cli.options import Force, JsonRuns, NoReport, OneTarget, Quiet, Report
 from rtscope.cli.outputs import by_sudo, check_files, copy_run, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
@@ -155,16 +155,7 @@ def measure(
             help="Stop at the first latency this long; a bare number is us.",
         ),
     ] = None,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="TARGET",
-            help="Where: local, or vm:KERNEL[,mode=exact|fast][,cpus=N][,mips=N], "
-            "a kernel of `rtscope lab kernel list`.",
-        ),
-    ] = "local",
+    target: OneTarget = "local",
     budget: Annotated[
         list[str] | None,
         typer.Option(

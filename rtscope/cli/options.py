@@ -8,6 +8,16 @@ import typer
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonRuns = Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")]
+OneTarget = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="TARGET",
+        help="Where: local, or vm:KERNEL[,mode=exact|fast][,cpus=N][,mips=N], a kernel of "
+        "`rtscope lab kernel list`.",
+    ),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Report = Annotated[

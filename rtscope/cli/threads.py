@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.options import OneTarget
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
@@ -15,15 +16,7 @@ _SILENCE_S = 90.0
 
 
 def threads(
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="TARGET",
-            help="Where: local, or vm:KERNEL, a kernel of `rtscope lab kernel list`.",
-        ),
-    ] = "local",
+    target: OneTarget = "local",
     live: Annotated[
         bool,
         typer.Option("--live", "-l", help="Look again and again until Ctrl-C, in a terminal."),
