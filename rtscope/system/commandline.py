@@ -35,7 +35,8 @@ def parameters_of(text: str) -> list[Parameter]:
         if word == "--":
             break
         name, equals, value = word.replace('"', "").partition("=")
-        found.append(Parameter(name, value if equals else None))
+        if name:
+            found.append(Parameter(name, value if equals else None))
     return found
 
 

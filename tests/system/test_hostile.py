@@ -3,7 +3,7 @@
 from typing import Final
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rtscope.model.audit import Audit
@@ -56,6 +56,8 @@ def test_an_audit_of_garbled_files_is_an_audit(
 
 
 @given(st.text(max_size=300))
+@example('"')
+@example("=1")
 def test_any_command_line_is_read(text: str) -> None:
     for parameter in parameters_of(text):
         assert str(parameter)
