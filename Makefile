@@ -44,6 +44,7 @@ check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Bu
 
 check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run the tests that take hours
 	$(BIN)/python -m pytest $(SHARED) -m long $(ARGS)
+	$(BIN)/python -m pytest $(SHARED) -m "hypothesis and not long and not kernels" --hypothesis-profile=search
 
 format: .venv/.check ## Put C and Python into the project's style
 	$(BIN)/clang-format -i $(C_FILES)

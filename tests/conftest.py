@@ -10,9 +10,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# The machine is shared: how long an example takes says nothing.
-hypothesis.settings.register_profile("shared-machine", deadline=None)
-hypothesis.settings.load_profile("shared-machine")
+# The machine is shared: how long an example takes says nothing. A change is judged by the same
+# examples each time; new ones are searched for by `make check-long`.
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("same")
 
 # In the background of a script it is ignored, and so it would be in all that is started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
