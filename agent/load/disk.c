@@ -38,8 +38,7 @@ static off_t choose_size(struct worker *worker)
 		return size;
 	if ((uint32_t)fs.f_type == TMPFS || (uint32_t)fs.f_type == RAMFS) {
 		worker_warn(worker, "load-degraded",
-			    "%s is in memory, so nothing reaches a disk; set TMPDIR to a directory on one",
-			    worker->directory);
+			    "it works in memory, so nothing reaches a disk; set TMPDIR to a directory on one");
 		size = RAM_MAX_BYTES;
 	}
 	if (fs.f_blocks) {
