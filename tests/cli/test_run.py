@@ -152,7 +152,7 @@ def start_and_end(environment: dict[str, str], plan: Path, number: signal.Signal
     ) as process:  # fmt: skip
         assert process.stderr is not None
         assert b"1 of 4 cells done" in process.stderr.readline()
-        time.sleep(1)
+        time.sleep(0.7)
         process.send_signal(number)
         process.communicate(timeout=30)
     return process.returncode
@@ -162,7 +162,7 @@ def start_and_end(environment: dict[str, str], plan: Path, number: signal.Signal
 def test_what_was_broken_off_is_gone_on_with(
     environment: dict[str, str], rtscope: Rtscope, plan: Path, number: signal.Signals
 ) -> None:
-    plan.write_text(PLAN.replace('"300ms"', '"3s"'))
+    plan.write_text(PLAN.replace('"300ms"', '"1500ms"'))
     status = start_and_end(environment, plan, number)
     assert status == (-number if number == signal.SIGKILL else 128 + number)
     done = rtscope("run", str(plan), "--no-report")
@@ -180,9 +180,9 @@ def test_what_was_broken_off_is_gone_on_with(
 def test_fresh_and_finished_experiments_begin_anew(
     environment: dict[str, str], rtscope: Rtscope, plan: Path
 ) -> None:
-    plan.write_text(PLAN.replace('"300ms"', '"2s"'))
+    plan.write_text(PLAN.replace('"300ms"', '"1500ms"'))
     start_and_end(environment, plan, signal.SIGINT)
-    plan.write_text(PLAN.replace('"300ms"', '"2s"').replace("Two loads", "Renamed"))
+    plan.write_text(PLAN.replace('"300ms"', '"1500ms"').replace("Two loads", "Renamed"))
     assert "going on" not in rtscope("run", str(plan), "--fresh", "-q").stderr
     assert len({run["experiment"] for run in runs(rtscope)}) == 2
     assert len([run for run in runs(rtscope) if run["status"] == "complete"]) == 5
@@ -250,7 +250,7 @@ def test_a_report_is_written_where_nobody_reads_the_table(
 def test_a_plan_is_not_measured_twice_at_once(
     environment: dict[str, str], rtscope: Rtscope, plan: Path
 ) -> None:
-    plan.write_text(PLAN.replace('"300ms"', '"2s"'))
+    plan.write_text(PLAN.replace('"300ms"', '"1s"'))
     other = plan.with_name("other.toml")
     other.write_text(PLAN.replace('"300ms"', '"100ms"'))
     with subprocess.Popen(
