@@ -41,7 +41,7 @@ def measuring(process: subprocess.Popen[bytes]) -> int:
     pid = 0
     for line in process.stdout:
         said = json.loads(line)
-        pid = said.get("pid", pid)
+        pid = int(said.get("pid", pid))
         if said["type"] == "progress":
             return pid
     raise AssertionError(process.stderr and process.stderr.read())
@@ -51,7 +51,8 @@ def ending(process: subprocess.Popen[bytes]) -> tuple[str, int]:
     """What the last line says, and the exit status."""
     assert process.stdout is not None
     last = process.stdout.readlines()[-1]
-    return json.loads(last)["status"], process.wait(WAIT_S)
+    status: str = json.loads(last)["status"]
+    return status, process.wait(WAIT_S)
 
 
 def is_gone(pid: int) -> bool:
