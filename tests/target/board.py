@@ -85,30 +85,42 @@ class Board:
         self.init = init
         """the board's first process, as it is numbered here"""
 
-    def agents(self) -> list[int]:
-        """Processes of the agent's and of its loads that run there, as they are numbered here."""
-        space = Path(f"/proc/{self.init}/ns/pid").stat().st_ino
-        found = []
+    def processes(self) -> dict[int, str]:
+        """The command lines of what runs there, by its number here."""
+        parents, words = {}, {}
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                ours = b"/rtscope-agent-" in (process / "cmdline").read_bytes()
-                if ours and (process / "ns/pid").stat().st_ino == space:
-                    found.append(int(process.name))
-        return found
+                fields = (process / "stat").read_text().rpartition(")")[2].split()
+                said = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                parents[int(process.name)] = int(fields[1])
+                words[int(process.name)] = said
+        there = [self.init]
+        for pid in there:
+            there += [child for child, parent in parents.items() if parent == pid]
+        return {pid: words[pid] for pid in there if pid in words}
 
-    def has_agents(self) -> bool:
-        """Whether any comes up."""
-        until = time.monotonic() + WAIT_S
-        while not self.agents() and time.monotonic() < until:
-            time.sleep(0.05)
-        return bool(self.agents())
+    def agents(self) -> list[int]:
+        """Processes of the agent's and of its loads."""
+        return [pid for pid, words in self.processes().items() if "/rtscope-agent-" in words]
 
-    def is_quiet(self) -> bool:
+    def is_quiet(self, within_s: float = WAIT_S) -> bool:
         """Whether no agent and no load is left, after some seconds at the latest."""
-        until = time.monotonic() + WAIT_S
+        until = time.monotonic() + within_s
         while self.agents() and time.monotonic() < until:
             time.sleep(0.1)
         return not self.agents()
+
+    def sessions(self) -> list[int]:
+        """The processes of sshd's that serve a connection."""
+        said = self.processes().items()
+        return [pid for pid, words in said if words.startswith("sshd: ") and pid != self.init]
+
+    def is_left(self) -> bool:
+        """Whether nobody is connected any more, after some seconds at the latest."""
+        until = time.monotonic() + WAIT_S
+        while self.sessions() and time.monotonic() < until:
+            time.sleep(0.1)
+        return not self.sessions()
 
     def sh(self, script: str) -> str:
         """What a script prints that runs on the board, as root."""
