@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -132,12 +133,7 @@ class Connection:
         atexit.register(self.close)
         said = self._connect()
         if said.status == LOST and _may_help_to_ask(said.complaint):
-            subprocess.run(
-                [*self._ssh(batch="no"), "exit 0"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                check=False,
-            )
+            _ask([*self._ssh(batch="no"), "exit 0"])
             said = self._connect()
         if said.status == LOST:
             raise RtscopeError(f"{name} cannot be reached: {self._meaning(said.complaint)}")
@@ -191,8 +187,36 @@ def _socket_folder() -> str:
     return folder if short else "/tmp"  # noqa: S108 - a private folder is made in it
 
 
+def _ask(command: list[str]) -> None:
+    """Run an ssh that may ask on the terminal, and let whoever is there answer or press Ctrl-C.
+
+    What it leaves behind, as for a ProxyJump, is of another group than this process: a Ctrl-C later
+    on, which ends a run, must not end the connection.
+    """
+    terminal = sys.stdin.fileno()
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
+        ) as asking:
+            os.tcsetpgrp(terminal, asking.pid)
+    finally:
+        os.tcsetpgrp(terminal, os.getpgrp())
+        signal.signal(signal.SIGTTOU, before)
+    if asking.returncode == -signal.SIGINT:
+        raise KeyboardInterrupt
+
+
 def _may_help_to_ask(complaint: str) -> bool:
     """Whether ssh would ask for a password, or whether a key is right, and somebody is there."""
     asks = "Permission denied" in complaint or "Host key verification failed" in complaint
     changed = "IDENTIFICATION HAS CHANGED" in complaint
-    return asks and not changed and sys.stdin.isatty() and sys.stderr.isatty()
+    return asks and not changed and _somebody_is_there()
+
+
+def _somebody_is_there() -> bool:
+    """Whether this process has a terminal, and not from the background."""
+    try:
+        return sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        return False

@@ -69,7 +69,7 @@ _ACCOUNTS = {
     "passwd": "pi:x:1234:1234::/home/pi:/bin/sh\nadmin:x:1235:1235::/home/admin:/bin/sh\n",
     "group": "pi:x:1234:\nadmin:x:1235:\n",
     "shadow": "".join(f"{name}:*:19000:0:99999:7:::\n" for name in ("root", "pi", "admin")),
-    "sudoers": "admin ALL=(ALL) NOPASSWD: ALL\n",
+    "sudoers": "admin ALL = (root) NOPASSWD: /home/admin/.cache/rtscope/agents/rtscope-agent-*\n",
 }
 
 

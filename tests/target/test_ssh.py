@@ -1,5 +1,13 @@
 """A board over ssh: how the agent gets there, runs there, and what is told where it cannot."""
 
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -210,6 +218,47 @@ def test_another_machine_in_its_place_is_not_trusted(
             reach("ssh:board")
     finally:
         file.write_text(right)
+
+
+@contextmanager
+def at_a_terminal(board: Board) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """rtscope with a terminal of its own, asked to trust a host key; and the terminal's end."""
+    known = board.folder / "known_hosts"
+    right = known.read_text()
+    known.write_text("")
+    master, slave = pty.openpty()
+    words = ("check", "--json", "--target", "ssh:board")
+    with subprocess.Popen(
+        ["setsid", "--ctty", sys.executable, "-m", "rtscope", *words],
+        stdin=slave,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    ) as process:
+        os.close(slave)
+        try:
+            text = b""
+            while b"continue connecting (yes/no" not in text:
+                assert select.select([master], [], [], 30)[0], text
+                text += os.read(master, 65536)
+            yield process, master
+        finally:
+            process.kill()
+            os.close(master)
+            known.write_text(right)
+
+
+def test_at_a_terminal_ssh_may_ask(reach: Reach, board: Board) -> None:
+    with at_a_terminal(board) as (process, terminal):
+        os.write(terminal, b"yes\n")
+        out, _ = process.communicate(timeout=30)
+    assert json.loads(out)["target"] == "ssh:board"
+
+
+def test_ctrl_c_at_that_question_ends_it(reach: Reach, board: Board) -> None:
+    with at_a_terminal(board) as (process, terminal):
+        os.write(terminal, b"\x03")
+        assert process.wait(timeout=30) == 130
 
 
 @pytest.mark.parametrize(
