@@ -177,7 +177,7 @@ class Connection:
         for words, meaning in _MEANINGS:
             if words in complaint:
                 return meaning.format(ssh=by_hand)
-        return complaint or f"`{by_hand}` fails and does not say why"
+        return complaint or f"it fell silent; `{by_hand} true` may tell more"
 
 
 def _socket_folder() -> str:

@@ -120,7 +120,7 @@ def installed_agent(name: str, connection: Connection) -> Installed:
         return Installed(["sudo", "-n", path], folder)
     why = asked.complaint or f"it ended with status {asked.status}"
     return Installed(
-        [path], folder, f"{name}: without root's rights, for sudo -n does not give them ({why})"
+        [path], folder, f"the agent on {name} ran without root's rights: sudo -n refused it ({why})"
     )
 
 

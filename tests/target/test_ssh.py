@@ -109,6 +109,21 @@ def test_the_agent_is_brought_once_and_replaces_older_ones(reach: Reach, board: 
     assert board.sh(f"ls -i {AGENTS}/*") == first
 
 
+def test_a_board_with_nothing_but_busybox_will_do(reach: Reach, board: Board) -> None:
+    board.sh(
+        "mkdir /tmp/box; cp $(command -v busybox) /tmp/box; /tmp/box/busybox --install -s /tmp/box"
+    )
+    board.sh("mount --bind /tmp/box /usr/bin")
+    try:
+        run = measured(reach("ssh:pi@board"), stop=True)
+        assert reach("ssh:pi@board").installed.folder == "/home/pi/.cache/rtscope/agents"
+    finally:
+        board.sh("umount /usr/bin")
+    assert run.status == "interrupted"
+    (told,) = [one.text for one in run.warnings if one.code == "not-root"]
+    assert "sudo: not found" in told
+
+
 def test_a_part_of_an_agent_is_not_taken_for_one(reach: Reach, board: Board) -> None:
     path = reach("ssh:board").installed.command[-1]
     size = int(board.sh(f"wc -c < {path}"))
