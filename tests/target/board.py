@@ -86,18 +86,16 @@ class Board:
         """the board's first process, as it is numbered here"""
 
     def processes(self) -> dict[int, str]:
-        """The command lines of what runs there, by its number here."""
-        parents, words = {}, {}
+        """The command lines of what runs there, by its number here; parents first."""
+        parents = {}
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 fields = (process / "stat").read_text().rpartition(")")[2].split()
-                said = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 parents[int(process.name)] = int(fields[1])
-                words[int(process.name)] = said
         there = [self.init]
         for pid in there:
             there += [child for child, parent in parents.items() if parent == pid]
-        return {pid: words[pid] for pid in there if pid in words}
+        return {pid: _command_line(Path(f"/proc/{pid}")) for pid in there}
 
     def agents(self) -> list[int]:
         """Processes of the agent's and of its loads."""
@@ -116,11 +114,20 @@ class Board:
         return [pid for pid, words in said if words.startswith("sshd: ") and pid != self.init]
 
     def is_left(self) -> bool:
-        """Whether nobody is connected any more, after some seconds at the latest."""
+        """Whether no connection is left, there or here, after some seconds at the latest."""
         until = time.monotonic() + WAIT_S
-        while self.sessions() and time.monotonic() < until:
+        while (self.sessions() or self._clients()) and time.monotonic() < until:
             time.sleep(0.1)
-        return not self.sessions()
+        return not (self.sessions() or self._clients())
+
+    def _clients(self) -> list[Path]:
+        """The processes of ssh's here that lead there."""
+        return [
+            process
+            for process in Path("/proc").glob("[0-9]*")
+            if _command_line(process).startswith("ssh: ")
+            and str(self.folder) in _command_line(process)
+        ]
 
     def sh(self, script: str) -> str:
         """What a script prints that runs on the board, as root."""
@@ -135,6 +142,14 @@ class Board:
     def unplug(self) -> None:
         """From now on nothing comes through in either direction, and nobody is told."""
         subprocess.run(["ip", "link", "set", self.link, "down"], check=True)
+
+
+def _command_line(process: Path) -> str:
+    """With blanks between its words; empty where it has ended."""
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 @contextmanager
