@@ -1,6 +1,7 @@
 """The agent on a board: brought there once, into a folder that is the user's alone."""
 
 import hashlib
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -12,13 +13,19 @@ from rtscope.target.connection import LOST, Connection
 from rtscope.target.local import agent_path
 
 _PLACES: Final = ("cache", "/tmp", "/dev/shm")  # noqa: S108 - none but a private folder is used
-_ARCHES: Final = {"mips64": "mips64el", "ppc64": "powerpc64"}
-"""what uname -m says, where the agents are named otherwise"""
+_ARCHES: Final = {
+    "aarch64": "aarch64",
+    "mips64": "mips64el",
+    "ppc64": "powerpc64",
+    "riscv64": "riscv64",
+    "x86_64": "x86_64",
+}
+"""what uname -m says, and the agent for it"""
 _BIG_ENDIAN: Final = "2"
 """in the sixth byte of an ELF file"""
 _MAY_NOT_RUN: Final = 126
-"""the status of sh's for a file that it may not execute"""
-_MACHINE: Final = re.compile(r"(?P<arch>[A-Za-z0-9_]{1,32}) (?P<uid>[0-9]{1,10})")
+"""the status of sh's for a file that it cannot execute"""
+_MACHINE: Final = re.compile(r"(?P<machine>[A-Za-z0-9_]{1,32}) (?P<uid>[0-9]{1,10})")
 
 _FOLDERS: Final = r"""
 set -fu
@@ -103,11 +110,7 @@ def installed_agent(name: str, connection: Connection) -> Installed:
 
     Raises RtscopeError where there is none, or no place for it.
     """
-    arch, uid = _looked(name, connection)
-    try:
-        agent = agent_path(arch)
-    except RtscopeError as error:
-        raise RtscopeError(f"{name} is {arch}: {error}") from None
+    agent, uid = _looked(name, connection)
     content = agent.read_bytes()
     words = (f"rtscope-agent-{hashlib.sha256(content).hexdigest()[:16]}", str(len(content)))
     found = connection.run(_FIND, *words, *_PLACES).answers
@@ -124,8 +127,8 @@ def installed_agent(name: str, connection: Connection) -> Installed:
     )
 
 
-def _looked(name: str, connection: Connection) -> tuple[str, int]:
-    """The architecture, as agents are named, and the user's number."""
+def _looked(name: str, connection: Connection) -> tuple[Path, int]:
+    """The agent for the board, as it is here, and the user's number there."""
     said = connection.run(_LOOK)
     found = _MACHINE.fullmatch(said.answers[0]) if said.answers else None
     if not found:
@@ -133,10 +136,18 @@ def _looked(name: str, connection: Connection) -> tuple[str, int]:
         raise RtscopeError(
             f"{name} let you in, but its commands do not answer as those of a Linux do{why}"
         )
-    arch = found["arch"]
-    if arch == "mips64" and said.answers[1:] == [_BIG_ENDIAN]:
-        arch = "mips64 of big endian"
-    return _ARCHES.get(arch, arch), int(found["uid"])
+    machine = found["machine"]
+    if machine == "mips64" and said.answers[1:] == [_BIG_ENDIAN]:
+        machine = "mips64 of big endian"
+    if machine == os.uname().machine:
+        return agent_path(), int(found["uid"])
+    if machine not in _ARCHES:
+        known = ", ".join(_ARCHES.values())
+        raise RtscopeError(f"{name} is {machine}: there are agents for {known}, and none for it")
+    try:
+        return agent_path(_ARCHES[machine]), int(found["uid"])
+    except RtscopeError as error:
+        raise RtscopeError(f"{name} is {machine}: {error}") from None
 
 
 def _brought(name: str, connection: Connection, agent: Path, words: tuple[str, str]) -> str:
@@ -149,7 +160,8 @@ def _brought(name: str, connection: Connection, agent: Path, words: tuple[str, s
             return said.answers[0]
         if said.status == LOST:
             raise RtscopeError(f"the connection to {name} was lost: {said.complaint}")
-        hint = " (mounted noexec?)" if said.status == _MAY_NOT_RUN else ""
+        denied = said.status == _MAY_NOT_RUN and "Permission denied" in said.complaint
+        hint = " (mounted noexec?)" if denied else ""
         refusals.append(f"{said.complaint or f'status {said.status}'}{hint}")
     raise RtscopeError(
         f"{name} has no place for the agent, {int(words[1]) / 1e6:.1f} MB that may run: "

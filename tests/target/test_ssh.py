@@ -182,7 +182,7 @@ def test_what_a_profile_prints_is_passed_over(reach: Reach, board: Board) -> Non
 @pytest.mark.parametrize(
     ("uname", "said"),
     [
-        ("echo armv7l", "ssh:board is armv7l: no rtscope-agent at "),
+        ("echo armv7l", "ssh:board is armv7l: there are agents for aarch64, "),
         ("echo ../../x", "ssh:board let you in, but its commands do not answer"),
         ("printf '\\033[31m' >&2; exit 1", r"as those of a Linux do: �[31m"),
     ],
