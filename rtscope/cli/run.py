@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.interrupt import Interrupt, ended_by_signals
 from rtscope.cli.lab_cells import LabCells
 from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
 from rtscope.cli.outputs import check_files, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, note, told
-from rtscope.cli.targets import connecting
+from rtscope.cli.targets import connecting, reached
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -108,13 +108,15 @@ def run(
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
     check_files([report, junit], force=force)
     file = read_plan(plan)
-    connecting(*(target or file.plan.targets))
     if target:
         for name in target:
-            target_of(name)
+            reached(name)
         file = file.on(list(dict.fromkeys(target)))
     cells = cells_of(file, scale)
-    times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
+    if not target:
+        connecting(*file.plan.targets)
+    with ended_by_signals():
+        times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
     if dry_run:
         _show_plan(file, cells, times)
         return

@@ -3,6 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
+from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.streams import note
 
 if TYPE_CHECKING:
@@ -22,4 +23,5 @@ def reached(name: str) -> "Target":
     from rtscope.experiment.targets import target_of
 
     connecting(name)
-    return target_of(name)
+    with ended_by_signals():
+        return target_of(name)

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -113,21 +114,21 @@ class Board:
         said = self.processes().items()
         return [pid for pid, words in said if words.startswith("sshd: ") and pid != self.init]
 
-    def is_left(self) -> bool:
-        """Whether no connection is left, there or here, after some seconds at the latest."""
-        until = time.monotonic() + WAIT_S
-        while (self.sessions() or self._clients()) and time.monotonic() < until:
-            time.sleep(0.1)
-        return not (self.sessions() or self._clients())
-
-    def _clients(self) -> list[Path]:
-        """The processes of ssh's here that lead there."""
+    def clients(self) -> list[Path]:
+        """The processes of ssh's here that lead there, or try to."""
         return [
             process
             for process in Path("/proc").glob("[0-9]*")
-            if _command_line(process).startswith("ssh: ")
-            and str(self.folder) in _command_line(process)
+            if re.match(r"(/\S*/)?ssh:? ", line := _command_line(process))
+            and str(self.folder) in line
         ]
+
+    def is_left(self) -> bool:
+        """Whether no connection is left, there or here, after some seconds at the latest."""
+        until = time.monotonic() + WAIT_S
+        while (self.sessions() or self.clients()) and time.monotonic() < until:
+            time.sleep(0.1)
+        return not (self.sessions() or self.clients())
 
     def sh(self, script: str) -> str:
         """What a script prints that runs on the board, as root."""

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,23 +26,26 @@ def board(tmp_path: Path) -> Iterator[Board]:
         yield board
 
 
-@contextmanager
-def measuring(board: Board, agent_path: Path, user: str) -> Iterator[subprocess.Popen[str]]:
-    """rtscope, as the command that it is, measuring on the board for longer than any test."""
-    more = {
+def environment(board: Board, agent_path: Path) -> dict[str, str]:
+    return os.environ | {
         "PATH": f"{board.folder}/bin:{os.environ['PATH']}",
         "RTSCOPE_AGENT": str(agent_path),
         "XDG_DATA_HOME": str(board.folder),
         "XDG_RUNTIME_DIR": str(board.folder),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
+
+
+@contextmanager
+def measuring(board: Board, agent_path: Path, user: str) -> Iterator[subprocess.Popen[str]]:
+    """rtscope, as the command that it is, measuring on the board for longer than any test."""
     words = ("measure", "-t", f"ssh:{user}@board", "--load=cpu:1+files:2", "-D", "10m", "--json")
     with subprocess.Popen(
         [sys.executable, "-m", "rtscope", *words, "--no-report"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | more,
+        env=environment(board, agent_path),
     ) as process:
         try:
             assert process.stderr is not None
@@ -116,3 +120,37 @@ def test_an_agent_that_does_not_end_by_itself_is_killed(board: Board, agent_path
         os.kill(board.agents()[1], signal.SIGSTOP)
         board.unplug()
         assert board.is_quiet(within_s=3 * WAIT_S)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_wait_for_a_board_that_does_not_answer(
+    board: Board, agent_path: Path, number: signal.Signals
+) -> None:
+    board.unplug()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope", "check", "--target", "ssh:board"],
+        env=environment(board, agent_path),
+    ) as process:
+        try:
+            until = time.monotonic() + WAIT_S
+            while not board.clients() and time.monotonic() < until:
+                time.sleep(0.1)
+            process.send_signal(number)
+            assert process.wait(WAIT_S) == 128 + number
+        finally:
+            process.kill()
+    assert not board.clients()
+    assert not list(board.folder.glob("rtscope-ssh-*"))
+
+
+def test_a_board_that_does_not_answer_is_told(board: Board, agent_path: Path) -> None:
+    board.unplug()
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope", "check", "--target", "ssh:board"],
+        env=environment(board, agent_path),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "it does not answer" in done.stderr) == (2, True)
