@@ -5,12 +5,15 @@
 
 #include "core/hello.h"
 #include "core/pid1.h"
+#include "core/tether.h"
 #include "core/verbs.h"
 #include "probe/probe.h"
 #include "system/machine.h"
 #include "system/points.h"
 #include "system/symbols.h"
 #include "system/threads.h"
+
+#define TETHER "--tether="
 
 const struct verb verbs[] = {
 	{ "async", "from signalling a thread until it runs", async_main, true },
@@ -37,7 +40,10 @@ static void usage(FILE *out)
 	fputs("usage: rtscope-agent VERB [OPTIONS]\n\n", out);
 	for (const struct verb *verb = verbs; verb->name; verb++)
 		fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
-	fputs("\nrtscope-agent VERB --help tells a verb's options.\n", out);
+	fputs("\nrtscope-agent VERB --help tells a verb's options.\n"
+	      "rtscope-agent --tether=TIME VERB ... ends as by Ctrl-C when standard input ends or\n"
+	      "stays silent for TIME.\n",
+	      out);
 }
 
 static int run(int argc, char **argv)
@@ -66,5 +72,7 @@ int main(int argc, char **argv)
 {
 	if (pid1_is_wanted(argv[0]))
 		pid1_main(argc, argv);
+	if (argc > 1 && !strncmp(argv[1], TETHER, strlen(TETHER)))
+		return tether_main(argv[1] + strlen(TETHER), run, argc - 1, argv + 1);
 	return run(argc, argv);
 }

@@ -9,6 +9,7 @@ from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.options import Force, Json, OneTarget
 from rtscope.cli.outputs import check_files
 from rtscope.cli.streams import status, told
+from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -46,11 +47,11 @@ def check(
     \b
     sudo rtscope check
     rtscope check --fail-on high --junit check.xml
+    rtscope check --target ssh:pi@board
     rtscope check --target vm:6.12-rt-amd64 --json | jq -r '.findings[].found'
     """
     import msgspec
 
-    from rtscope.experiment.targets import target_of
     from rtscope.model.audit import at_least
     from rtscope.report.audit import audit_view
     from rtscope.report.junit import audit_junit_report
@@ -65,7 +66,7 @@ def check(
         return
     limit = _severity(fail_on) if fail_on is not None else None
     check_files([sarif, junit], force=force)
-    place = target_of(target)
+    place = reached(target)
     with ended_by_signals(), status(f"reading {place.name}"):
         state, warnings = read_state(place)
     found = audit(state, place.name, warnings)

@@ -12,6 +12,7 @@ from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.options import Force, JsonRuns, NoReport, OneTarget, Quiet, Report
 from rtscope.cli.outputs import by_sudo, check_files, copy_run, keep_run, print_run, write_report
 from rtscope.cli.streams import complain, told
+from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
@@ -218,6 +219,7 @@ def measure(
 
     \b
     rtscope measure --load idle --load mixed --duration 30s
+    rtscope measure --target ssh:root@board --load mixed
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
     from rtscope.cli.live import measure_explained
@@ -225,12 +227,11 @@ def measure(
     from rtscope.experiment.check import check_limits, rehearse
     from rtscope.experiment.explain import explainable
     from rtscope.experiment.measure import Request, read_machine
-    from rtscope.experiment.targets import target_of
     from rtscope.model.budget import parse_limit
     from rtscope.statistics.verdict import judge
 
     limits = [parse_limit(text) for text in budget or []]
-    place = explainable(target_of(target), explain or 0, worst)
+    place = explainable(reached(target), explain or 0, worst)
     several = several_seeds(place, seeds, seed, samples_file, explain)
     loads = load or ["idle"]
     if samples_file and len(loads) > 1:

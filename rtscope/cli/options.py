@@ -14,8 +14,8 @@ OneTarget = Annotated[
         "--target",
         "-t",
         metavar="TARGET",
-        help="Where: local, or vm:KERNEL[,mode=exact|fast][,cpus=N][,mips=N], a kernel of "
-        "`rtscope lab kernel list`.",
+        help="Where: local; ssh:USER@HOST[:PORT], or as ssh takes it; vm:KERNEL[,mode=exact|fast]"
+        "[,cpus=N][,mips=N], a kernel of `rtscope lab kernel list`.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.options import OneTarget
+from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
@@ -35,6 +37,7 @@ def _show_include_dir(wanted: bool) -> None:
 
 def points(
     pid: Annotated[int, typer.Argument(metavar="PID", help="The program's process.")],
+    target: OneTarget = "local",
     interval: Annotated[
         str, typer.Option("--interval", "-i", metavar="TIME", help="Between two looks; bare: s.")
     ] = "1s",
@@ -70,6 +73,7 @@ def points(
 
     \b
     rtscope points 4711
+    rtscope points 4711 --target ssh:root@board
     rtscope points 4711 --disable WFDIAG --reset
     cc -I"$(rtscope points --include-dir)" loop.c
     """
@@ -78,12 +82,13 @@ def points(
     from rtscope.cli.looks import follow
     from rtscope.model.points import Points
     from rtscope.report.points import points_view
-    from rtscope.target.local import started_agent
 
     if pause and resume:
         raise RtscopeError("--pause and --resume contradict each other: give one")
     if pid < 1:
         raise RtscopeError(f"{pid} is not the number of a process")
+    if target.startswith("vm:"):
+        raise RtscopeError(f"{target}: a machine of the lab runs no program but the agent")
     changes = [f"--enable={name}" for name in enable or []]
     changes += [f"--disable={name}" for name in disable or []]
     switches = {"--pause": pause, "--resume": resume, "--reset": reset}
@@ -96,7 +101,7 @@ def points(
     if json:
         arguments.append("--histograms")
     follow(
-        started_agent([*arguments, str(pid)]),
+        reached(target).started_agent([*arguments, str(pid)]),
         Points,
         _SILENCE_S + interval_ns / 1e9,
         view=points_view,

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.interrupt import Interrupt, ended_by_signals
 from rtscope.cli.lab_cells import LabCells
 from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
 from rtscope.cli.outputs import check_files, keep_run, print_run, write_report
-from rtscope.cli.streams import complain, told
+from rtscope.cli.streams import complain, note, told
+from rtscope.cli.targets import connecting, reached
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def run(
             "--target",
             "-t",
             metavar="TARGET",
-            help="Where instead of where the plan says: local, or vm:KERNEL as in rtscope measure; "
-            "may be given several times.",
+            help="Where instead of where the plan says: local, ssh:BOARD or vm:KERNEL, as in "
+            "rtscope measure; may be given several times.",
         ),
     ] = None,
     scale: Annotated[
@@ -109,10 +110,13 @@ def run(
     file = read_plan(plan)
     if target:
         for name in target:
-            target_of(name)
+            reached(name)
         file = file.on(list(dict.fromkeys(target)))
     cells = cells_of(file, scale)
-    times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
+    if not target:
+        connecting(*file.plan.targets)
+    with ended_by_signals():
+        times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
     if dry_run:
         _show_plan(file, cells, times)
         return
@@ -174,28 +178,20 @@ def _ends_after(cell: "Cell") -> str:
 def _tell_of(experiment: "Experiment") -> None:
     """Which experiment this is, and which one it is not."""
     if experiment.elsewhere:
-        _tell(
+        note(
             f"experiment {experiment.elsewhere} of this plan is of another machine "
             f"({'; '.join(experiment.differences)}) and is left as it is"
         )
     if experiment.finished:
-        _tell(
+        note(
             f"experiment {experiment.finished} of this plan is finished (rtscope list --experiment "
             f"{experiment.finished}); this is a new one"
         )
     if experiment.done:
-        _tell(
+        note(
             f"going on with experiment {experiment.id}: {len(experiment.done)} of "
             f"{len(experiment.cells)} cells are done; --fresh begins anew"
         )
-
-
-def _tell(text: str) -> None:
-    """A line on standard error, for whoever still looks."""
-    from rtscope.report.words import plain
-
-    with suppress(OSError):
-        print(plain(text), file=sys.stderr, flush=True)
 
 
 def _measure_cells(
@@ -261,7 +257,7 @@ def _measure_cells(
             if outcome.failure:
                 complain(f"{cell}: {outcome.failure}")
             elif not (console.is_terminal or output.quiet):
-                _tell(f"{_told(result)}; {state.progress()}")
+                note(f"{_told(result)}; {state.progress()}")
     written = sorted(experiment.cells, key=lambda cell: cell.place)
     return [results.get(cell.name) or CellResult(cell.name) for cell in written], kept
 

@@ -56,6 +56,14 @@ def status(text: str, *, quiet: bool = False) -> AbstractContextManager[object]:
     return console.status(text) if console.is_terminal and not quiet else nullcontext()
 
 
+def note(text: str) -> None:
+    """A line on standard error, for whoever still looks."""
+    from rtscope.report.words import plain
+
+    with suppress(OSError):
+        print(plain(text), file=sys.stderr, flush=True)
+
+
 def complain(text: str) -> None:
     """Tell of something that does not end the command."""
     from rtscope.report.words import plain

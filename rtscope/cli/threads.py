@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli.options import OneTarget
+from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
@@ -43,27 +44,28 @@ def threads(
     rtscope threads
     sudo rtscope threads --live --interval 5s
     rtscope threads --all --json | jq -r '.threads[] | select(.policy == "fifo") | .name'
+    rtscope threads --live --target ssh:pi@board
     rtscope threads --target vm:6.12-rt-amd64
     """
     from rtscope.cli.looks import follow
     from rtscope.cli.streams import status
-    from rtscope.experiment.targets import target_of
     from rtscope.model.threads import Threads
     from rtscope.report.threads import threads_view
 
     if interval and not live:
         raise RtscopeError("--interval is between the looks of --live: give that too")
     interval_ns = parse_time_ns(interval or "1s", "s")
-    if live and target != "local":
+    emulated = target.startswith("vm:")
+    if live and emulated:
         raise RtscopeError(
-            "--live is for --target local: a machine of the lab runs nothing but the agent, so a "
-            "second look would show the first"
+            "--live is for real machines: one of the lab runs nothing but the agent, so a second "
+            "look would show the first"
         )
     arguments = ["threads", "--json"]
     live = live and (json or sys.stdout.isatty())
     if live:
         arguments.append(f"--interval={interval_ns}ns")
-    place = target_of(target)
+    place = reached(target)
     follow(
         place.started_agent(arguments),
         Threads,
@@ -71,7 +73,7 @@ def threads(
         view=lambda look, warnings: threads_view(look, warnings, every=every),
         line_of=_line_of if json else None,
         live=live,
-        busy=None if place.name == "local" else status(f"booting {place.name}"),
+        busy=status(f"booting {place.name}") if emulated else None,
     )
 
 

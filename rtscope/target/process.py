@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
@@ -23,7 +24,11 @@ class AgentProcess:
     """A started agent. Its lines are read once, in order, until its end line."""
 
     def __init__(
-        self, command: list[str], *, directory: Path | None = None, stdin: int = subprocess.DEVNULL
+        self,
+        command: list[str],
+        *,
+        directory: Path | None = None,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
     ) -> None:
         """Start `command` in `directory`. Raises RtscopeError where it cannot be started."""
         try:
@@ -137,12 +142,16 @@ class AgentProcess:
 
     def why_it_ended(self) -> str:
         """A sentence for an agent that ended before its last line."""
+        status, said = self.outcome()
+        if status < 0:
+            said = f"{said} (ended by {signal.Signals(-status).name})".strip()
+        return said or f"the agent ended with status {status} before its last line"
+
+    def outcome(self) -> tuple[int, str]:
+        """The exit status, once it has ended, and what it wrote to standard error."""
         status = self._process.wait()
         err = self._process.stderr
         if err and not err.closed and len(self._stderr) < _LONGEST_STDERR:
             os.set_blocking(err.fileno(), False)
             self._stderr += err.read() or b""
-        said = self._stderr.decode(errors="replace").strip()
-        if status < 0:
-            said = f"{said} (ended by {signal.Signals(-status).name})".strip()
-        return said or f"the agent ended with status {status} before its last line"
+        return status, self._stderr.decode(errors="replace").strip()

@@ -158,7 +158,7 @@ def _read(master: int) -> str:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--live", "--target", "vm:6.12-rt-amd64"], "--live is for --target local"),
+        (["--live", "--target", "vm:6.12-rt-amd64"], "--live is for real machines"),
         (["--interval", "5s"], "--interval is between the looks of --live"),
         (["--live", "--interval", "soon"], "is not a time"),
         (["--live", "--json", "--interval", "1ms"], "is not a time of at least 100ms"),

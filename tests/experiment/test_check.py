@@ -89,7 +89,7 @@ def test_a_limit_that_can_never_be_kept_is_refused_whatever_the_probe(
     ("target", "said"),
     [
         ("vm:none-such", "there is no kernel 'none-such'"),
-        ("ssh:board", "'ssh:board' cannot be reached"),
+        ("ssh:-x", "'ssh:-x' names no board"),
     ],
 )
 def test_a_target_that_cannot_be_reached_is_told_with_the_plans_line(

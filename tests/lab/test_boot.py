@@ -227,7 +227,7 @@ def test_a_damaged_kernel_ends_with_a_sentence(
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("vm:none-such", "there is no kernel 'none-such'"), ("ssh:x", "'ssh:x' cannot be reached")],
+    [("vm:none-such", "there is no kernel 'none-such'"), ("moon", "'moon' cannot be reached")],
 )
 def test_a_target_that_is_not_there_is_refused(name: str, sentence: str) -> None:
     with pytest.raises(RtscopeError, match=sentence):

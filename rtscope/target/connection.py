@@ -1,0 +1,222 @@
+"""One connection to a board through the OpenSSH client, shared by all that is started there."""
+
+import atexit
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+from rtscope.target.process import AgentProcess
+
+ANSWER: Final = b"rtscope: "
+"""begins the lines that our scripts write, among those that a user's profile may"""
+LOST: Final = 255
+"""the exit status of ssh where it is ssh that fails"""
+_OPTIONS: Final = (
+    *("-T", "-a", "-x", "-oControlMaster=auto", "-oControlPersist=15", "-oConnectTimeout=20"),
+    *("-oServerAliveInterval=2", "-oServerAliveCountMax=3", "-oClearAllForwardings=yes"),
+    *("-oRemoteCommand=none", "-oPermitLocalCommand=no", "-oLogLevel=ERROR"),
+)
+_SILENCE_S: Final = 120.0
+"""more than an agent takes over a serial line"""
+_END_S: Final = 10.0
+_MOST_LINES: Final = 10_000
+_LONGEST_SHOWN: Final = 400
+_DESTINATION: Final = re.compile(r"(?!-)[^\s\x00-\x1f\x7f]+")
+_WITH_PORT: Final = re.compile(
+    r"(?P<host>[^:\[\]]+|(?:[^:\[\]@]+@)?\[[0-9A-Fa-f:.%\w]+\])(?::(?P<port>[0-9]{1,5}))?"
+)
+_SILENT: Final = "it does not answer: is it on, and in this network?"
+_MEANINGS: Final = (
+    ("Could not resolve hostname", "no host of this name is known: look for a typing error"),
+    (
+        "REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "its host key is not the one that it had: another machine may answer in its place. If it "
+        "was installed anew, `ssh-keygen -R HOST` forgets the old key",
+    ),
+    (
+        "Host key verification failed",
+        "its host key is not known here: `{ssh}` shows the key and asks",
+    ),
+    (
+        "Permission denied",
+        "it did not let you in: `{ssh}` has to get there without a question; ssh-copy-id "
+        "takes your key there, and ssh-add opens one that has a passphrase",
+    ),
+    ("Connection refused", "nothing listens on that port: does sshd run there?"),
+    ("timed out", _SILENT),
+    ("No route to host", _SILENT),
+)
+"""what ssh says, and what that means to who wants to measure"""
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """Where a board is, as ssh takes it: user@host, a Host of ~/.ssh/config, ssh://..."""
+
+    host: str
+    port: str | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """What names it on ssh's command line."""
+        return [*([f"-p{self.port}"] if self.port else []), "--", self.host]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What became of a script on the board."""
+
+    status: int
+    answers: list[str]
+    """the lines that began with ANSWER, without it"""
+    complaint: str
+    """its standard error, in one line"""
+
+
+def destination_of(text: str) -> Destination:
+    """What stands after ssh: in a target's name. Raises RtscopeError."""
+    if not _DESTINATION.fullmatch(text):
+        raise RtscopeError(
+            f"'ssh:{text}' names no board: write ssh:USER@HOST, ssh:USER@HOST:PORT or ssh:NAME, a "
+            "Host of ~/.ssh/config"
+        )
+    found = None if text.startswith("ssh://") else _WITH_PORT.fullmatch(text)
+    return (
+        Destination(re.sub(r"[\[\]]", "", found["host"]), found["port"])
+        if found
+        else Destination(text)
+    )
+
+
+def printable(said: str) -> str:
+    """Text of a board's in one line, not too long, with nothing in it that steers a terminal."""
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    text = "; ".join(line for line in lines if line)[:_LONGEST_SHOWN]
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+class _Script(AgentProcess):
+    """An ssh that runs a script on the board."""
+
+    def said(self) -> Said:
+        """What became of it. Raises RtscopeError where no end of it is in sight."""
+        self._silence_limit_s = _SILENCE_S
+        answers = []
+        for count, line in enumerate(self._raw_lines()):
+            if line.startswith(ANSWER):
+                answers.append(line.removeprefix(ANSWER).decode(errors="replace").strip())
+            if count == _MOST_LINES:
+                raise RtscopeError(f"it wrote more than {_MOST_LINES} lines: is it a board?")
+        status, complaint = self.outcome()
+        return Said(status, answers, printable(complaint))
+
+
+class Connection:
+    """Runs commands on a board; ends with this process."""
+
+    def __init__(self, name: str, destination: Destination) -> None:
+        """Connect, with a question where a terminal can answer it. Raises RtscopeError."""
+        if not shutil.which("ssh"):
+            raise RtscopeError("there is no ssh here: it comes with the package openssh-client")
+        self._name = name
+        self._destination = destination
+        self._folder = Path(tempfile.mkdtemp(prefix="rtscope-ssh-", dir=_socket_folder()))
+        atexit.register(self.close)
+        said = self._connect()
+        if said.status == LOST and _may_help_to_ask(said.complaint):
+            _ask([*self._ssh(batch="no"), "exit 0"])
+            said = self._connect()
+        if said.status == LOST:
+            raise RtscopeError(f"{name} cannot be reached: {self._meaning(said.complaint)}")
+
+    def close(self) -> None:
+        """End the connection, and with it all that was started through it."""
+        if self._folder.exists():
+            with suppress(subprocess.TimeoutExpired):
+                subprocess.run(
+                    self._ssh("-Oexit"),
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    check=False,
+                    timeout=_END_S,
+                )
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def command(self, script: str, *words: str) -> list[str]:
+        """The command that runs a script of sh's on the board, which has the words as $1 and on."""
+        return [*self._ssh(), shlex.join(["exec", "sh", "-c", script, "sh", *words])]
+
+    def run(self, script: str, *words: str, stdin: int | IO[bytes] = subprocess.DEVNULL) -> Said:
+        """Run a script to its end. Raises RtscopeError where that is not in sight."""
+        process = _Script(self.command(script, *words), stdin=stdin)
+        try:
+            return process.said()
+        except RtscopeError as error:
+            raise RtscopeError(f"{self._name}: {error}") from None
+        finally:
+            process.close()
+
+    def _connect(self) -> Said:
+        return self.run("exit 0")
+
+    def _ssh(self, *more: str, batch: str = "yes") -> list[str]:
+        own = (f"-oBatchMode={batch}", f"-oControlPath={self._folder}/master")
+        return ["ssh", *_OPTIONS, *own, *more, *self._destination.words]
+
+    def _meaning(self, complaint: str) -> str:
+        by_hand = shlex.join(["ssh", *self._destination.words])
+        for words, meaning in _MEANINGS:
+            if words in complaint:
+                return meaning.format(ssh=by_hand)
+        return complaint or f"it fell silent; `{by_hand} true` may tell more"
+
+
+def _socket_folder() -> str:
+    """Where a socket may have a short name, without letters that mean something to ssh."""
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    short = re.fullmatch(r"/[\w./-]{1,60}", folder) and os.access(folder, os.W_OK)
+    return folder if short else "/tmp"  # noqa: S108 - a private folder is made in it
+
+
+def _ask(command: list[str]) -> None:
+    """Run an ssh that may ask on the terminal, and let whoever is there answer or press Ctrl-C.
+
+    What it leaves behind, as for a ProxyJump, is of another group than this process: a Ctrl-C later
+    on, which ends a run, must not end the connection.
+    """
+    terminal = sys.stdin.fileno()
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
+        ) as asking:
+            os.tcsetpgrp(terminal, asking.pid)
+    finally:
+        os.tcsetpgrp(terminal, os.getpgrp())
+        signal.signal(signal.SIGTTOU, before)
+    if asking.returncode == -signal.SIGINT:
+        raise KeyboardInterrupt
+
+
+def _may_help_to_ask(complaint: str) -> bool:
+    """Whether ssh would ask for a password, or whether a key is right, and somebody is there."""
+    asks = "Permission denied" in complaint or "Host key verification failed" in complaint
+    changed = "IDENTIFICATION HAS CHANGED" in complaint
+    return asks and not changed and _somebody_is_there()
+
+
+def _somebody_is_there() -> bool:
+    """Whether this process has a terminal, and not from the background."""
+    try:
+        return sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        return False

@@ -1,0 +1,89 @@
+"""The samples file of an agent on a board: written there, and here when the agent has ended."""
+
+import secrets
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rtscope.target.connection import Connection
+from rtscope.target.protocol import AgentWarning
+
+_OPTION: Final = "--samples-file="
+_MAKE: Final = """umask 077 && : >"$1" """
+_SIZE: Final = r"""printf "\nrtscope: %s\n" "$(wc -c <"$1")" """
+_READ: Final = """exec cat "$1" """
+_REMOVE: Final = """rm -f "$1" """
+
+
+class Samples:
+    """Nothing, where the agent was asked for no such file."""
+
+    def __init__(self, connection: Connection, folder: str, arguments: list[str]) -> None:
+        """Make it in the board's `folder`, as the user's also where the agent is root's."""
+        self._connection = connection
+        self._transfer: subprocess.Popen[bytes] | None = None
+        self._given_up = False
+        wanted = [word.removeprefix(_OPTION) for word in arguments if word.startswith(_OPTION)]
+        self._file = Path(wanted[-1]) if wanted else None
+        self.path = f"{folder}/samples-{secrets.token_hex(4)}" if wanted else ""
+        """on the board; "" for none"""
+        self.arguments = [
+            f"{_OPTION}{self.path}" if word.startswith(_OPTION) else word for word in arguments
+        ]
+        """the agent's, with the file that it is to write"""
+        if self.path:
+            connection.run(_MAKE, self.path)
+
+    def fetched(self) -> Iterator[AgentWarning]:
+        """Bring all of it here, or none and a warning."""
+        if not self._file:
+            return
+        part = self._file
+        if self._file.is_file() or not self._file.exists():
+            part = self._file.with_name(f".{self._file.name[:200]}.{secrets.token_hex(4)}.part")
+        why = ""
+        try:
+            why = self._copy(part)
+            if part != self._file and not why:
+                part.replace(self._file)
+        except OSError as error:
+            why = f"{self._file} cannot be written: {error.strerror}"
+        finally:
+            if part != self._file:
+                part.unlink(missing_ok=True)
+        if why:
+            left, self.path = self.path, ""
+            yield AgentWarning("samples-file-failed", f"{why}; the samples are there in {left}")
+
+    def _copy(self, part: Path) -> str:
+        """Why that could not be; "" where it could."""
+        size = self._connection.run(_SIZE, self.path).answers
+        with part.open("wb") as file:
+            self._transfer = subprocess.Popen(
+                self._connection.command(_READ, self.path),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            if self._given_up:
+                self._transfer.kill()
+            self._transfer.wait()
+            came = file.seek(0, 2) if file.seekable() else None
+        if self._given_up:
+            return "the samples file was not waited for"
+        if self._transfer.returncode or (came is not None and size != [str(came)]):
+            return "the samples file did not come back from the board"
+        return ""
+
+    def give_up(self) -> None:
+        """End a transfer."""
+        self._given_up = True
+        if self._transfer and self._transfer.poll() is None:
+            self._transfer.kill()
+
+    def remove(self) -> None:
+        """Take it from the board, but where it could not be brought here."""
+        if self.path:
+            self._connection.run(_REMOVE, self.path)

@@ -1,0 +1,135 @@
+"""A target: a board that ssh reaches, where the agent ends when it hears nothing of us any more."""
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Final
+
+import msgspec
+
+from rtscope.target.agent import Agent
+from rtscope.target.connection import ANSWER, LOST, Connection, destination_of, printable
+from rtscope.target.process import AgentProcess
+from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, files_of
+from rtscope.target.samples import Samples
+from rtscope.target.upload import Installed, installed_agent
+
+_SILENCE_S: Final = 90.0
+_TETHER: Final = "--tether=8s"
+_BEAT_S: Final = 1.0
+_LOOK_S: Final = 0.1
+"""how soon a wish to end is noticed"""
+_MOST_LINES_BEFORE: Final = 10_000
+_START: Final = r"""
+printf "\nrtscope: agent\n"
+exec "$@"
+"""
+
+
+class SshAgent(AgentProcess):
+    """An agent on a board, at the other end of an ssh."""
+
+    def __init__(self, board: "SshTarget", arguments: list[str]) -> None:
+        """Start it. Raises RtscopeError."""
+        self._board = board
+        self._samples = Samples(board.connection, board.installed.folder, arguments)
+        words = [*board.installed.command, _TETHER, *self._samples.arguments]
+        super().__init__(board.connection.command(_START, *words), stdin=subprocess.PIPE)
+        self._wanted = True
+        self._lost = False
+        self._heart = threading.Thread(target=self._beat, daemon=True)
+        self._heart.start()
+
+    def interrupt(self) -> None:
+        """Ask the agent to end early and still say what it measured."""
+        self._wanted = False
+
+    def kill(self) -> None:
+        """End the agent at once; what it measured is lost."""
+        self._samples.give_up()
+        super().kill()
+
+    def close(self) -> None:
+        """End the agent if it still runs, kindly first, and collect the ssh."""
+        self._wanted = False
+        self._heart.join()
+        super().close()
+        if not self._lost:
+            self._samples.remove()
+
+    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+        """Yield the agent's lines, hello first, end last. Raises RtscopeError."""
+        for line in super().lines(silence_limit_s):
+            if isinstance(line, End):
+                yield from self._samples.fetched()
+            yield line
+            if isinstance(line, Hello) and self._board.installed.not_root:
+                yield AgentWarning("not-root", self._board.installed.not_root)
+
+    def why_it_ended(self) -> str:
+        """A sentence for an agent that ended before its last line."""
+        status, said = self.outcome()
+        if status != LOST:
+            return printable(super().why_it_ended())
+        self._lost = True
+        why = f" ({printable(said)})" if said else ""
+        left = f"; its samples are there in {there}" if (there := self._samples.path) else ""
+        return f"the connection to {self._board.name} was lost{why}{left}"
+
+    def _beat(self) -> None:
+        """Tell the board that the agent is wanted; the end of that tells that it is not."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        os.set_blocking(stdin.fileno(), False)
+        due_s = 0.0
+        with suppress(OSError), stdin:
+            while self._wanted:
+                if time.monotonic() >= due_s:
+                    stdin.write(b".")
+                    due_s = time.monotonic() + _BEAT_S
+                time.sleep(_LOOK_S)
+
+    def _raw_lines(self) -> Iterator[bytes]:
+        """The agent's lines, without what the board's shell says before it starts."""
+        lines = super()._raw_lines()
+        for _, line in zip(range(_MOST_LINES_BEFORE), lines, strict=False):
+            if line == ANSWER + b"agent":
+                yield from lines
+                return
+
+
+class SshTarget(msgspec.Struct, frozen=True):
+    """A board, connected, with the agent on it."""
+
+    name: str
+    connection: Connection
+    installed: Installed
+
+    @contextmanager
+    def started_agent(self, arguments: list[str]) -> Iterator[SshAgent]:
+        """An agent that surely ends with the block. Raises RtscopeError."""
+        agent = SshAgent(self, arguments)
+        try:
+            yield agent
+        finally:
+            agent.close()
+
+    def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
+        """The files that the verb `machine` sends, by path. Raises RtscopeError."""
+        with self.started_agent(["machine", "--json"]) as agent:
+            on_start(agent)
+            return files_of(agent.lines(_SILENCE_S))
+
+
+@cache
+def ssh_target(name: str) -> SshTarget:
+    """The board that a name such as "ssh:root@board" means, connected until this process ends.
+
+    Raises RtscopeError where it cannot be reached, or cannot run the agent.
+    """
+    connection = Connection(name, destination_of(name.removeprefix("ssh:")))
+    return SshTarget(name, connection, installed_agent(name, connection))

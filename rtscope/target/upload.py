@@ -1,0 +1,169 @@
+"""The agent on a board: brought there once, into a folder that is the user's alone."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+from rtscope.target.connection import LOST, Connection
+from rtscope.target.local import agent_path
+
+_PLACES: Final = ("cache", "/tmp", "/dev/shm")  # noqa: S108 - none but a private folder is used
+_ARCHES: Final = {
+    "aarch64": "aarch64",
+    "mips64": "mips64el",
+    "ppc64": "powerpc64",
+    "riscv64": "riscv64",
+    "x86_64": "x86_64",
+}
+"""what uname -m says, and the agent for it"""
+_BIG_ENDIAN: Final = "2"
+"""in the sixth byte of an ELF file"""
+_MAY_NOT_RUN: Final = 126
+"""the status of sh's for a file that it cannot execute"""
+_MACHINE: Final = re.compile(r"(?P<machine>[A-Za-z0-9_]{1,32}) (?P<uid>[0-9]{1,10})")
+
+_FOLDERS: Final = r"""
+set -fu
+uid=$(id -u)
+folder() {
+	case $1 in
+	cache) printf %s "${XDG_CACHE_HOME:-${HOME:-}/.cache}/rtscope/agents" ;;
+	*) printf %s "$1/rtscope-agents-$uid" ;;
+	esac
+}
+is_own() {
+	set -- $(LC_ALL=C ls -ldn "$1" 2>/dev/null)
+	case ${1:-} in
+	drwx--[-S]---*) [ "$3" = "$uid" ] ;;
+	*) false ;;
+	esac
+}
+"""
+"""begins scripts: where an agent may be, and whether nobody else can change what is there"""
+
+_LOOK: Final = r"""
+order=
+[ "$(uname -m)" != mips64 ] || order=$(dd if=/bin/sh bs=1 skip=5 count=1 2>/dev/null | od -An -tu1)
+printf "\nrtscope: %s\n" "$(uname -m) $(id -u)" $order
+"""
+
+_FIND: Final = (
+    _FOLDERS
+    + r"""
+name=$1 size=$2
+shift 2
+for place; do
+	file=$(folder "$place")/$name
+	is_own "${file%/*}" && [ "$(wc -c <"$file")" -eq "$size" ] || continue
+	"$file" --version >/dev/null || continue
+	printf "\nrtscope: %s\n" "$file"
+	break
+done 2>/dev/null
+"""
+)
+
+_BRING: Final = (
+    _FOLDERS
+    + r"""
+folder=$(folder "$1") name=$2 size=$3
+umask 077
+mkdir -p "$folder" || exit
+is_own "$folder" || { echo "$folder is not a folder of user $uid alone" >&2; exit 1; }
+part=$folder/.part-$$
+trap "rm -f \"\$part\"" EXIT
+trap "exit 1" HUP INT TERM
+cat >"$part" || exit
+[ "$(wc -c <"$part")" -eq "$size" ] || { echo "$folder: not all of it arrived" >&2; exit 1; }
+chmod 700 "$part" || exit
+"$part" --version >/dev/null || exit
+mv -f "$part" "$folder/$name" || exit
+printf "\nrtscope: %s\n" "$folder/$name"
+find "$folder" -name ".part-*" -mtime +0 -exec rm -f {} + 2>/dev/null
+set +f
+for old in "$folder"/rtscope-agent-*; do
+	[ "$old" = "$folder/$name" ] || rm -f "$old"
+done
+"""
+)
+
+_BECOME_ROOT: Final = """exec sudo -n "$1" --version >/dev/null"""
+
+
+class Installed(msgspec.Struct, frozen=True):
+    """An agent that can be started on a board."""
+
+    command: list[str]
+    """what starts it, before its own words"""
+    folder: str
+    """where it is, a private one"""
+    not_root: str = ""
+    """a sentence where it has to do without root's rights"""
+
+
+def installed_agent(name: str, connection: Connection) -> Installed:
+    """The agent of the board's architecture on the board `name`; brought there where it is not yet.
+
+    Raises RtscopeError where there is none, or no place for it.
+    """
+    agent, uid = _looked(name, connection)
+    content = agent.read_bytes()
+    words = (f"rtscope-agent-{hashlib.sha256(content).hexdigest()[:16]}", str(len(content)))
+    found = connection.run(_FIND, *words, *_PLACES).answers
+    path = found[0] if found else _brought(name, connection, agent, words)
+    folder = path.rpartition("/")[0]
+    if uid == 0:
+        return Installed([path], folder)
+    asked = connection.run(_BECOME_ROOT, path)
+    if asked.status == 0:
+        return Installed(["sudo", "-n", path], folder)
+    why = asked.complaint or f"it ended with status {asked.status}"
+    return Installed(
+        [path], folder, f"the agent on {name} ran without root's rights: sudo -n refused it ({why})"
+    )
+
+
+def _looked(name: str, connection: Connection) -> tuple[Path, int]:
+    """The agent for the board, as it is here, and the user's number there."""
+    said = connection.run(_LOOK)
+    found = _MACHINE.fullmatch(said.answers[0]) if said.answers else None
+    if not found:
+        why = f": {said.complaint}" if said.complaint else ""
+        raise RtscopeError(
+            f"{name} let you in, but its commands do not answer as those of a Linux do{why}"
+        )
+    machine = found["machine"]
+    if machine == "mips64" and said.answers[1:] == [_BIG_ENDIAN]:
+        machine = "mips64 of big endian"
+    if machine == os.uname().machine:
+        return agent_path(), int(found["uid"])
+    if machine not in _ARCHES:
+        known = ", ".join(_ARCHES.values())
+        raise RtscopeError(f"{name} is {machine}: there are agents for {known}, and none for it")
+    try:
+        return agent_path(_ARCHES[machine]), int(found["uid"])
+    except RtscopeError as error:
+        raise RtscopeError(f"{name} is {machine}: {error}") from None
+
+
+def _brought(name: str, connection: Connection, agent: Path, words: tuple[str, str]) -> str:
+    """The agent's path, in the first place that can have it."""
+    refusals = []
+    for place in _PLACES:
+        with agent.open("rb") as content:
+            said = connection.run(_BRING, place, *words, stdin=content)
+        if said.status == 0 and said.answers:
+            return said.answers[0]
+        if said.status == LOST:
+            raise RtscopeError(f"the connection to {name} was lost: {said.complaint}")
+        denied = said.status == _MAY_NOT_RUN and "Permission denied" in said.complaint
+        hint = " (mounted noexec?)" if denied else ""
+        refusals.append(f"{said.complaint or f'status {said.status}'}{hint}")
+    raise RtscopeError(
+        f"{name} has no place for the agent, {int(words[1]) / 1e6:.1f} MB that may run: "
+        f"{'; '.join(refusals)}"
+    )

@@ -1,0 +1,43 @@
+"""A board that tests of a room can share, and what reaches it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rtscope.target.ssh import SshTarget, ssh_target
+from tests.target.board import Board, running_board
+
+Reach = Callable[[str], SshTarget]
+
+
+@pytest.fixture(scope="module")
+def shared_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    with running_board(tmp_path_factory.mktemp("board")) as board:
+        yield board
+
+
+@pytest.fixture
+def board(shared_board: Board) -> Board:
+    """A board on which nothing was left behind by a test."""
+    shared_board.sh(
+        "for place in /root /home/pi /home/admin /tmp /dev/shm; do"
+        "  find $place -mindepth 1 -delete; done"
+    )
+    return shared_board
+
+
+@pytest.fixture
+def reach(board: Board, agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reach]:
+    """Targets by name, whose connections end with the test."""
+    monkeypatch.setenv("PATH", f"{board.folder}/bin", prepend=":")
+    monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
+    targets = []
+
+    def reached(name: str) -> SshTarget:
+        targets.append(ssh_target.__wrapped__(name))
+        return targets[-1]
+
+    yield reached
+    for target in targets:
+        target.connection.close()

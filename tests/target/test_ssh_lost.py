@@ -1,0 +1,156 @@
+"""A connection to a board that is lost: nothing goes on there, and what was measured is kept."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rtscope.model.run import Run
+from tests.target.board import WAIT_S, Board, needs_root, running_board
+
+pytestmark = [needs_root, pytest.mark.kernels]
+
+USERS = ["root", "admin"]
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    with running_board(tmp_path) as board:
+        yield board
+
+
+def environment(board: Board, agent_path: Path) -> dict[str, str]:
+    return os.environ | {
+        "PATH": f"{board.folder}/bin:{os.environ['PATH']}",
+        "RTSCOPE_AGENT": str(agent_path),
+        "XDG_DATA_HOME": str(board.folder),
+        "XDG_RUNTIME_DIR": str(board.folder),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+
+
+@contextmanager
+def measuring(board: Board, agent_path: Path, user: str) -> Iterator[subprocess.Popen[str]]:
+    """rtscope, as the command that it is, measuring on the board for longer than any test."""
+    words = ("measure", "-t", f"ssh:{user}@board", "--load=cpu:1+files:2", "-D", "10m", "--json")
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope", *words, "--no-report"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(board, agent_path),
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            assert " samples" in said, said + process.stderr.read()
+            assert len(board.agents()) >= len(("tether", "agent", "keeper", "nest", "cpu", "files"))
+            yield process
+        finally:
+            process.kill()
+
+
+def outcome(process: subprocess.Popen[str]) -> tuple[int, Run, str]:
+    """Its status, the run that it printed, and what it complained of."""
+    out, complaints = process.communicate(timeout=60)
+    return process.returncode, msgspec.json.decode(out, type=Run), complaints
+
+
+def died(run: Run) -> str:
+    (told,) = [one.text for one in run.warnings if one.code == "agent-died"]
+    return told
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_network_that_falls_silent_ends_load_and_threads_there(
+    board: Board, agent_path: Path, user: str
+) -> None:
+    with measuring(board, agent_path, user) as process:
+        board.unplug()
+        assert board.is_quiet()
+        status, run, _ = outcome(process)
+    assert (status, run.status) == (1, "failed")
+    assert f"the connection to ssh:{user}@board was lost" in died(run)
+    assert all(thread.count and thread.max_ns for thread in run.threads)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_an_sshd_that_dies_ends_them_too(board: Board, agent_path: Path, user: str) -> None:
+    with measuring(board, agent_path, user) as process:
+        for pid in board.sessions():
+            os.kill(pid, signal.SIGKILL)
+        assert board.is_quiet()
+        status, run, _ = outcome(process)
+    assert (status, run.status) == (1, "failed")
+    assert "was lost" in died(run)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_nothing_is_left_anywhere_when_rtscope_is_killed(
+    board: Board, agent_path: Path, user: str
+) -> None:
+    with measuring(board, agent_path, user) as process:
+        process.kill()
+        assert board.is_quiet()
+    assert board.is_left()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_here_ends_it_there_and_the_run_is_whole(
+    board: Board, agent_path: Path, number: signal.Signals
+) -> None:
+    with measuring(board, agent_path, "admin") as process:
+        process.send_signal(number)
+        status, run, _ = outcome(process)
+        assert board.is_quiet()
+    assert (status, run.status) == (128 + number, "interrupted")
+    assert all(thread.histogram.total == thread.count > 0 for thread in run.threads)
+    assert board.is_left()
+
+
+def test_an_agent_that_does_not_end_by_itself_is_killed(board: Board, agent_path: Path) -> None:
+    with measuring(board, agent_path, "root"):
+        os.kill(board.agents()[1], signal.SIGSTOP)
+        board.unplug()
+        assert board.is_quiet(within_s=3 * WAIT_S)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_wait_for_a_board_that_does_not_answer(
+    board: Board, agent_path: Path, number: signal.Signals
+) -> None:
+    board.unplug()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope", "check", "--target", "ssh:board"],
+        env=environment(board, agent_path),
+    ) as process:
+        try:
+            until = time.monotonic() + WAIT_S
+            while not board.clients() and time.monotonic() < until:
+                time.sleep(0.1)
+            process.send_signal(number)
+            assert process.wait(WAIT_S) == 128 + number
+        finally:
+            process.kill()
+    assert not board.clients()
+    assert not list(board.folder.glob("rtscope-ssh-*"))
+
+
+def test_a_board_that_does_not_answer_is_told(board: Board, agent_path: Path) -> None:
+    board.unplug()
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope", "check", "--target", "ssh:board"],
+        env=environment(board, agent_path),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "it does not answer" in done.stderr) == (2, True)
