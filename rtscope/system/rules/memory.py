@@ -72,7 +72,10 @@ def _compacts_ahead(state: State) -> str | None:
 
 
 def _counts_often(state: State) -> str | None:
-    seconds = state.number(_VM + "stat_interval")
+    path = _VM + "stat_interval"
+    if not state.offers(path, "CONFIG_SMP"):
+        return None
+    seconds = state.number(path)
     return f"memory counters are added up every {seconds} s" if seconds < 10 else None
 
 

@@ -134,7 +134,8 @@ RULES: Final = [
         wanted="no fair server on the CPUs of real-time threads, once these are known to sleep",
         why="From Linux 6.12 on, ordinary threads that have waited for most of a second run before "
         "real-time ones: for 50 ms as booted.",
-        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime; where the kernel miscounts "
+        f"what it has reserved and refuses that (EBUSY), after echo -1 > {_RUNTIME}",
         link=_DEADLINE_PAGE,
         look=_fair_server,
         profile=file_line("/sys/kernel/debug/sched/fair_server/cpu*/runtime", "0"),
