@@ -11,7 +11,7 @@ import msgspec
 from rtscope.lab.kernels import Kernel, kernel_config
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.target.local import agent_path
-from rtscope.target.protocol import decode_line, files_of
+from rtscope.target.protocol import AnyLine, decode_line, files_of
 from tests.lab.guest_program import compiled, ran
 
 _LIMIT_S = 600
@@ -30,13 +30,14 @@ mount -t tmpfs tmpfs /tmp
 stty raw 115200 -F $rtscope_channel
 exec > $rtscope_channel 2>&1
 as_user() { schedule --limited "$@"; }
-look() {
-	echo "@ look $1"
+tell() {
+	echo "@ tell $1"
 	shift
-	"$@" /bin/agent machine --json --audit > /tmp/look
-	gzip -1 -c /tmp/look | base64
+	"$@" > /tmp/told
+	gzip -1 -c /tmp/told | base64
 	echo '@ done'
 }
+look() { tell "$1" $2 /bin/agent machine --json --audit; }
 write() { echo "$1" > "$2" || echo "@ failed: $2 does not take $1"; }
 program() { (printf "$1" > /proc/self/comm; while :; do sleep 1000; done) & }
 . /script
@@ -47,31 +48,36 @@ reboot -f
 Files = dict[str, str | bytes]
 
 
-def looked(
-    kernel: Kernel,
-    machine: str,
-    options: list[str],
-    script: str,
-    directory: Path,
-    hardware: Sequence[str] = (),
-) -> dict[str, Files]:
-    """What the agent read at each `look NAME` of the script, by name.
-
-    `machine` is what follows the kernel's name behind "vm:", `options` are the kernel's own, and
-    `hardware` the emulator's, for the machine, its CPUs and their topology.
-    """
+def machine_of(
+    kernel: Kernel, machine: str, options: Sequence[str] = (), hardware: Sequence[str] = ()
+) -> VmTarget:
+    """`machine` is what follows the kernel's name behind "vm:", `options` are the kernel's own, and
+    `hardware` the emulator's, in place of the board's."""
     target = vm_target(f"vm:{kernel.name},{machine}")
-    given = msgspec.structs.replace(target.kernel, options=options)
-    target = msgspec.structs.replace(target, kernel=given)
     own = [*(hardware or target.board.options), *_IN_TURNS]
     sockets = target.board.sockets and not hardware
-    board = msgspec.structs.replace(target.board, options=own, sockets=sockets)
-    target = msgspec.structs.replace(target, board=board)
+    return msgspec.structs.replace(
+        target,
+        kernel=msgspec.structs.replace(target.kernel, options=list(options)),
+        board=msgspec.structs.replace(target.board, options=own, sockets=sockets),
+    )
+
+
+def told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLine]]:
+    """The lines of what the script has run by `tell NAME COMMAND ...`, by name."""
     files = _files(target, script, directory)
     programs = [name for name in files if name.startswith("bin/")]
     came = ran(target, files, ["init", *programs], directory, _LIMIT_S)
-    parts = [part.partition("\n") for part in came.said.split("@ look ")[1:]]
-    return {name.strip(): _config(kernel) | _read(rest) for name, _, rest in parts}
+    parts = [part.partition("\n") for part in came.said.split("@ tell ")[1:]]
+    return {name.strip(): _lines(rest) for name, _, rest in parts}
+
+
+def looked(target: VmTarget, script: str, directory: Path) -> dict[str, Files]:
+    """What the agent read at each `look NAME` of the script, by name."""
+    release, config = target.kernel.release, kernel_config(target.kernel) or b""
+    # It does not change, and is most of what there would be to send.
+    kept: Files = {f"/boot/config-{release}": config.decode()}
+    return {name: kept | files_of(lines) for name, lines in told(target, script, directory).items()}
 
 
 def _files(target: VmTarget, script: str, directory: Path) -> dict[str, bytes]:
@@ -88,13 +94,7 @@ def _files(target: VmTarget, script: str, directory: Path) -> dict[str, bytes]:
     }
 
 
-def _config(kernel: Kernel) -> Files:
-    """It does not change, and is most of what there would be to send."""
-    return {f"/boot/config-{kernel.release}": (kernel_config(kernel) or b"").decode()}
-
-
-def _read(text: str) -> Files:
+def _lines(text: str) -> list[AnyLine]:
     packed, done, _ = text.partition("@ done")
     assert done, text[-500:]
-    lines = gzip.decompress(base64.b64decode(packed)).splitlines()
-    return files_of(decode_line(line) for line in lines)
+    return [decode_line(line) for line in gzip.decompress(base64.b64decode(packed)).splitlines()]

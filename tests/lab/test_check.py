@@ -14,7 +14,7 @@ from rtscope.system.look import read_state
 from rtscope.system.state import State
 from tests.lab.booted import Booted, Look, Told
 from tests.lab.faults import IN_FILES, MACHINES
-from tests.lab.scripted import looked
+from tests.lab.scripted import looked, machine_of
 
 NAMES = {rule.id for rule in RULES}
 
@@ -48,7 +48,8 @@ def audits(booted: Booted, kernel: Kernel, directory: Path) -> dict[str, Audit]:
         state, warnings = read_state(msgspec.structs.replace(target, kernel=given))
         return {look.name: audit(state, target.name, warnings) for look in booted.looks}
     script = "".join(f"{look.script}\nlook '{look.name}' {look.seen_by}\n" for look in booted.looks)
-    files = looked(kernel, booted.machine, options, script, directory, booted.hardware.split())
+    machine = machine_of(kernel, booted.machine, options, booted.hardware.split())
+    files = looked(machine, script, directory)
     return {name: audit(State(one), kernel.name, []) for name, one in files.items()}
 
 
