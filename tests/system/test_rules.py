@@ -202,6 +202,7 @@ def test_a_line_of_a_profile_is_one_that_tune_knows(rule: Rule) -> None:
         "irqbalance": {"ban"},
         "partition": {"cpus"},
         "boot": {"add"},
+        "latency": {"limit"},
     }
     ((kind, given),) = tomllib.loads(rule.profile).items()
     for one in given if isinstance(given, list) else [given]:

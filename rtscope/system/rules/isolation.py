@@ -7,7 +7,7 @@ from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.system.commandline import cpus_of
-from rtscope.system.rule import PARAMETERS, PARTITION, TASKS_AWAY, Rule, boot_line
+from rtscope.system.rule import PARAMETERS, PARTITION, TASKS_AWAY, Rule, boot_line, file_line
 from rtscope.system.state import CPU, NotSeen, State
 
 _WORKQUEUES: Final = "/sys/devices/virtual/workqueue/cpumask"
@@ -170,5 +170,6 @@ RULES: Final = [
         how=f"write the housekeeping CPUs' mask to {_WORKQUEUES}",
         link="https://docs.kernel.org/core-api/workqueue.html",
         look=_work_there,
+        profile=file_line(_WORKQUEUES, "{others_mask}"),
     ),
 ]

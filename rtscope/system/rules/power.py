@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.system.rule import ADMIN, CONFIGURATION, Rule, boot_line, file_line
+from rtscope.system.rule import ADMIN, CONFIGURATION, Rule, file_line
 from rtscope.system.state import CPU, NotSeen, State
 from rtscope.target.fingerprint.files import line_of, number_of
 
@@ -137,7 +137,7 @@ RULES: Final = [
         f"{CPU}cpuN/cpuidle/stateM/disable",
         link=ADMIN + "pm/cpuidle.html",
         look=_deep_idle,
-        profile=boot_line("processor.max_cstate=1 intel_idle.max_cstate=1"),
+        profile='latency = { limit = "0us" }',
     ),
     Rule(
         id="power-smt",
