@@ -107,21 +107,8 @@ schedule multipathd 99
             ends=frozenset({"irq-equal-priorities"}),
         ),
         Look(
-            "groups of version 1",
-            r"""
-mount -t tmpfs cgroup /sys/fs/cgroup
-mkdir /sys/fs/cgroup/cpu
-mount -t cgroup -o cpu cpu /sys/fs/cgroup/cpu
-mkdir /sys/fs/cgroup/cpu/slow
-write 50000 /sys/fs/cgroup/cpu/slow/cpu.cfs_quota_us
-""",
-            adds={"group-cpu-quota": "CPU time for cpu/slow"},
-        ),
-        Look(
             "groups of version 2",
             r"""
-rmdir /sys/fs/cgroup/cpu/slow
-umount /sys/fs/cgroup/cpu /sys/fs/cgroup
 mount -t cgroup2 cgroup /sys/fs/cgroup
 write +cpuset /sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/loop
@@ -129,8 +116,20 @@ write 1-3 /sys/fs/cgroup/loop/cpuset.cpus
 echo isolated > /sys/fs/cgroup/loop/cpuset.cpus.partition
 """,
             adds={"group-partition-invalid": "loop (isolated): "},
-            ends=frozenset({"group-cpu-quota"}),
-            blind=frozenset({"group-no-real-time", "group-cpu-quota"}),
+        ),
+        Look(
+            "groups of version 1",
+            r"""
+rmdir /sys/fs/cgroup/loop
+umount /sys/fs/cgroup
+mount -t tmpfs cgroup /sys/fs/cgroup
+mkdir /sys/fs/cgroup/cpu
+mount -t cgroup -o cpu cpu /sys/fs/cgroup/cpu
+mkdir /sys/fs/cgroup/cpu/slow
+write 50000 /sys/fs/cgroup/cpu/slow/cpu.cfs_quota_us
+""",
+            adds={"group-cpu-quota": "CPU time for cpu/slow"},
+            ends=frozenset({"group-partition-invalid"}),
         ),
         Look(
             "user",
@@ -140,7 +139,7 @@ echo isolated > /sys/fs/cgroup/loop/cpuset.cpus.partition
                 "limits-timeout": "200000 us",
             },
             ends=TRACEFS | {"sched-fair-server"},
-            blind=TRACEFS | {"sched-fair-server", "group-no-real-time", "group-cpu-quota"},
+            blind=TRACEFS | {"sched-fair-server"},
             seen_by="as_user",
         ),
     ],
