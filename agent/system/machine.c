@@ -29,106 +29,14 @@
 #include "core/hello.h"
 #include "core/json.h"
 #include "system/machine.h"
+#include "system/machine_paths.h"
 
 #define TEXT_MAX	(64 << 10)
 #define CONFIG_TEXT_MAX (512 << 10)
 #define BINARY_MAX	(1 << 20)
 #define FILES_MAX	32768
-
-/*
- * The few that matter most first: a huge machine's list is cut at FILES_MAX. In their names '*' is
- * any text and '#' a digit.
- */
-static const char *const texts[] = {
-	"/proc/cpuinfo",
-	"/proc/cmdline",
-	"/proc/version",
-	"/proc/meminfo",
-	"/proc/interrupts",
-	"/proc/sys/kernel/sched_rt_runtime_us",
-	"/proc/sys/kernel/sched_rt_period_us",
-	"/sys/kernel/realtime",
-	"/sys/kernel/debug/sched/preempt",
-	"/sys/devices/system/clocksource/clocksource0/current_clocksource",
-	"/sys/devices/system/clocksource/clocksource0/available_clocksource",
-	"/sys/hypervisor/type",
-	"/sys/class/dmi/id/sys_vendor",
-	"/sys/class/dmi/id/product_name",
-	"/sys/class/dmi/id/board_vendor",
-	"/sys/class/dmi/id/board_name",
-	"/sys/class/dmi/id/bios_vendor",
-	"/proc/device-tree/model",
-	"/proc/device-tree/compatible",
-	"/proc/device-tree/hypervisor/compatible",
-	"/proc/device-tree/fw-cfg*/compatible",
-	"/sys/devices/system/cpu/online",
-	"/sys/devices/system/cpu/possible",
-	"/sys/devices/system/cpu/present",
-	"/sys/devices/system/cpu/isolated",
-	"/sys/devices/system/cpu/nohz_full",
-	"/sys/devices/system/cpu/smt/active",
-	"/sys/devices/system/cpu/smt/control",
-	"/sys/devices/system/cpu/cpu0/microcode/version",
-	"/sys/devices/system/cpu/cpuidle/current_driver",
-	"/sys/devices/system/cpu/cpu0/cpuidle/state*/name",
-	"/sys/devices/system/cpu/cpu0/cpuidle/state*/latency",
-	"/sys/devices/system/cpu/cpu0/cpuidle/state*/disable",
-	"/sys/devices/system/cpu/cpu#*/topology/core_id",
-	"/sys/devices/system/cpu/cpu#*/topology/physical_package_id",
-	"/sys/devices/system/cpu/cpu#*/topology/die_id",
-	"/sys/devices/system/cpu/cpu#*/topology/cluster_id",
-	"/sys/devices/system/cpu/cpu#*/topology/thread_siblings_list",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_governor",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_driver",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_min_freq",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_max_freq",
-	"/sys/kernel/irq/*/actions",
-	"/proc/irq/*/smp_affinity_list",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/level",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/type",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/size",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/shared_cpu_list",
-};
-
-/*
- * What only an audit asks for: it is read by nobody who measures. Threads come last, as only they
- * may be too many.
- */
-static const char *const audited[] = {
-	"/proc/self/status",
-	"/proc/self/limits",
-	"/proc/swaps",
-	"/proc/sys/kernel/bpf_stats_enabled",
-	"/proc/sys/kernel/nmi_watchdog",
-	"/proc/sys/kernel/numa_balancing",
-	"/proc/sys/kernel/printk",
-	"/proc/sys/kernel/sched_schedstats",
-	"/proc/sys/kernel/watchdog",
-	"/proc/sys/vm/compact_unevictable_allowed",
-	"/proc/sys/vm/compaction_proactiveness",
-	"/proc/sys/vm/stat_interval",
-	"/sys/kernel/rcu_expedited",
-	"/sys/kernel/rcu_normal",
-	"/sys/kernel/mm/ksm/run",
-	"/sys/kernel/mm/transparent_hugepage/defrag",
-	"/sys/kernel/mm/transparent_hugepage/enabled",
-	"/sys/kernel/tracing/current_tracer",
-	"/sys/kernel/tracing/kprobe_events",
-	"/sys/kernel/tracing/set_event",
-	"/sys/kernel/debug/tracing/current_tracer",
-	"/sys/kernel/debug/tracing/kprobe_events",
-	"/sys/kernel/debug/tracing/set_event",
-	"/sys/kernel/debug/sched/fair_server/cpu#*/runtime",
-	"/sys/devices/system/cpu/cpufreq/boost",
-	"/sys/devices/system/cpu/intel_pstate/no_turbo",
-	"/sys/devices/system/machinecheck/machinecheck0/check_interval",
-	"/sys/devices/virtual/workqueue/cpumask",
-	"/sys/firmware/efi/fw_platform_size",
-	"/sys/module/pcie_aspm/parameters/policy",
-	"/proc/irq/default_smp_affinity",
-	"/proc/irq/*/effective_affinity_list",
-	"/proc/#*/task/#*/stat",
-};
+#define HYPERVISOR	(1u << 31) /* of CPUID leaf 1, ecx */
+#define MSR_SMI_COUNT	0x34
 
 /* Where kernels and distributions put the kernel's configuration. */
 static const char *const configs[] = {
@@ -236,8 +144,10 @@ static bool fits(const char *name, const char *wild, size_t length)
 		return false;
 	if (*wild == '*')
 		return fits(name + 1, wild, length);
-	return (*wild == '#' ? *name >= '0' && *name <= '9' : *wild == *name) &&
-	       fits(name + 1, wild + 1, length - 1);
+	if (*wild == '#' || *wild == '%')
+		return *name >= (*wild == '#' ? '0' : '1') && *name <= '9' &&
+		       fits(name + 1, wild + 1, length - 1);
+	return *wild == *name && fits(name + 1, wild + 1, length - 1);
 }
 
 /*
@@ -246,7 +156,7 @@ static bool fits(const char *name, const char *wild, size_t length)
  */
 static void send_matches(const char *start, const char *pattern)
 {
-	size_t fixed = strcspn(pattern, "*#"), length;
+	size_t fixed = strcspn(pattern, "*#%"), length;
 	struct dirent **entry = NULL;
 	char path[512];
 	int count;
@@ -319,10 +229,41 @@ static void send_hypervisor(void)
 	unsigned int signature[4] = { 0 };
 
 	__cpuid(1, eax, ebx, ecx, edx);
-	if (!(ecx & 1u << 31))
+	if (!(ecx & HYPERVISOR))
 		return;
 	__cpuid(0x40000000, eax, signature[0], signature[1], signature[2]);
 	send_string("cpuid:hypervisor", (const char *)signature);
+#endif
+}
+
+/*
+ * How often the firmware has stopped the first CPU since power-on: a count of Intel's CPUs, which
+ * a hypervisor's guest has no part in.
+ */
+static void send_smi_count(const char *path)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned int eax, ebx, ecx, edx;
+	uint64_t count;
+	char text[24];
+	int fd;
+
+	__cpuid(0, eax, ebx, ecx, edx);
+	if (ebx != signature_INTEL_ebx)
+		return;
+	__cpuid(1, eax, ebx, ecx, edx);
+	if (ecx & HYPERVISOR)
+		return;
+	fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (pread(fd, &count, sizeof(count), MSR_SMI_COUNT) == sizeof(count)) {
+		snprintf(text, sizeof(text), "%" PRIu32, (uint32_t)count);
+		send_string(path, text);
+	}
+	close(fd);
+#else
+	(void)path;
 #endif
 }
 
@@ -343,10 +284,10 @@ static void send_facts(const struct utsname *name)
 	send_hypervisor();
 }
 
-static void send_matching(const char *const *patterns, size_t count)
+static void send_matching(const char *const *pattern)
 {
-	for (size_t i = 0; i < count; i++)
-		send_matches("", patterns[i]);
+	for (; *pattern; pattern++)
+		send_matches("", *pattern);
 }
 
 static void send_machine(bool running, bool audit)
@@ -359,9 +300,13 @@ static void send_machine(bool running, bool audit)
 		send_facts(&name);
 	send_config(name.release);
 	send_timer_list();
-	send_matching(texts, sizeof(texts) / sizeof(texts[0]));
+	if (audit && running)
+		send_smi_count("msr:smi_count");
+	send_matching(machine_texts);
 	if (audit)
-		send_matching(audited, sizeof(audited) / sizeof(audited[0]));
+		send_matching(machine_audited);
+	if (audit && running)
+		send_smi_count("msr:smi_count_later");
 	if (sent >= FILES_MAX)
 		warn("machine-cut",
 		     "this machine has more CPUs, interrupts or threads than can be told in 32768 files; the rest was left out");

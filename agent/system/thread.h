@@ -41,6 +41,7 @@ struct thread {
 	struct reservation given;
 	char *cpus; /* a list such as 0-3,8; NULL: not known */
 	char wait_channel[THREAD_NAME_SIZE];
+	char wait_module[THREAD_NAME_SIZE]; /* "": none, or not told */
 	bool switches_known;
 	struct thread_times times;
 	struct thread_times since; /* the last look */

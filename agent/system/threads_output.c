@@ -58,6 +58,7 @@ static void put_thread(struct json *json, const struct thread *thread, bool sinc
 	json_bool(json, "isolated", thread->isolated);
 	json_string(json, "state", state);
 	put_text_if(json, "wait_channel", thread->wait_channel);
+	put_text_if(json, "wait_module", thread->wait_module);
 	json_u64_if(json, irq >= 0, "irq", (uint64_t)irq);
 	put_text_if(json, "softirq", thread_softirq(thread));
 	put_times(json, &thread->times, thread->switches_known);

@@ -2,8 +2,8 @@
 /*
  * Every thread of the machine, read from /proc.
  *
- * Four small files a thread, each in one read, and one system call for those of
- * SCHED_DEADLINE. All is told of no one moment: threads run, begin and end while
+ * Four small files a thread, a fifth for programs' real-time ones, each in one
+ * read, and one system call for those of SCHED_DEADLINE. All is told of no one moment: threads run, begin and end while
  * they are looked at. A file that has gone is a thread that has ended.
  */
 #define _GNU_SOURCE
@@ -105,6 +105,24 @@ static void read_wait_channel(int directory, struct thread *thread)
 		*thread->wait_channel = '\0';
 }
 
+/*
+ * The module of the innermost function in which a program's real-time thread sleeps, as root is
+ * told: what it waits for is likely that module's, whatever the function is called.
+ */
+static void read_wait_module(int directory, struct thread *thread)
+{
+	char text[4096];
+	const char *module;
+
+	if (thread->kernel || thread->rank >= 0 || !*thread->wait_channel ||
+	    !file_text(directory, "stack", text, sizeof(text)))
+		return;
+	module = strstr(text, " [");
+	if (module)
+		snprintf(thread->wait_module, sizeof(thread->wait_module), "%.*s",
+			 (int)strcspn(module + 2, " ]\n"), module + 2);
+}
+
 static void read_isolated(const struct kept_cpus *kept, struct thread *thread)
 {
 	char cpu[16];
@@ -126,6 +144,7 @@ static bool read_thread(int directory, struct thread_looks *looks, struct thread
 		return false;
 	exact = read_cpu_time(directory, thread);
 	read_wait_channel(directory, thread);
+	read_wait_module(directory, thread);
 	if (!read_status(directory, thread))
 		return false;
 	looks->coarse |= !exact;

@@ -26,6 +26,8 @@ class Finding(msgspec.Struct, frozen=True):
     """how to change it"""
     link: str
     """the kernel's own page"""
+    profile: str = ""
+    """what changes it, in a step of a profile of rtscope tune; empty where that cannot"""
 
 
 class Unseen(msgspec.Struct, frozen=True):

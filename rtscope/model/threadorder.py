@@ -48,7 +48,7 @@ def policy_words(thread: SeenThread) -> str:
 
 
 def _interrupts_below_their_waiters(threads: Sequence[SeenThread]) -> list[Remark]:
-    """Threads that sleep in a function of the driver whose interrupt's thread is below them."""
+    """Threads that sleep in a driver whose interrupt's thread is below them."""
     interrupts: dict[str, list[SeenThread]] = {}
     waiters: dict[str, list[SeenThread]] = {}
     for thread in threads:
@@ -56,7 +56,7 @@ def _interrupts_below_their_waiters(threads: Sequence[SeenThread]) -> list[Remar
             interrupts.setdefault(driver, []).append(thread)
     for thread in threads:
         if thread.irq is None:
-            for driver in _prefixes(thread.wait_channel or "") & interrupts.keys():
+            for driver in _waited_for(thread) & interrupts.keys():
                 waiters.setdefault(driver, []).append(thread)
     found = []
     for driver, those in waiters.items():
@@ -82,21 +82,37 @@ def _below_waiters(
         "warning",
         "interrupt-below-waiter",
         f"{_named(interrupts)}: below what waits for the interrupt, {_named(waiters)} "
-        f"(in {highest.wait_channel}), which whatever is between them delays: {remedy}",
+        f"(in {_place(highest)}), which whatever is between them delays: {remedy}",
     )
+
+
+def _place(thread: SeenThread) -> str:
+    module = f" of the module {thread.wait_module}" if thread.wait_module else ""
+    return f"{thread.wait_channel}{module}"
+
+
+def _waited_for(thread: SeenThread) -> set[str]:
+    """What may be the name of the driver that it waits for."""
+    module = _plain(thread.wait_module or "")
+    return _prefixes(thread.wait_channel or "") | ({module} if module else set())
+
+
+def _plain(name: str) -> str:
+    """A driver's name as it is compared: without the number at its end."""
+    return name.lower().rstrip(_NUMBER)
 
 
 def _prefixes(channel: str) -> set[str]:
     """Each part of a function's name that may be its driver's: of `sis8300_read_wait` sis8300_read
     and sis, since drivers are compared without the number at their end."""
     ends = [match.start() for match in re.finditer("_", channel)]
-    return {channel[:end].lower().rstrip(_NUMBER) for end in ends}
+    return {_plain(channel[:end]) for end in ends}
 
 
 def _driver(thread: SeenThread) -> str:
     """The driver's name in that of its interrupt's thread; empty where there is none."""
     action = _ACTION.match(thread.name) if thread.irq is not None else None
-    driver = action[1].lower().rstrip(_NUMBER) if action else ""
+    driver = _plain(action[1]) if action else ""
     return driver if len(driver) >= _SHORTEST_DRIVER else ""
 
 

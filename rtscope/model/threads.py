@@ -55,6 +55,8 @@ class SeenThread(msgspec.Struct, frozen=True):
     isolated: bool = False
     """it sits on a CPU that is kept for real-time work"""
     wait_channel: Name | None = None
+    wait_module: Name | None = None
+    """the module in which a program's real-time thread sleeps, where root has looked"""
     irq: Number | None = None
     """the interrupt whose handler it runs"""
     softirq: Name | None = None

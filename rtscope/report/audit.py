@@ -57,6 +57,8 @@ def _texts(found: Finding) -> Table:
     table.add_row("  should be", Text(plain(found.wanted)))
     table.add_row("  why", Text(found.why))
     table.add_row("  how", Text(found.how))
+    if found.profile:
+        table.add_row("  profile", Text(found.profile))
     table.add_row("  link", Text(found.link, "dim"))
     return table
 

@@ -7,12 +7,15 @@ from rtscope.system.rule import Rule
 from rtscope.system.rules import (
     boot,
     clock,
+    effects,
+    groups,
     interrupts,
     isolation,
     kernel,
     memory,
     power,
     scheduling,
+    services,
     surroundings,
     timers,
     tracing,
@@ -22,15 +25,18 @@ from rtscope.system.state import NotSeen, State
 SUBJECTS: Final[dict[str, list[Rule]]] = {
     "How the kernel was built": kernel.RULES,
     "The kernel's command line": boot.RULES,
+    "What was asked for at boot": effects.RULES,
     "Clocks": clock.RULES,
     "Scheduling": scheduling.RULES,
     "Frequency, idle states, SMT": power.RULES,
     "Interrupts": interrupts.RULES,
     "Isolated CPUs": isolation.RULES,
+    "Control groups": groups.RULES,
     "Memory": memory.RULES,
     "Watchdogs": timers.RULES,
     "Tracers left on": tracing.RULES,
-    "Hypervisor and user": surroundings.RULES,
+    "systemd and D-Bus": services.RULES,
+    "Firmware, hypervisor and user": surroundings.RULES,
 }
 RULES: Final = [rule for rules in SUBJECTS.values() for rule in rules]
 
@@ -56,6 +62,7 @@ def audit(state: State, target: str, warnings: list[str]) -> Audit:
                     why=rule.why,
                     how=rule.how,
                     link=rule.link,
+                    profile=rule.profile,
                 )
             )
     machine = state.machine
@@ -79,5 +86,6 @@ def rules_page() -> str:
             parts.append(
                 f"**{rule.id}** ({rule.severity}). Should be: {rule.wanted}. {rule.why}\n"
                 f"Change it: {rule.how}. <{rule.link}>\n"
+                + (f"In a profile: `{rule.profile}`\n" if rule.profile else "")
             )
     return "\n".join(parts)

@@ -12,6 +12,7 @@ import msgspec
 
 from rtscope.model.machine import Machine
 from rtscope.system.commandline import Parameter, parameters_of, value_of
+from rtscope.system.cpusets import isolated_by_cpusets
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.fingerprint.files import (
     Files,
@@ -141,9 +142,14 @@ class State:
         return self.cpus(CPU + "possible")
 
     @cached_property
-    def isolated(self) -> set[int]:
-        """The CPUs that the scheduler leaves alone."""
+    def isolated_at_boot(self) -> set[int]:
+        """The CPUs that isolcpus= keeps the scheduler off."""
         return self.cpus(CPU + "isolated")
+
+    @cached_property
+    def isolated(self) -> set[int]:
+        """The CPUs that the scheduler leaves alone, since the boot or by control groups."""
+        return self.isolated_at_boot | isolated_by_cpusets(self.files)
 
     @cached_property
     def nohz_full(self) -> set[int]:

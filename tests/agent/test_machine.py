@@ -144,8 +144,16 @@ def test_files_of_every_cpu_and_interrupt_are_sent(tmp_path: Path) -> None:
 
 
 def test_an_audit_is_told_of_settings_and_threads_too(tmp_path: Path) -> None:
-    always = [CPU + "online", "/proc/irq/5/smp_affinity_list"]
+    always = [CPU + "online", CPU + "cpu0/cpuidle/state0/name", "/proc/irq/5/smp_affinity_list"]
     audited = [
+        CPU + "cpu1/cpuidle/state0/name",
+        CPU + "cpu10/cpuidle/state2/disable",
+        CPU + "vulnerabilities/meltdown",
+        "/etc/systemd/system.conf.d/cpus.conf",
+        "/sys/fs/cgroup/cpuset.cpus.isolated",
+        "/sys/fs/cgroup/cpuset/loop/cpuset.cpu_exclusive",
+        "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
+        "/sys/fs/cgroup/a.slice/b.slice/cpu.max",
         "/proc/12/task/12/stat",
         "/proc/12/task/13/stat",
         "/proc/irq/5/effective_affinity_list",
@@ -161,6 +169,16 @@ def test_an_audit_is_told_of_settings_and_threads_too(tmp_path: Path) -> None:
         write(tmp_path, path, b"1\n")
     assert set(files_sent("--sysroot", tmp_path)) == set(always)
     assert set(files_sent("--audit", "--sysroot", tmp_path)) == {*always, *audited}
+
+
+def test_firmware_is_asked_for_its_interrupts_only_where_they_are_counted() -> None:
+    files = files_sent("--audit")
+    info = Path("/proc/cpuinfo").read_text()
+    counts = "GenuineIntel" in info and not re.search(r"^flags.*\bhypervisor\b", info, re.MULTILINE)
+    may = os.access("/dev/cpu/0/msr", os.R_OK)
+    told = [path for path in files if path.startswith("msr:")]
+    assert told == (["msr:smi_count", "msr:smi_count_later"] if counts and may else [])
+    assert not any(path.startswith("msr:") for path in files_sent())
 
 
 def test_an_audit_of_this_machine_holds_this_process() -> None:

@@ -86,7 +86,7 @@ def test_an_agent_that_is_too_old_is_told_of(rtscope: Rtscope, tmp_path: Path) -
 def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> None:
     """Root without capabilities has every user's limits."""
     fewer = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    limited = [*fewer, "prlimit", "--rtprio=0", "--memlock=65536"]
+    limited = [*fewer, "prlimit", "--rtprio=0", "--memlock=65536", "--rttime=200000"]
     done = subprocess.run(
         [*limited, *COMMAND, "check", "--json"],
         capture_output=True,
@@ -99,6 +99,7 @@ def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> N
     told = {one["rule"]: one["found"] for one in json.loads(done.stdout)["findings"]}
     assert "may use no real-time priority" in told["limits-priority"]
     assert "65536 bytes" in told["limits-memory"]
+    assert "200000 us in real time" in told["limits-timeout"]
 
 
 def test_help_shows_examples_and_the_page_has_every_rule(rtscope: Rtscope) -> None:

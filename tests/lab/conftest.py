@@ -52,6 +52,12 @@ def standard_kernel() -> Kernel:
 
 
 @pytest.fixture(scope="session")
+def audited_kernel() -> Kernel:
+    """With a disk to swap on, and the registers of CPUs."""
+    return debian_kernel("linux-image-6.12-amd64", "6.12-amd64-audited", ["zram", "msr"])
+
+
+@pytest.fixture(scope="session")
 def oldest_kernel() -> Kernel:
     """Of those that our modules are for."""
     return debian_kernel("linux-image-amd64", "6.1-amd64", [])

@@ -1,51 +1,89 @@
-"""A real kernel that is booted wrong on purpose, and one that is booted right: rtscope check."""
+"""Real kernels that are booted wrong on purpose, and right: what rtscope check says of them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
+import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.audit import Audit
 from rtscope.system.audit import RULES, audit
 from rtscope.system.look import read_state
+from rtscope.system.state import State
+from tests.lab.booted import Booted, Look, Told
+from tests.lab.faults import IN_FILES, MACHINES
+from tests.lab.scripted import looked, machine_of
 
-WRONG = {
-    "isolcpu=1": ("boot-mistyped", "isolcpu (is it isolcpus?)"),
-    "isolcpus=1": ("isolation-rcu", "the isolated CPUs 1"),
-    "irqaffinity=0-7": ("boot-cpu-list", "irqaffinity=0-7"),
-    "idle=pol": ("boot-bad-value", "idle=pol"),
-    "preempt=none": ("boot-preempt-no-effect", "a kernel with CONFIG_PREEMPT_RT"),
-    "loglevel=7": ("boot-serial-console", "up to level 7"),
-    "trace_event=sched:sched_switch": ("tracing-events", "sched:sched_switch"),
-    "watchdog_thresh=20": ("timers-lockup-detector", "is on"),
-    "nohz=on": ("kernel-no-hz", "CONFIG_NO_HZ_FULL=y"),
-    "mce=dont_log_ce": ("timers-machine-checks", "every 300 s"),
-}
-"""What is wrong on the command line, or leaves a default that is: the rule that sees it."""
-RIGHT = [
-    *("isolcpus=managed_irq,domain,1", "rcu_nocbs=1", "irqaffinity=0", "preempt=full"),
-    *("nowatchdog", "nohz=off", "mce=ignore_ce", "cpufreq.default_governor=performance"),
-]
+NAMES = {rule.id for rule in RULES}
 
 
-def checked(kernel: Kernel, options: list[str]) -> Audit:
-    """The audit of a machine with two CPUs that is booted with these parameters."""
-    target = vm_target(f"vm:{kernel.name},cpus=2")
-    given = msgspec.structs.replace(target.kernel, options=options)
-    state, warnings = read_state(msgspec.structs.replace(target, kernel=given))
-    return audit(state, target.name, warnings)
+def machines() -> list[object]:
+    """Each with its ring."""
+    return [
+        pytest.param(
+            one,
+            marks=[] if one.ring == "check" else [getattr(pytest.mark, one.ring)],
+            id=one.name,
+        )
+        for one in MACHINES
+    ]
 
 
-def test_a_kernel_that_is_booted_wrong_is_told_of_each_fault(rt_kernel: Kernel) -> None:
-    found = checked(rt_kernel, list(WRONG))
-    told = {one.rule: one.found for one in found.findings}
-    for rule, words in WRONG.values():
-        assert words in told.get(rule, ""), rule
+def expected(booted: Booted) -> Iterator[tuple[Look, Told]]:
+    """What is to be found at each look."""
+    found: Told = {}
+    for look in booted.looks:
+        found = {rule: told for rule, told in (found | look.adds).items() if rule not in look.ends}
+        yield look, found
 
 
-def test_one_that_is_booted_right_is_not_and_lets_the_rules_look(rt_kernel: Kernel) -> None:
-    found = checked(rt_kernel, RIGHT)
-    assert {rule for rule, _ in WRONG.values()} <= set(found.sound)
-    assert "kernel-preempt-rt" in found.sound
-    assert "virtual-machine" in {one.rule for one in found.findings}
-    assert {one.rule for one in found.unseen} == {"power-governor", "power-turbo"}
-    assert len(found.findings) + len(found.sound) + len(found.unseen) == len(RULES)
+def audits(booted: Booted, kernel: Kernel, directory: Path) -> dict[str, Audit]:
+    """What rtscope check says, by look."""
+    options = booted.options.split()
+    if not booted.scripted:
+        target = vm_target(f"vm:{kernel.name},{booted.machine}")
+        given = msgspec.structs.replace(target.kernel, options=[*kernel.options, *options])
+        state, warnings = read_state(msgspec.structs.replace(target, kernel=given))
+        return {look.name: audit(state, target.name, warnings) for look in booted.looks}
+    script = "".join(f"{look.script}\nlook '{look.name}' {look.seen_by}\n" for look in booted.looks)
+    machine = machine_of(kernel, booted.machine, options, booted.hardware.split())
+    files = looked(machine, script, directory)
+    return {name: audit(State(one), kernel.name, []) for name, one in files.items()}
+
+
+@pytest.mark.parametrize("booted", machines())
+def test_what_is_wrong_is_found_and_nothing_else(
+    booted: Booted,
+    request: pytest.FixtureRequest,
+    kernel_named: Callable[[str], Kernel],
+    tmp_path: Path,
+) -> None:
+    fixture = booted.kernel.endswith("_kernel")
+    kernel = request.getfixturevalue(booted.kernel) if fixture else kernel_named(booted.kernel)
+    seen = audits(booted, kernel, tmp_path)
+    for look, wanted in expected(booted):
+        found = {one.rule: one.found for one in seen[look.name].findings}
+        silent = [rule for rule, words in wanted.items() if words not in found.get(rule, "")]
+        assert (look.name, {rule: found.get(rule) for rule in silent}) == (look.name, {})
+        more = {rule: told for rule, told in found.items() if rule not in {*wanted, *booted.may}}
+        assert (look.name, more) == (look.name, {})
+        unseen = {one.rule: one.reason for one in seen[look.name].unseen}
+        assert unseen.keys() == (booted.blind | look.blind) - found.keys(), look.name
+
+
+def test_each_rule_has_a_machine_that_has_its_fault_or_a_reason_why_not() -> None:
+    found = {rule for booted in MACHINES for look in booted.looks for rule in look.adds}
+    assert found.isdisjoint(IN_FILES)
+    assert found | IN_FILES.keys() == NAMES
+
+
+def test_each_rule_but_those_has_a_machine_that_is_free_of_its_fault() -> None:
+    free = {
+        rule
+        for booted in MACHINES
+        for look, wanted in expected(booted)
+        for rule in NAMES - booted.blind - look.blind - booted.may - wanted.keys()
+    }
+    assert NAMES - free <= IN_FILES.keys()

@@ -74,6 +74,21 @@ def test_what_waits_elsewhere_is_no_waiter(action: str, channel: str | None) -> 
     assert set(found) == {"interrupts-below-users"}
 
 
+@pytest.mark.parametrize(
+    ("action", "module"),
+    [("irq/19-rtevent", "rtevent"), ("irq/19-Sis8300:1", "sis8300"), ("irq/19-daq0", "daq")],
+)
+def test_a_driver_whose_functions_have_other_names_is_known_by_its_module(
+    action: str, module: str
+) -> None:
+    waiter = fifo("LLRFControl", 94, wait_channel="await_event", wait_module=module)
+    found = about(interrupt(action, 50), waiter)
+    assert f"(in await_event of the module {module})" in found["interrupt-below-waiter"].text
+    assert "interrupt-below-waiter" not in about(interrupt(action, 95), waiter)
+    elsewhere = replace(waiter, wait_module="other")
+    assert "interrupt-below-waiter" not in about(interrupt(action, 50), elsewhere)
+
+
 def test_a_thread_without_real_time_policy_may_wait_above_nobody() -> None:
     assert not about(interrupt("irq/1-rtc", 1), other("a", kernel=False, wait_channel="rtc_read"))
 
@@ -166,6 +181,7 @@ TEXTS = st.text(max_size=20) | st.sampled_from(["irq/1-ab", "0-3", "ab_c", "0-99
             rank=st.integers(-102, 41), state=st.just("S"), cpu_ns=st.integers(0, 99),
             policy=st.none() | TEXTS, priority=st.none() | st.integers(1, 99),
             inherited=st.booleans(), cpus=st.none() | TEXTS, wait_channel=st.none() | TEXTS,
+            wait_module=st.none() | TEXTS,
             irq=st.none() | st.integers(0, 99), softirq=st.none() | TEXTS,
         ),
         max_size=8,

@@ -3,6 +3,8 @@
 import json
 from xml.etree import ElementTree as ET
 
+import msgspec
+
 from rtscope.model.audit import Audit, Finding, Severity, Unseen
 from rtscope.report.audit import audit_view, summary_line
 from rtscope.report.junit import audit_junit_report
@@ -45,6 +47,14 @@ def test_the_terminal_has_all_of_each_finding_in_its_order() -> None:
     assert "\x1b[31m" not in text
     assert text.count("no /a/file") == 1
     assert "no /b/file" in text
+
+
+def test_what_tune_can_change_is_told_as_a_line_of_a_profile() -> None:
+    line = 'file = [{ path = "/proc/sys/a", value = "0" }]'
+    one = msgspec.structs.replace(finding("bad", "fatal"), profile=line)
+    text = shown(msgspec.structs.replace(AUDIT, findings=[one]))
+    assert f"  profile    {line}\n" in "".join(f"{row.rstrip()}\n" for row in text.splitlines())
+    assert "profile" not in shown(AUDIT)
 
 
 def test_the_last_line_counts() -> None:

@@ -25,6 +25,9 @@ CONFIG_EFI_DISABLE_RUNTIME=y
 CONFIG_SWAP=y
 CONFIG_KSM=y
 CONFIG_LOCKUP_DETECTOR=y
+CONFIG_RCU_BOOST=y
+CONFIG_IRQ_FORCED_THREADING=y
+CONFIG_CGROUPS=y
 """
 PARAMETERS: Final = (
     "BOOT_IMAGE=/vmlinuz root=UUID=6f2d ro quiet isolcpus=managed_irq,domain,2-3 rcu_nocbs=2-3 "
@@ -38,6 +41,8 @@ Max locked memory         {}              unlimited            bytes
 Max realtime priority     {}                    {}                    
 Max realtime timeout      unlimited            unlimited            us        
 """  # noqa: W291 - as the kernel writes it
+CPUINFO: Final = "processor : 0\nvendor_id : GenuineIntel\nmodel name : x\n"
+GROUPS: Final = "/sys/fs/cgroup"
 KERNEL, BOUND = 0x00200000, 0x04000000
 
 
@@ -59,6 +64,39 @@ def interrupt(number: int, name: str, cpus: str) -> dict[str, Content]:
     }
 
 
+def idle_states(cpu: int) -> dict[str, Content]:
+    """The files of a CPU's idle states; the deep one may not be entered."""
+    folder = f"{CPU}cpu{cpu}/cpuidle"
+    return {
+        f"{folder}/state0/name": "POLL\n",
+        f"{folder}/state0/latency": "0\n",
+        f"{folder}/state1/name": "C1E\n",
+        f"{folder}/state1/latency": "2\n",
+        f"{folder}/state2/name": "C6\n",
+        f"{folder}/state2/latency": "133\n",
+        f"{folder}/state2/disable": "1\n",
+    }
+
+
+def cpuset(path: str, cpus: str, *, balanced: int, exclusive: int = 1) -> dict[str, Content]:
+    """The files of a control group of version 1."""
+    folder = f"{GROUPS}/cpuset{path}"
+    return {
+        f"{folder}/cpuset.cpus": f"{cpus}\n",
+        f"{folder}/cpuset.sched_load_balance": f"{balanced}\n",
+        f"{folder}/cpuset.cpu_exclusive": f"{exclusive}\n",
+    }
+
+
+def partition(path: str, state: str, cpus: str) -> dict[str, Content]:
+    """The files of a control group of version 2."""
+    folder = f"{GROUPS}/{path}"
+    return {
+        f"{folder}/cpuset.cpus.partition": f"{state}\n",
+        f"{folder}/cpuset.cpus.effective": f"{cpus}\n",
+    }
+
+
 def cpu(number: int) -> dict[str, Content]:
     """The files of a CPU: one thread of its own core."""
     folder = f"{CPU}cpu{number}"
@@ -77,8 +115,16 @@ SOUND: Final[dict[str, Content]] = {
     "uname:nodename": "shaker\n",
     "clock:monotonic_resolution_ns": "1\n",
     CONFIG: CONFIGURATION,
-    "/proc/cpuinfo": "processor : 0\nmodel name : x\nflags : tsc constant_tsc nonstop_tsc\n",
+    "/proc/cpuinfo": CPUINFO + "flags : tsc constant_tsc nonstop_tsc\n",
     "/proc/cmdline": PARAMETERS,
+    "/proc/uptime": "90061.25 351234.00\n",
+    "/proc/self/cgroup": "3:cpuset:/\n2:cpu,cpuacct:/\n0::/user.slice\n",
+    "/proc/sys/vm/nr_hugepages": "4\n",
+    "/etc/systemd/system.conf": "[Manager]\n#LogLevel=info\nCPUAffinity=0 2\n",
+    "/usr/lib/systemd/system.conf.d/10-cpus.conf": "[Manager]\nCPUAffinity=\n",
+    "/etc/systemd/system.conf.d/20-cpus.conf": "[Manager]\nCPUAffinity = 0-1\n",
+    "msr:smi_count": "1212\n",
+    "msr:smi_count_later": "1212\n",
     "/proc/swaps": "Filename Type Size Used Priority\n",
     "/proc/self/status": "Name: rtscope-agent\nCapEff:\t000001ffffffffff\n",
     "/proc/self/limits": LIMITS.format("unlimited", 95, 95),
@@ -115,18 +161,20 @@ SOUND: Final[dict[str, Content]] = {
     CPU + "smt/active": "0\n",
     CPU + "intel_pstate/no_turbo": "1\n",
     CPU + "cpuidle/current_driver": "intel_idle\n",
-    CPU + "cpu0/cpuidle/state0/name": "POLL\n",
-    CPU + "cpu0/cpuidle/state0/latency": "0\n",
-    CPU + "cpu0/cpuidle/state1/name": "C1E\n",
-    CPU + "cpu0/cpuidle/state1/latency": "2\n",
-    CPU + "cpu0/cpuidle/state2/name": "C6\n",
-    CPU + "cpu0/cpuidle/state2/latency": "133\n",
-    CPU + "cpu0/cpuidle/state2/disable": "1\n",
+    CPU + "vulnerabilities/meltdown": "Not affected\n",
+    CPU + "vulnerabilities/spectre_v1": "Mitigation: usercopy/swapgs barriers\n",
+    **idle_states(0), **idle_states(1), **idle_states(2), **idle_states(3),
+    **cpuset("", "0-3", balanced=0), **cpuset("/system", "0-1", balanced=1),
+    **cpuset("/loop", "2-3", balanced=0),
+    GROUPS + "/cpu/user/cpu.cfs_quota_us": "-1\n",
+    GROUPS + "/cpu/user/cpu.rt_runtime_us": "100000\n",
+    GROUPS + "/user.slice/cpu.max": "max 100000\n",
     **cpu(0), **cpu(1), **cpu(2), **cpu(3),
     **interrupt(24, "eth0", "0-1"),
     **interrupt(25, "nvme0q1", "1"),
     **thread(1, "systemd"),
     **thread(14, "ksoftirqd/0", flags=KERNEL | BOUND),
+    **thread(13, "ktimers/0", policy=1, priority=1, flags=KERNEL | BOUND),
     **thread(15, "rcuc/0", policy=1, priority=1, flags=KERNEL | BOUND),
     **thread(16, "migration/2", cpu=2, policy=1, priority=99, flags=KERNEL | BOUND),
     **thread(17, "kworker/2:1", cpu=2, flags=KERNEL | BOUND),
@@ -196,6 +244,10 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "boot-debugging": (booted("slub_debug=FZ"), "slub_debug=FZ"),
     "boot-idle-poll-smt": (booted("idle=poll") | {CPU + "smt/active": "1\n"}, "idle=poll"),
     "boot-serial-console": ({"/proc/sys/kernel/printk": "7 4 1 7\n"}, "ttyS0,115200"),
+    "boot-threadirqs-no-effect": (booted("threadirqs"), "with CONFIG_PREEMPT_RT"),
+    "boot-irqaffinity-no-effect": ({"/proc/irq/default_smp_affinity": "7\n"}, "CPUs 2 out"),
+    "boot-nosmt-no-effect": (booted("nosmt") | {CPU + "smt/active": "1\n"}, "share each core"),
+    "boot-hugepages-no-effect": (booted("hugepages=5"), "hugepages=5, but there are 4"),
     "clock-slow-source": (
         {"/sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"},
         "hpet",
@@ -205,7 +257,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         "at the tick, 1000 times a second",
     ),
     "clock-tsc-stops": (
-        {"/proc/cpuinfo": "processor : 0\nflags : tsc constant_tsc\n"},
+        {"/proc/cpuinfo": CPUINFO + "flags : tsc constant_tsc\n"},
         "no nonstop_tsc",
     ),
     "clock-ticks-together": (booted_without("skew_tick=1"), "the ticks of 4 CPUs"),
@@ -221,10 +273,22 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         thread(15, "rcuc/0", policy=1, priority=70, flags=KERNEL | BOUND),
         "priority 70",
     ),
+    "sched-rcu-demoted": (thread(15, "rcuc/0", flags=KERNEL | BOUND), "rcuc/0: not real-time"),
+    "sched-ktimers": (
+        thread(13, "ktimers/0", policy=1, priority=51, flags=KERNEL | BOUND),
+        "ktimers/0 (priority 51)",
+    ),
     "sched-rcu-expedited": ({"/sys/kernel/rcu_normal": "0\n"}, "are hurried"),
     "power-governor": ({CPU + "cpu1/cpufreq/scaling_governor": "powersave\n"}, "on 1 of 4 CPUs"),
     "power-turbo": ({CPU + "intel_pstate/no_turbo": "0\n"}, "no_turbo is 0"),
-    "power-deep-idle": ({CPU + "cpu0/cpuidle/state2/disable": "0\n"}, "takes 133 us to leave"),
+    "power-deep-idle": (
+        {CPU + f"cpu{n}/cpuidle/state2/disable": "0\n" for n in (1, 3)},
+        "C6 may be entered, which takes 133 us to leave, on CPUs 1,3",
+    ),
+    "power-mitigations": (
+        {CPU + "vulnerabilities/meltdown": "Mitigation: PTI\n"},
+        "against meltdown",
+    ),
     "power-smt": ({CPU + "smt/active": "1\n"}, "share each core"),
     "power-pcie-links": (
         {"/sys/module/pcie_aspm/parameters/policy": "default performance [powersave]\n"},
@@ -259,6 +323,20 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         {"/sys/devices/virtual/workqueue/cpumask": "0000000f\n"},
         "isolated CPUs 2-3",
     ),
+    "group-partition-invalid": (
+        partition("rt.slice", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "0-3"),
+        "rt.slice (isolated): Cpu list in cpuset.cpus not exclusive",
+    ),
+    "group-set-balanced": (cpuset("", "0-3", balanced=1), "cpuset/loop (CPUs 2-3)"),
+    "group-set-shared": (cpuset("/loop", "2-3", balanced=0, exclusive=0), "cpuset/loop"),
+    "group-cpu-quota": ({GROUPS + "/a/b/cpu.max": "50000 100000\n"}, "CPU time for a/b"),
+    "group-no-real-time": ({GROUPS + "/cpu/user/cpu.rt_runtime_us": "0\n"}, "1 of 1 groups"),
+    "services-cpu-affinity": (
+        {"/etc/systemd/system.conf.d/20-cpus.conf": "CPUAffinity=1,2 3\n"},
+        "isolated CPUs 2-3",
+    ),
+    "services-rtkit": (thread(81, "rtkit-daemon"), "priority 20 at most"),
+    "services-set-back": (thread(82, "power-profiles-"), "power-profiles-daemon runs"),
     "memory-huge-pages": (
         {"/sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"},
         "always",
@@ -284,10 +362,19 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "tracing-probes": ({"/sys/kernel/tracing/kprobe_events": "p:k/p vfs_read\n"}, "vfs_read"),
     "tracing-bpf-statistics": ({"/proc/sys/kernel/bpf_stats_enabled": "1\n"}, "is timed"),
     "tracing-sched-statistics": ({"/proc/sys/kernel/sched_schedstats": "1\n"}, "is timed"),
+    "firmware-smi": ({"msr:smi_count_later": "1214\n"}, "2 SMIs while the machine was read"),
     "virtual-machine": ({"cpuid:hypervisor": "KVMKVMKVM\n"}, "KVM"),
     "limits-priority": (
         USER | {"/proc/self/limits": LIMITS.format("unlimited", 0, 0)},
         "no real-time priority",
+    ),
+    "limits-timeout": (
+        {
+            "/proc/self/limits": LIMITS.format("unlimited", 95, 95).replace(
+                "timeout      unlimited", "timeout      200000   "
+            )
+        },
+        "200000 us in real time",
     ),
     "limits-memory": (
         USER | {"/proc/self/limits": LIMITS.format(8388608, 95, 95)},

@@ -1,6 +1,7 @@
 """Each rule finds its fault, finds nothing where there is none, and says where it cannot look."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,18 @@ import pytest
 from rtscope.model.audit import SEVERITIES
 from rtscope.system.audit import RULES, audit
 from rtscope.system.rule import Rule
-from rtscope.system.state import NotSeen, State
+from rtscope.system.state import CPU, NotSeen, State
 from tests.system.machines import (
     CONFIG,
     FAULTS,
     ISOLCPUS,
+    KERNEL,
     SOUND,
     Content,
     booted,
     booted_without,
+    cpuset,
+    partition,
     thread,
     with_config,
 )
@@ -95,6 +99,28 @@ def test_findings_and_blind_rules_come_worst_first() -> None:
         ("isolation-rcu", booted_without("rcu_nocbs=2-3", "rcu_nocbs=all")),
         ("timers-machine-checks", FAULTS["timers-machine-checks"][0] | booted("mce=ignore_ce")),
         ("limits-priority", FAULTS["limits-memory"][0]),
+        ("boot-threadirqs-no-effect", FAULTS["irq-not-threaded"][0] | booted("threadirqs")),
+        ("boot-irqaffinity-no-effect", {"/proc/irq/default_smp_affinity": "1\n"}),
+        ("boot-hugepages-no-effect", booted("hugepagesz=1G hugepages=9")),
+        ("boot-nosmt-no-effect", booted("nosmt")),
+        ("power-deep-idle", {CPU + "cpu1/cpuidle/state2/latency": "9\n",
+         CPU + "cpu1/cpuidle/state2/disable": "0\n"}),
+        ("power-mitigations", {CPU + "vulnerabilities/meltdown": "Vulnerable\n"}),
+        ("sched-ktimers", thread(13, "ktimers/0", policy=1, priority=49, flags=KERNEL)),
+        ("sched-rcu-demoted", with_config(RCU_BOOST="n") | FAULTS["sched-rcu-demoted"][0]),
+        ("group-partition-invalid", partition("rt.slice", "isolated", "2-3")),
+        ("group-set-balanced", cpuset("/loop/inner", "2-3", balanced=1)),
+        ("group-cpu-quota", FAULTS["group-cpu-quota"][0] | {"uname:release": "6.18.1-rt"}),
+        ("group-cpu-quota", FAULTS["group-cpu-quota"][0] | FAULTS["irq-not-threaded"][0]),
+        ("services-cpu-affinity", FAULTS["services-cpu-affinity"][0]
+         | thread(1, "init")),
+        ("services-rtkit", FAULTS["services-rtkit"][0]
+         | {"/usr/lib/systemd/system/rtkit-daemon.service": "ExecStart=/a\n",
+            "/etc/systemd/system/rtkit-daemon.service.d/high.conf":
+            "[Service]\nExecStart=\nExecStart=/a --max-realtime-priority=90\n"}),
+        ("firmware-smi", {"/proc/cpuinfo": "processor : 0\nBogoMIPS : 100.00\n"}),
+        ("firmware-smi", {"msr:smi_count": "0\n", "msr:smi_count_later": "0\n",
+         "/proc/uptime": "12.00 3.00\n"}),
         ("limits-memory", FAULTS["limits-priority"][0]),
     ],
 )  # fmt: skip
@@ -114,8 +140,74 @@ def test_rules_of_isolation_are_silent_without_isolated_cpus(name: str) -> None:
         "/sys/devices/virtual/workqueue/cpumask": "f\n",
         "/proc/irq/default_smp_affinity": "f\n",
         **thread(79, "logger", cpu=3),
+        **cpuset("", "0-3", balanced=1),
     }
     assert LOOK[name](State(SOUND | everywhere)) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "isolated"),
+    [
+        (cpuset("", "0-3", balanced=0), {2, 3}),
+        (cpuset("", "0-3", balanced=1), set()),
+        (cpuset("", "0-3", balanced=0) | cpuset("/loop", "3", balanced=1), {2}),
+        ({"/sys/fs/cgroup/cpuset.cpus.isolated": "1-2\n"}, {1, 2, 3}),
+        (partition("rt.slice", "isolated", "1") , {1, 2, 3}),
+        (partition("rt.slice", "root", "1"), {2, 3}),
+        (partition("rt.slice", "isolated invalid", "1"), {2, 3}),
+    ],
+)  # fmt: skip
+def test_what_control_groups_isolate_is_isolated(
+    groups: dict[str, Content], isolated: set[int]
+) -> None:
+    state = State(SOUND | {CPU + "isolated": "\n"} | groups)
+    assert state.isolated == isolated
+    assert state.isolated_at_boot == set()
+    found = LOOK["boot-isolcpus-no-effect"](state)
+    assert found == "isolcpus= asks for CPUs 2-3, which are not isolated"
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "words"),
+    [
+        ("firmware-smi", {"/proc/cpuinfo": "vendor_id : AuthenticAMD\n"}, "count no SMIs"),
+        ("firmware-smi", {"cpuid:hypervisor": "KVMKVMKVM"}, "guest does not see"),
+        ("firmware-smi", {"/proc/uptime": "3599.0 1.0"}, "1212 SMIs since power-on, none while"),
+        ("group-set-balanced", {"/proc/self/cgroup": "3:cpuset:/\n"}, "not below /sys/fs/cgroup"),
+        ("services-cpu-affinity", {"/etc/systemd/system.conf": "CPUAffinity=all"}, "no list"),
+    ],
+)
+def test_what_cannot_be_known_is_told_as_such(
+    name: str, files: dict[str, Content], words: str
+) -> None:
+    sound = {path: text for path, text in SOUND.items() if not path.startswith("/sys/fs/cgroup")}
+    with pytest.raises(NotSeen, match=words):
+        LOOK[name](State(sound | files))
+
+
+def test_firmware_that_interrupts_all_the_time_is_found_between_two_readings_too() -> None:
+    often = {"msr:smi_count": "1600\n", "msr:smi_count_later": "1600\n"}
+    assert LOOK["firmware-smi"](State(SOUND | often)) == "1600 SMIs since power-on, 64 an hour"
+    wrapped = {"msr:smi_count": "4294967295\n", "msr:smi_count_later": "1\n"}
+    assert LOOK["firmware-smi"](State(SOUND | wrapped)) == "2 SMIs while the machine was read"
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.profile], ids=lambda rule: rule.id)
+def test_a_line_of_a_profile_is_one_that_tune_knows(rule: Rule) -> None:
+    keys = {
+        "file": {"path", "value"},
+        "thread": {"name", "of", "policy", "priority"},
+        "tasks": {"away"},
+        "interrupts": {"away"},
+        "irqbalance": {"ban"},
+        "partition": {"cpus"},
+        "boot": {"add"},
+        "latency": {"limit"},
+    }
+    ((kind, given),) = tomllib.loads(rule.profile).items()
+    for one in given if isinstance(given, list) else [given]:
+        assert set(one) <= keys[kind]
+        assert one.get("path", "/sys/").startswith(("/proc/sys/", "/sys/"))
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ THREAD: dict[str, Any] = {
     "pid": 1020, "tid": 1024, "name": "a) R 1 (\n\x1b[2J[red]", "kernel": False, "policy": "fifo",
     "priority": 94, "nice": None, "runtime_ns": None, "deadline_ns": None, "period_ns": None,
     "rank": -95, "inherited": False, "cpus": "0-3", "cpu": 1, "isolated": False, "state": "S",
-    "wait_channel": "futex_wait_queue", "irq": None, "softirq": None, "cpu_ns": 39_000_000,
-    "voluntary": 99, "forced": 0, "since": {"cpu_ns": 1, "voluntary": 2, "forced": None},
+    "wait_channel": "futex_wait_queue", "wait_module": "daq", "irq": None, "softirq": None,
+    "cpu_ns": 39_000_000, "voluntary": 99, "forced": 0,
+    "since": {"cpu_ns": 1, "voluntary": 2, "forced": None},
 }  # fmt: skip
 LINE: dict[str, Any] = {
     "type": "threads", "time_ns": 1, "since_ns": 2, "realtime_kernel": True, "isolated": "2-3",

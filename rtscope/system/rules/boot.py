@@ -1,4 +1,4 @@
-"""The kernel's command line: typing errors, and parameters that had no effect.
+"""The kernel's command line: typing errors, and what should not be on it.
 
 A parameter that the kernel does not know is no error to it: it is handed to the first process, and
 one with a dot in its name is taken for a module's. So it is compared with those that matter here.
@@ -116,7 +116,7 @@ def _bad_values(state: State) -> str | None:
     return f"the kernel does not take {', '.join(found[:8])}" if found else None
 
 
-def _cpus_asked(state: State, name: str) -> set[int] | None:
+def cpus_asked(state: State, name: str) -> set[int] | None:
     """The CPUs of a parameter's list; None where it is absent or the kernel refuses it."""
     value = state.parameter(name)
     if value is None:
@@ -127,61 +127,10 @@ def _cpus_asked(state: State, name: str) -> set[int] | None:
 
 def _refused_lists(state: State) -> str | None:
     given = [name for name in _CPU_LISTS if state.parameter(name)]
-    bad = [f"{n}={state.parameter(n)}"[:80] for n in given if _cpus_asked(state, n) is None]
+    bad = [f"{n}={state.parameter(n)}"[:80] for n in given if cpus_asked(state, n) is None]
     if not bad:
         return None
     return f"{', '.join(bad)}: no list of this machine's CPUs {format_cpu_list(state.present)}"
-
-
-def _isolcpus_idle(state: State) -> str | None:
-    asked = _cpus_asked(state, "isolcpus")
-    if not asked:
-        return None
-    flags, _ = flags_and_cpus(state.parameter("isolcpus") or "")
-    if "domain" not in flags and {"nohz", "managed_irq"} & set(flags):
-        return None
-    missing = asked - state.isolated
-    if not missing:
-        return None
-    return f"isolcpus= asks for CPUs {format_cpu_list(missing)}, which are not isolated"
-
-
-def _nohz_full_idle(state: State) -> str | None:
-    if state.parameter("nohz_full") is None:
-        return None
-    if not state.built("CONFIG_NO_HZ_FULL"):
-        return "nohz_full= was given to a kernel without CONFIG_NO_HZ_FULL"
-    missing = (_cpus_asked(state, "nohz_full") or set()) - state.nohz_full
-    if not missing:
-        return None
-    return f"nohz_full= asks for CPUs {format_cpu_list(missing)}, whose tick never stops"
-
-
-def _rcu_nocbs_idle(state: State) -> str | None:
-    if state.parameter("rcu_nocbs") is None or state.built("CONFIG_RCU_NOCB_CPU"):
-        return None
-    return "rcu_nocbs= was given to a kernel without CONFIG_RCU_NOCB_CPU"
-
-
-def _preempt_idle(state: State) -> str | None:
-    asked = state.parameter("preempt")
-    if asked is None:
-        return None
-    if not state.built("CONFIG_PREEMPT_DYNAMIC"):
-        return f"preempt={asked[:40]} was given to a kernel without CONFIG_PREEMPT_DYNAMIC"
-    if state.built("CONFIG_PREEMPT_RT") and asked in ("none", "voluntary"):
-        return f"preempt={asked} was given to a kernel with CONFIG_PREEMPT_RT"
-    return None
-
-
-def _clocksource_idle(state: State) -> str | None:
-    asked = state.parameter("clocksource")
-    if not asked:
-        return None
-    current = state.machine.clock_source
-    if current is None:
-        raise NotSeen(f"{CPU.replace('cpu/', 'clocksource/')}clocksource0 cannot be read")
-    return None if asked == current else f"clocksource={asked[:40]}, but the kernel uses {current}"
 
 
 def _repeated(state: State) -> str | None:
@@ -254,52 +203,6 @@ RULES: Final = [
         how="correct the list in the boot loader's configuration; N stands for the last CPU",
         link=PARAMETERS,
         look=_refused_lists,
-    ),
-    Rule(
-        id="boot-isolcpus-no-effect",
-        severity="high",
-        wanted="every CPU of isolcpus= in /sys/devices/system/cpu/isolated",
-        why="The scheduler still puts any thread there; each may run for milliseconds.",
-        how="boot with isolcpus= and nohz_full= of the same CPUs, and leave the boot CPU out",
-        link=PARAMETERS,
-        look=_isolcpus_idle,
-    ),
-    Rule(
-        id="boot-nohz-full-no-effect",
-        severity="medium",
-        wanted="every CPU of nohz_full= in /sys/devices/system/cpu/nohz_full",
-        why="The tick goes on there, HZ times a second, some microseconds each.",
-        how="use a kernel with CONFIG_NO_HZ_FULL=y, and leave the boot CPU out of the list",
-        link="https://docs.kernel.org/timers/no_hz.html",
-        look=_nohz_full_idle,
-    ),
-    Rule(
-        id="boot-rcu-nocbs-no-effect",
-        severity="medium",
-        wanted="CONFIG_RCU_NOCB_CPU=y, where rcu_nocbs= is given",
-        why="RCU's callbacks go on running on these CPUs, in batches of tens of microseconds.",
-        how="use a kernel with CONFIG_RCU_NOCB_CPU=y, or give the parameter up",
-        link=PARAMETERS,
-        look=_rcu_nocbs_idle,
-    ),
-    Rule(
-        id="boot-preempt-no-effect",
-        severity="medium",
-        wanted="preempt= only for a kernel with CONFIG_PREEMPT_DYNAMIC=y, and only what it has: "
-        "lazy or full with PREEMPT_RT",
-        why="The preemption model is the one that was built in, not the one asked for.",
-        how="remove preempt=; PREEMPT_RT is chosen when the kernel is built",
-        link=PARAMETERS,
-        look=_preempt_idle,
-    ),
-    Rule(
-        id="boot-clocksource-no-effect",
-        severity="medium",
-        wanted="the clock source that clocksource= asks for",
-        why="Another clock may be ten to fifty times slower to read, or less fine.",
-        how="see dmesg for why the kernel refused it, or remove clocksource=",
-        link=PARAMETERS,
-        look=_clocksource_idle,
     ),
     Rule(
         id="boot-repeated",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rtscope.system.rule import PARAMETERS, Rule
+from rtscope.system.rule import PARAMETERS, Rule, boot_line
 from rtscope.system.state import NotSeen, State
 
 _SOURCE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -92,5 +92,6 @@ RULES: Final = [
         how="boot with skew_tick=1",
         link=PARAMETERS,
         look=_ticks_together,
+        profile=boot_line("skew_tick=1"),
     ),
 ]

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.system.rule import PARAMETERS, Rule
+from rtscope.system.rule import INTERRUPTS_AWAY, PARAMETERS, Rule, boot_line, thread_line
 from rtscope.system.state import NotSeen, State
 
 _LIST: Final = re.compile(
@@ -83,6 +83,7 @@ RULES: Final = [
         "/etc/default/irqbalance",
         link=_AFFINITY_PAGE,
         look=_balanced,
+        profile='irqbalance = { ban = "{cpus}" }',
     ),
     Rule(
         id="irq-default-affinity",
@@ -93,6 +94,7 @@ RULES: Final = [
         how=f"write the housekeeping CPUs' mask to {_DEFAULT}, or boot with irqaffinity=",
         link=_AFFINITY_PAGE,
         look=_default_affinity,
+        profile=INTERRUPTS_AWAY,
     ),
     Rule(
         id="irq-on-isolated",
@@ -104,6 +106,7 @@ RULES: Final = [
         "those that the kernel manages with isolcpus=managed_irq,domain,CPUS",
         link=_AFFINITY_PAGE,
         look=_on_isolated,
+        profile=INTERRUPTS_AWAY,
     ),
     Rule(
         id="irq-not-threaded",
@@ -114,6 +117,7 @@ RULES: Final = [
         how="use a kernel with PREEMPT_RT, or boot with threadirqs",
         link=PARAMETERS,
         look=_in_place,
+        profile=boot_line("threadirqs"),
     ),
     Rule(
         id="irq-thread-demoted",
@@ -123,6 +127,7 @@ RULES: Final = [
         how="chrt -f -p 50 PID, and remove what lowered it",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
         look=_handler_demoted,
+        profile=thread_line("irq/*", priority=50),
     ),
     Rule(
         id="irq-equal-priorities",
@@ -133,5 +138,6 @@ RULES: Final = [
         how="chrt -f -p 60 PID of the thread irq/N-NAME",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
         look=_handlers_equal,
+        profile=thread_line("irq/*-NAME", priority=60),
     ),
 ]

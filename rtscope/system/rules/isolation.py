@@ -7,7 +7,7 @@ from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.system.commandline import cpus_of
-from rtscope.system.rule import PARAMETERS, Rule
+from rtscope.system.rule import PARAMETERS, PARTITION, TASKS_AWAY, Rule, boot_line, file_line
 from rtscope.system.state import CPU, NotSeen, State
 
 _WORKQUEUES: Final = "/sys/devices/virtual/workqueue/cpumask"
@@ -98,6 +98,7 @@ RULES: Final = [
         how="boot with rcu_nocbs= and the isolated CPUs",
         link=PARAMETERS,
         look=_callbacks_stay,
+        profile=boot_line("rcu_nocbs={cpus}"),
     ),
     Rule(
         id="isolation-nohz-full",
@@ -108,6 +109,7 @@ RULES: Final = [
         how="boot with isolcpus= and the same CPUs, or make a cpuset partition of type isolated",
         link="https://docs.kernel.org/timers/no_hz.html",
         look=_tickless_not_isolated,
+        profile=PARTITION,
     ),
     Rule(
         id="isolation-nothing-left",
@@ -146,6 +148,7 @@ RULES: Final = [
         how="taskset -cp HOUSEKEEPING PID, or CPUAffinity= in /etc/systemd/system.conf",
         link="https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset",
         look=_programs_there,
+        profile=TASKS_AWAY,
     ),
     Rule(
         id="isolation-kernel-threads",
@@ -156,6 +159,7 @@ RULES: Final = [
         how="taskset -cp HOUSEKEEPING PID",
         link="https://docs.kernel.org/admin-guide/kernel-per-CPU-kthreads.html",
         look=_kernel_threads_there,
+        profile=TASKS_AWAY,
     ),
     Rule(
         id="isolation-workqueues",
@@ -166,5 +170,6 @@ RULES: Final = [
         how=f"write the housekeeping CPUs' mask to {_WORKQUEUES}",
         link="https://docs.kernel.org/core-api/workqueue.html",
         look=_work_there,
+        profile=file_line(_WORKQUEUES, "{others_mask}"),
     ),
 ]

@@ -8,7 +8,7 @@ that most of them cost latency.
 from collections.abc import Callable
 from typing import Final
 
-from rtscope.system.rule import CONFIGURATION, Rule
+from rtscope.system.rule import CONFIGURATION, Rule, boot_line
 from rtscope.system.state import NotSeen, State
 
 _BUILD: Final = "build the kernel with CONFIG_{}={}"
@@ -114,6 +114,7 @@ RULES: Final = [
         + ", or boot with cpufreq.default_governor=performance",
         link=CONFIGURATION + "#config-cpu-freq-default-gov-performance",
         look=_default_governor,
+        profile=boot_line("cpufreq.default_governor=performance"),
     ),
     Rule(
         id="kernel-other-governors",
@@ -155,6 +156,7 @@ RULES: Final = [
         how="boot with efi=noruntime, or keep the workqueue efi_runtime on a housekeeping CPU",
         link=CONFIGURATION + "#config-efi-disable-runtime",
         look=_efi_runtime,
+        profile=boot_line("efi=noruntime"),
     ),
     Rule(
         id="kernel-no-hz",
@@ -165,6 +167,7 @@ RULES: Final = [
         how="boot with nohz=off, or build the kernel with CONFIG_HZ_PERIODIC=y",
         link=CONFIGURATION + "#config-no-hz-config-no-hz-full",
         look=_tickless,
+        profile=boot_line("nohz=off"),
     ),
     Rule(
         id="kernel-tracing",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rtscope.system.rule import ADMIN, SYSCTL_KERNEL, SYSCTL_VM, Rule
+from rtscope.system.rule import ADMIN, SYSCTL_KERNEL, SYSCTL_VM, Rule, file_line
 from rtscope.system.state import NotSeen, State
 
 _HUGE: Final = "/sys/kernel/mm/transparent_hugepage/"
@@ -72,7 +72,10 @@ def _compacts_ahead(state: State) -> str | None:
 
 
 def _counts_often(state: State) -> str | None:
-    seconds = state.number(_VM + "stat_interval")
+    path = _VM + "stat_interval"
+    if not state.offers(path, "CONFIG_SMP"):
+        return None
+    seconds = state.number(path)
     return f"memory counters are added up every {seconds} s" if seconds < 10 else None
 
 
@@ -86,6 +89,7 @@ RULES: Final = [
         how=f"echo madvise > {_HUGE}enabled, or boot with transparent_hugepage=madvise",
         link=_HUGE_PAGE,
         look=_huge_pages,
+        profile=file_line(_HUGE + "enabled", "madvise"),
     ),
     Rule(
         id="memory-huge-defrag",
@@ -96,6 +100,7 @@ RULES: Final = [
         how=f"echo madvise > {_HUGE}defrag",
         link=_HUGE_PAGE,
         look=_huge_defrag,
+        profile=file_line(_HUGE + "defrag", "madvise"),
     ),
     Rule(
         id="memory-swap",
@@ -117,6 +122,7 @@ RULES: Final = [
         "numa_balancing=disable",
         link=SYSCTL_KERNEL + "#numa-balancing",
         look=_numa_balancing,
+        profile=file_line(_NUMA, "0"),
     ),
     Rule(
         id="memory-ksm",
@@ -127,6 +133,7 @@ RULES: Final = [
         how=f"echo 2 > {_KSM}, which also takes apart what was joined",
         link=ADMIN + "mm/ksm.html",
         look=_same_pages,
+        profile=file_line(_KSM, "2"),
     ),
     Rule(
         id="memory-compacts-locked",
@@ -137,6 +144,7 @@ RULES: Final = [
         how=f"echo 0 > {_VM}compact_unevictable_allowed (sysctl vm.compact_unevictable_allowed=0)",
         link=SYSCTL_VM + "#compact-unevictable-allowed",
         look=_compacts_locked,
+        profile=file_line(_VM + "compact_unevictable_allowed", "0"),
     ),
     Rule(
         id="memory-compacts-ahead",
@@ -147,6 +155,7 @@ RULES: Final = [
         how=f"echo 0 > {_VM}compaction_proactiveness (sysctl vm.compaction_proactiveness=0)",
         link=SYSCTL_VM + "#compaction-proactiveness",
         look=_compacts_ahead,
+        profile=file_line(_VM + "compaction_proactiveness", "0"),
     ),
     Rule(
         id="memory-statistics",
@@ -157,5 +166,6 @@ RULES: Final = [
         how=f"echo 10 > {_VM}stat_interval (sysctl vm.stat_interval=10)",
         link=SYSCTL_VM + "#stat-interval",
         look=_counts_often,
+        profile=file_line(_VM + "stat_interval", "10"),
     ),
 ]

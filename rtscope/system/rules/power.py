@@ -1,14 +1,23 @@
 """How fast the CPUs run, and how deeply they sleep."""
 
+import re
 from collections import Counter
 from typing import Final
 
-from rtscope.system.rule import ADMIN, CONFIGURATION, Rule
+from rtscope.model.cpulist import format_cpu_list
+from rtscope.system.rule import ADMIN, CONFIGURATION, Rule, file_line
 from rtscope.system.state import CPU, NotSeen, State
+from rtscope.target.fingerprint.files import line_of, number_of
 
 _NO_TURBO: Final = CPU + "intel_pstate/no_turbo"
 _BOOST: Final = CPU + "cpufreq/boost"
 _ASPM: Final = "/sys/module/pcie_aspm/parameters/policy"
+_IDLE_STATE: Final = re.compile(
+    rf"({CPU}cpu([0-9]{{1,5}})/cpuidle/state[0-9]{{1,3}})/latency", re.ASCII
+)
+_COSTLY: Final = re.compile(
+    r"PTI|Clear|flush|IBPB|IBRS|Retpoline|untrained|safe RET", re.IGNORECASE
+)
 _LONG_EXIT_US: Final = 10
 
 
@@ -42,24 +51,42 @@ def _deep_idle(state: State) -> str | None:
     if not state.offers(CPU + "cpuidle/current_driver", "CONFIG_CPU_IDLE"):
         return None
     driver = state.line(CPU + "cpuidle/current_driver")
-    states = state.machine.idle_states
+    states = [match for match in map(_IDLE_STATE.fullmatch, state.files) if match]
     if driver == "none" and not states:
         return None
     if not states:
-        raise NotSeen(f"{CPU}cpu0/cpuidle holds no state")
-    deep = [
-        one for one in states if not one.disabled and (one.exit_latency_us or 0) >= _LONG_EXIT_US
-    ]
+        raise NotSeen(f"no {CPU}cpuN/cpuidle holds a state")
+    deep: dict[int, tuple[int, str]] = {}
+    for folder, cpu in {(match[1], int(match[2])) for match in states}:
+        disabled = number_of(state.files, f"{folder}/disable")
+        exit_us = number_of(state.files, f"{folder}/latency") or 0
+        if not disabled and exit_us >= _LONG_EXIT_US:
+            name = line_of(state.files, f"{folder}/name", 40) or "a state"
+            deep[cpu] = max(deep.get(cpu, (0, "")), (exit_us, name))
     if not deep:
         return None
-    worst = max(deep, key=lambda one: one.exit_latency_us or 0)
-    return f"{worst.name} may be entered, which takes {worst.exit_latency_us} us to leave"
+    exit_us, name = max(deep.values())
+    cpus = format_cpu_list(deep)
+    return f"{name} may be entered, which takes {exit_us} us to leave, on CPUs {cpus}"
 
 
 def _threads_share_cores(state: State) -> str | None:
     if not state.offers(CPU + "smt/active", "CONFIG_HOTPLUG_SMT"):
         return None
     return "two threads or more share each core" if state.number(CPU + "smt/active") else None
+
+
+def _mitigated(state: State) -> str | None:
+    folder = CPU + "vulnerabilities/"
+    paths = sorted(path for path in state.files if path.startswith(folder))
+    if not paths and state.offers(folder, "CONFIG_GENERIC_CPU_VULNERABILITIES"):
+        raise NotSeen(f"{folder} is not there")
+    costly = [
+        path.removeprefix(folder)[:40]
+        for path in paths
+        if (told := state.line(path)).startswith("Mitigation:") and _COSTLY.search(told)
+    ]
+    return f"against {', '.join(costly[:8])}" if costly else None
 
 
 def _links_sleep(state: State) -> str | None:
@@ -88,6 +115,7 @@ RULES: Final = [
         f"{CPU}cpuN/cpufreq/scaling_governor",
         link=CONFIGURATION + "#cpu-frequency-governors",
         look=_governor,
+        profile=file_line(CPU + "cpu*/cpufreq/scaling_governor", "performance"),
     ),
     Rule(
         id="power-turbo",
@@ -97,6 +125,7 @@ RULES: Final = [
         how=f"echo 1 > {_NO_TURBO}, or echo 0 > {_BOOST}",
         link=ADMIN + "pm/cpufreq.html#frequency-boost-support",
         look=_turbo,
+        profile=file_line(CPU + "intel_pstate/no_turbo", "1"),
     ),
     Rule(
         id="power-deep-idle",
@@ -108,6 +137,7 @@ RULES: Final = [
         f"{CPU}cpuN/cpuidle/stateM/disable",
         link=ADMIN + "pm/cpuidle.html",
         look=_deep_idle,
+        profile='latency = { limit = "0us" }',
     ),
     Rule(
         id="power-smt",
@@ -118,6 +148,19 @@ RULES: Final = [
         how=f"echo off > {CPU}smt/control, or boot with nosmt",
         link=ADMIN + "hw-vuln/core-scheduling.html",
         look=_threads_share_cores,
+        profile=file_line(CPU + "smt/control", "off"),
+    ),
+    Rule(
+        id="power-mitigations",
+        severity="info",
+        wanted="mitigations of CPU faults, unless only programs that are trusted run here: "
+        "mitigations=off",
+        why="Page tables, predictors or buffers are switched or emptied on the way into the kernel "
+        "and out of it: 100 ns to some microseconds each time.",
+        how="weigh it; mitigations=off leaves the machine open to its own programs, and must not "
+        "run others'",
+        link=ADMIN + "hw-vuln/index.html",
+        look=_mitigated,
     ),
     Rule(
         id="power-pcie-links",
@@ -128,5 +171,6 @@ RULES: Final = [
         how=f"echo performance > {_ASPM}, or boot with pcie_aspm.policy=performance",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
         look=_links_sleep,
+        profile=file_line(_ASPM, "performance"),
     ),
 ]

@@ -3,12 +3,13 @@
 import re
 from typing import Final
 
-from rtscope.system.rule import Rule
+from rtscope.system.rule import Rule, file_line, thread_line
 from rtscope.system.state import NotSeen, State, release_at_least
 
 _FAIR: Final = re.compile(r"/sys/kernel/debug/sched/fair_server/cpu\d{1,4}/runtime", re.ASCII)
 _RUNTIME: Final = "/proc/sys/kernel/sched_rt_runtime_us"
 _PERIOD: Final = "/proc/sys/kernel/sched_rt_period_us"
+_OF_INTERRUPTS: Final = 50
 _DEADLINE_PAGE: Final = "https://docs.kernel.org/scheduler/sched-deadline.html"
 _GROUP_PAGE: Final = "https://docs.kernel.org/scheduler/sched-rt-group.html"
 
@@ -50,8 +51,7 @@ def _group_scheduling(state: State) -> str | None:
 
 def _highest_priority(state: State) -> str | None:
     names = sorted({task.name for task in state.tasks if not task.kernel and task.priority == 99})
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"{', '.join(names[:8])}{more} at priority 99" if names else None
+    return f"{_some(names)} at priority 99" if names else None
 
 
 def _soft_interrupts_in_time(state: State) -> str | None:
@@ -70,11 +70,41 @@ def _rcu_above(state: State) -> str | None:
         task
         for task in state.tasks
         if task.kernel and task.real_time and task.name.startswith(("rcuc/", "rcub/", "rcu_p"))
-        if task.priority > 49
+        if task.priority >= _OF_INTERRUPTS
     ]
     if not found:
         return None
     return f"{found[0].name} and {len(found) - 1} more like it have priority {found[0].priority}"
+
+
+def _rcu_outranked(state: State) -> str | None:
+    if not state.built("CONFIG_RCU_BOOST"):
+        return None
+    found = sorted({
+        task.name
+        for task in state.tasks
+        if task.kernel and not task.real_time and task.name.startswith(("rcuc/", "rcub/"))
+    })  # fmt: skip
+    return f"{_some(found)}: not real-time" if found else None
+
+
+def _timers_misplaced(state: State) -> str | None:
+    found = sorted(
+        (task.priority, task.name)
+        for task in state.tasks
+        if task.kernel
+        and task.name.startswith(("ktimers/", "ktimersoftd/"))
+        and not 0 < task.priority < _OF_INTERRUPTS
+    )
+    if not found:
+        return None
+    names = [f"{name} ({f'priority {high}' if high else 'not real-time'})" for high, name in found]
+    return _some(names)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
 
 
 def _rcu_expedited(state: State) -> str | None:
@@ -96,6 +126,7 @@ RULES: Final = [
         how=f"echo -1 > {_RUNTIME} (sysctl kernel.sched_rt_runtime_us=-1)",
         link=_GROUP_PAGE,
         look=_throttling,
+        profile=file_line(_RUNTIME, "-1"),
     ),
     Rule(
         id="sched-fair-server",
@@ -103,9 +134,11 @@ RULES: Final = [
         wanted="no fair server on the CPUs of real-time threads, once these are known to sleep",
         why="From Linux 6.12 on, ordinary threads that have waited for most of a second run before "
         "real-time ones: for 50 ms as booted.",
-        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime; where the kernel miscounts "
+        f"what it has reserved and refuses that (EBUSY), after echo -1 > {_RUNTIME}",
         link=_DEADLINE_PAGE,
         look=_fair_server,
+        profile=file_line("/sys/kernel/debug/sched/fair_server/cpu*/runtime", "0"),
     ),
     Rule(
         id="sched-group-scheduling",
@@ -139,6 +172,7 @@ RULES: Final = [
         how="chrt -o -p 0 PID of each ksoftirqd, and remove what raised it",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
         look=_soft_interrupts_in_time,
+        profile=thread_line("ksoftirqd/*"),
     ),
     Rule(
         id="sched-rcu-priority",
@@ -148,6 +182,31 @@ RULES: Final = [
         how="boot with a lower rcutree.kthread_prio, 1 unless told",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
         look=_rcu_above,
+        profile=thread_line("rcu[bc]/*", priority=1),
+    ),
+    Rule(
+        id="sched-rcu-demoted",
+        severity="medium",
+        wanted="RCU's threads with a real-time priority, 1 as a kernel with CONFIG_RCU_BOOST "
+        "starts them",
+        why="Real-time threads that leave ordinary ones no time then keep RCU from ending its "
+        "grace periods: memory is not freed, until there is none.",
+        how="chrt -f -p 1 PID of each rcuc and rcub, and remove what lowered them",
+        link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
+        look=_rcu_outranked,
+        profile=thread_line("rcu[bc]/*", priority=1),
+    ),
+    Rule(
+        id="sched-ktimers",
+        severity="medium",
+        wanted="ktimers with a real-time priority below the interrupts' (50), 1 as the kernel "
+        "starts it",
+        why="It wakes up whoever sleeps with a timeout. Too low, they wait for ordinary threads; "
+        "too high, all of them together run before interrupts' threads: milliseconds under load.",
+        how="chrt -f -p 1 PID of each ktimers, and remove what changed it",
+        link="https://docs.kernel.org/core-api/real-time/differences.html",
+        look=_timers_misplaced,
+        profile=thread_line("ktimers/*", priority=1),
     ),
     Rule(
         id="sched-rcu-expedited",
@@ -158,5 +217,6 @@ RULES: Final = [
         how="echo 1 > /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
         look=_rcu_expedited,
+        profile=file_line("/sys/kernel/rcu_normal", "1"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""What is around the kernel: a hypervisor below it, and the limits of the user above it."""
+"""What is around the kernel: firmware and hypervisor below it, the user's limits above it."""
 
 import re
 from typing import Final
@@ -8,6 +8,9 @@ from rtscope.system.state import NotSeen, State
 
 _LIMIT: Final = re.compile(r"^(Max [a-z ]+?) {2,}(\S+)", re.MULTILINE | re.ASCII)
 _CAPABILITIES: Final = re.compile(r"^CapEff:\s*([0-9a-f]{16})$", re.MULTILINE | re.ASCII)
+_VENDOR: Final = re.compile(r"^vendor_id\s*: (\S+)", re.MULTILINE)
+_SMIS: Final = "msr:smi_count"
+_SMIS_AN_HOUR: Final = 60
 _CAP_IPC_LOCK: Final = 14
 _CAP_SYS_NICE: Final = 23
 
@@ -17,6 +20,31 @@ def _virtual(state: State) -> str | None:
         raise NotSeen("neither CPU nor firmware tells whether there is a hypervisor")
     below = state.machine.virtualisation
     return None if below == "none" else f"a virtual machine of {below}"
+
+
+def _stopped_by_firmware(state: State) -> str | None:
+    vendor = _VENDOR.search(state.text("/proc/cpuinfo"))
+    if not vendor:
+        return None  # not an x86: there is no such mode
+    if vendor[1] != "GenuineIntel":
+        raise NotSeen(f"CPUs of {vendor[1][:20]} count no SMIs: rtla hwnoise finds them")
+    if state.machine.virtualisation != "none":
+        raise NotSeen("a hypervisor's guest does not see the host's SMIs")
+    if _SMIS not in state.files:
+        raise NotSeen("/dev/cpu/0/msr is not there, or may not be read (modprobe msr, as root)")
+    count = state.number(_SMIS)
+    more = (state.number(_SMIS + "_later") - count) % 2**32
+    if more:
+        return f"{more} SMIs while the machine was read"
+    uptime = re.match(r"([0-9]{1,10})\.", state.line("/proc/uptime"), re.ASCII)
+    hours = int(uptime[1]) / 3600 if uptime else 0.0
+    if hours < 1 and count:
+        raise NotSeen(
+            f"{count} SMIs since power-on, none while the machine was read: how many come while it "
+            "runs can be told an hour after the boot"
+        )
+    often = count > _SMIS_AN_HOUR * hours
+    return f"{count} SMIs since power-on, {count / hours:.0f} an hour" if often else None
 
 
 def _may(state: State, capability: int) -> bool:
@@ -42,6 +70,13 @@ def _no_priority(state: State) -> str | None:
     return "the user that looked may use no real-time priority"
 
 
+def _stopped_in_time(state: State) -> str | None:
+    limit = _limit(state, "Max realtime timeout")
+    if limit != "unlimited":
+        return f"the user that looked may compute for {limit[:20]} us in real time without sleeping"
+    return None
+
+
 def _little_locked(state: State) -> str | None:
     if _may(state, _CAP_IPC_LOCK):
         return None
@@ -50,6 +85,17 @@ def _little_locked(state: State) -> str | None:
 
 
 RULES: Final = [
+    Rule(
+        id="firmware-smi",
+        severity="high",
+        wanted=f"no system management interrupts while it matters, at most {_SMIS_AN_HOUR} an hour",
+        why="The firmware stops all CPUs at once, behind the kernel's back: 10 us to several "
+        "milliseconds each.",
+        how="turn off in the firmware's setup what it does by itself: emulation of USB keyboards, "
+        "power and fan control, reports of memory errors; rtla hwnoise tells how long they take",
+        link="https://docs.kernel.org/trace/hwlat_detector.html",
+        look=_stopped_by_firmware,
+    ),
     Rule(
         id="virtual-machine",
         severity="high",
@@ -80,5 +126,15 @@ RULES: Final = [
         "unit",
         link=ADMIN + "mm/index.html",
         look=_little_locked,
+    ),
+    Rule(
+        id="limits-timeout",
+        severity="medium",
+        wanted="a limit rttime of unlimited for the user of the program",
+        why="A real-time thread that computes for so long without sleeping gets SIGXCPU, which "
+        "ends the program.",
+        how="remove the line rttime from /etc/security/limits.d, LimitRTTIME= from the unit",
+        link="https://docs.kernel.org/scheduler/index.html",
+        look=_stopped_in_time,
     ),
 ]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rtscope.system.rule import CONFIGURATION, SYSCTL_KERNEL, Rule
+from rtscope.system.rule import CONFIGURATION, SYSCTL_KERNEL, Rule, file_line
 from rtscope.system.state import State
 
 _WATCHDOG: Final = "/proc/sys/kernel/watchdog"
@@ -41,6 +41,7 @@ RULES: Final = [
         how=f"echo 0 > {_WATCHDOG} (sysctl kernel.watchdog=0), or boot with nowatchdog",
         link=CONFIGURATION + "#config-lockup-detector",
         look=_lockup_detector,
+        profile=file_line(_WATCHDOG, "0"),
     ),
     Rule(
         id="timers-nmi-watchdog",
@@ -51,6 +52,7 @@ RULES: Final = [
         how=f"echo 0 > {_NMI} (sysctl kernel.nmi_watchdog=0), or boot with nmi_watchdog=0",
         link=SYSCTL_KERNEL + "#nmi-watchdog",
         look=_nmi_watchdog,
+        profile=file_line(_NMI, "0"),
     ),
     Rule(
         id="timers-machine-checks",
@@ -60,5 +62,6 @@ RULES: Final = [
         how=f"echo 0 > {_MACHINE_CHECK}, or boot with mce=ignore_ce",
         link="https://docs.kernel.org/arch/x86/x86_64/machinecheck.html",
         look=_machine_checks,
+        profile=file_line(_MACHINE_CHECK, "0"),
     ),
 ]

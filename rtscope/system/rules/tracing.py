@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rtscope.system.rule import SYSCTL_KERNEL, Rule
+from rtscope.system.rule import SYSCTL_KERNEL, Rule, file_line
 from rtscope.system.state import State
 
 _FTRACE_PAGE: Final = "https://docs.kernel.org/trace/ftrace.html"
@@ -64,6 +64,7 @@ RULES: Final = [
         how="echo nop > /sys/kernel/tracing/current_tracer",
         link=_FTRACE_PAGE,
         look=_tracer,
+        profile=file_line("/sys/kernel/tracing/current_tracer", "nop"),
     ),
     Rule(
         id="tracing-events",
@@ -73,6 +74,7 @@ RULES: Final = [
         how="echo 0 > /sys/kernel/tracing/events/enable",
         link="https://docs.kernel.org/trace/events.html",
         look=_events,
+        profile=file_line("/sys/kernel/tracing/events/enable", "0"),
     ),
     Rule(
         id="tracing-probes",
@@ -91,6 +93,7 @@ RULES: Final = [
         how="echo 0 > /proc/sys/kernel/bpf_stats_enabled (sysctl kernel.bpf_stats_enabled=0)",
         link=SYSCTL_KERNEL + "#bpf-stats-enabled",
         look=_bpf_times,
+        profile=file_line("/proc/sys/kernel/bpf_stats_enabled", "0"),
     ),
     Rule(
         id="tracing-sched-statistics",
@@ -100,5 +103,6 @@ RULES: Final = [
         how="echo 0 > /proc/sys/kernel/sched_schedstats (sysctl kernel.sched_schedstats=0)",
         link=SYSCTL_KERNEL + "#sched-schedstats",
         look=_sched_times,
+        profile=file_line("/proc/sys/kernel/sched_schedstats", "0"),
     ),
 ]
