@@ -25,6 +25,8 @@ const struct verb verbs[] = {
 	{ "pi", "how long a priority inversion makes a thread wait", pi_main, true },
 	{ "sched", "how late a periodic thread starts its work", sched_main, true },
 	{ "signal", "how long an event takes to reach a program as a signal", signal_main, true },
+	{ "topology", "which CPUs share something, and how fast they reach each other",
+	  topology_main, true },
 	{ "points", "a running program's measurement points", points_main, false },
 	{ "threads", "the machine's threads, who can preempt whom first", threads_main, false },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },

@@ -14,5 +14,6 @@ int noise_main(int argc, char **argv);
 int pi_main(int argc, char **argv);
 int sched_main(int argc, char **argv);
 int signal_main(int argc, char **argv);
+int topology_main(int argc, char **argv);
 
 #endif
