@@ -44,8 +44,7 @@ void matrix_add(struct matrix *matrix, unsigned int row, unsigned int column, do
 {
 	size_t cell = (size_t)row * matrix->columns + column;
 
-	if (matrix->count[cell] < matrix->repeats)
-		matrix->sample[cell * matrix->repeats + matrix->count[cell]++] = figure;
+	matrix->sample[cell * matrix->repeats + matrix->count[cell]++ % matrix->repeats] = figure;
 }
 
 static int compare(const void *a, const void *b)
@@ -78,11 +77,27 @@ static unsigned int below_limit(unsigned int count)
 	return sum <= TAIL && below < count / 2 ? below : 0;
 }
 
+unsigned int matrix_count(const struct matrix *matrix, unsigned int row, unsigned int column)
+{
+	unsigned int count = matrix->count[(size_t)row * matrix->columns + column];
+
+	return count < matrix->repeats ? count : matrix->repeats;
+}
+
+double matrix_median(struct matrix *matrix, unsigned int row, unsigned int column)
+{
+	size_t cell = (size_t)row * matrix->columns + column;
+
+	return median_of(matrix->sample + cell * matrix->repeats,
+			 matrix_count(matrix, row, column));
+}
+
 static struct cell cell_of(struct matrix *matrix, unsigned int row, unsigned int column)
 {
 	size_t index = (size_t)row * matrix->columns + column;
 	double *figure = matrix->sample + index * matrix->repeats;
-	unsigned int count = matrix->count[index], below = below_limit(count);
+	unsigned int count = matrix_count(matrix, row, column);
+	unsigned int below = below_limit(count);
 
 	if (!count)
 		return (struct cell){ 0 };

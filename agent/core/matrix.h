@@ -22,7 +22,7 @@ struct matrix {
 	unsigned int columns;
 	unsigned int repeats;		  /* room for so many in each cell */
 	char (*label)[MATRIX_LABEL_SIZE]; /* of the rows, then of the columns */
-	uint16_t *count;
+	uint32_t *count;
 	double *sample;
 };
 
@@ -33,8 +33,14 @@ int matrix_init(struct matrix *matrix, const char *name, const char *unit, unsig
 void matrix_label_row(struct matrix *matrix, unsigned int row, const char *text);
 void matrix_label_column(struct matrix *matrix, unsigned int column, const char *text);
 
-/* One more repeat of a cell; those beyond its room are left out. */
+/* One more repeat of a cell; where there is no room it takes the place of the oldest. */
 void matrix_add(struct matrix *matrix, unsigned int row, unsigned int column, double figure);
+
+/* The repeats that are there. */
+unsigned int matrix_count(const struct matrix *matrix, unsigned int row, unsigned int column);
+
+/* Their median; 0 of none. No repeat is added afterwards. */
+double matrix_median(struct matrix *matrix, unsigned int row, unsigned int column);
 
 /* Of @count figures, which are sorted by it; 0 of none. */
 double median_of(double *figure, unsigned int count);

@@ -393,9 +393,7 @@ static void tell_alone(void)
 
 	for (unsigned int i = 0; i < topology.cpus; i++) {
 		for (enum kind kind = 0; kind < KINDS; kind++) {
-			struct matrix *alone = &topology.alone[kind];
-			double rate = median_of(alone->sample + (size_t)i * alone->repeats,
-						alone->count[i]);
+			double rate = matrix_median(&topology.alone[kind], i, 0);
 			bool load = kind >= KIND_L1 && kind <= KIND_L3;
 
 			if (rate > 0)
@@ -405,19 +403,18 @@ static void tell_alone(void)
 	}
 }
 
+/* However short the time that was asked for, each pair is compared once. */
 static void conduct(struct measuring *measuring)
 {
 	uint64_t repeat = 0;
-	bool goes_on;
 
 	crew_lead(measuring);
-	goes_on = !clock_sleep_until(measuring->start_ns) && map_memory();
-	while (goes_on && repeat < measuring->samples && repeat < REPEATS_MAX &&
-	       measuring_goes_on(measuring, clock_now_ns())) {
-		goes_on = do_repeat(measuring);
-		repeat += goes_on;
+	if (!clock_sleep_until(measuring->start_ns) && map_memory()) {
+		while (do_repeat(measuring) && ++repeat < measuring->samples &&
+		       measuring_goes_on(measuring, clock_now_ns()))
+			;
 	}
-	measuring->completed |= repeat == measuring->samples || repeat == REPEATS_MAX;
+	measuring->completed |= repeat == measuring->samples;
 	tell_alone();
 	crew_dismiss(measuring->completed);
 }
