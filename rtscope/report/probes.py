@@ -39,6 +39,7 @@ _VIEWS: Final = {
     "pi": ProbeView("wait", {"hold_ns": "hold", "medium_ns": "hold and medium"}),
     "sched": ProbeView("delay", {"criterion_ns": "criterion"}),
     "signal": ProbeView("delay", {"deadline_ns": "deadline"}),
+    "topology": ProbeView("time of a message"),
 }
 
 
