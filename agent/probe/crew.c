@@ -15,6 +15,7 @@
 #define DISMISSED    UINT32_MAX
 #define SPINS	     2000 /* before a wait gives its CPU away, for one whom it waits for */
 #define HELD_SPINS   200
+#define REST	     4 /* a slot's time by this: a pause after it */
 
 static struct {
 	struct member *member;
@@ -137,6 +138,7 @@ static void give_order(struct member *member, uint32_t order)
 
 bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
 {
+	uint64_t start_ns = clock_now_ns(), now_ns;
 	uint32_t left;
 
 	crew.slot_ns = slot_ns;
@@ -153,6 +155,8 @@ bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
 		if (!sleep_while(&crew.left, left, crew.control))
 			return false;
 	}
+	now_ns = clock_now_ns();
+	clock_sleep_until(now_ns + (now_ns - start_ns) / REST);
 	return !session_ended();
 }
 

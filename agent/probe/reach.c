@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Work on memory: pointer chases and streams, 16 bytes at once by any unit that there is. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,10 +15,18 @@
 
 typedef uint64_t chunk __attribute__((vector_size(16), may_alias));
 
+static void *map(size_t size)
+{
+	return mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* All memory is locked, of which an ordinary user may have little: then this is not. */
 void *reach_map(size_t size)
 {
-	void *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = map(size);
 
+	if (memory == MAP_FAILED && errno == EAGAIN && !mlockall(MCL_CURRENT))
+		memory = map(size);
 	if (memory == MAP_FAILED)
 		return NULL;
 	/* Without access at first: locked memory would be there at once, in huge pages. */

@@ -237,12 +237,6 @@ static double rate_of(unsigned int index)
 	return (double)member->done * NSEC_PER_SEC / (double)member->wall_ns;
 }
 
-/* A moment for everything else, which real-time threads would keep from these CPUs. */
-static void rest(void)
-{
-	clock_sleep_until(clock_now_ns() + topology.slot_ns / 4);
-}
-
 /* The pair's rates while @first and @second are their jobs. */
 static bool work_beside(const unsigned int pair[2], struct job first, struct job second,
 			double rate[2])
@@ -253,7 +247,6 @@ static bool work_beside(const unsigned int pair[2], struct job first, struct job
 		return false;
 	rate[0] = rate_of(pair[0]);
 	rate[1] = rate_of(pair[1]);
-	rest();
 	return true;
 }
 
@@ -263,7 +256,6 @@ static bool work_alone(unsigned int index, enum kind kind, unsigned int side, do
 	if (!crew_work(&index, 1, topology.slot_ns))
 		return false;
 	*rate = rate_of(index);
-	rest();
 	return true;
 }
 
