@@ -20,6 +20,7 @@ const struct verb verbs[] = {
 	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main,
 	  true },
 	{ "loop", "how regular a periodic loop is, seen from another CPU", loop_main, true },
+	{ "memory", "how fast memory answers, and who slows it for whom", memory_main, true },
 	{ "migrate", "whether the N highest threads run on the N CPUs", migrate_main, true },
 	{ "noise", "how much of its CPU a spinning thread is robbed of", noise_main, true },
 	{ "pi", "how long a priority inversion makes a thread wait", pi_main, true },

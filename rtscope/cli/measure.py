@@ -29,7 +29,7 @@ def measure(
         str,
         typer.Argument(
             help="What to measure: cyclic, gtod, sched, noise, async, signal, event, daq, loop, "
-            "pi, migrate or topology."
+            "pi, migrate, topology or memory."
         ),
     ] = "cyclic",
     load: Annotated[
