@@ -5,9 +5,10 @@ from typing import Final
 
 from rtscope.model.run import Run
 from rtscope.statistics.finding import Finding
+from rtscope.statistics.reach import reach
 from rtscope.statistics.sharing import sharing
 
-_FINDERS: Final[dict[str, Callable[[Run], list[Finding]]]] = {"topology": sharing}
+_FINDERS: Final[dict[str, Callable[[Run], list[Finding]]]] = {"memory": reach, "topology": sharing}
 
 
 def findings_of(run: Run) -> list[Finding]:

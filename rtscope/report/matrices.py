@@ -1,12 +1,13 @@
-"""The tables of figures that belong to no thread alone: in columns, and as heat maps."""
+"""The tables of figures that belong to no thread alone: in columns, as heat maps and as curves."""
 
 from typing import Any, Final
 
-from rtscope.model.run import Matrix
+from rtscope.model.run import Matrix, Run
 from rtscope.report.chart import Chart
 from rtscope.report.columns import Column
 from rtscope.report.plots import figure_text
 from rtscope.report.words import NOTHING, plain
+from rtscope.statistics.reach import reported_caches, size_text, sizes_of
 
 _TITLES: Final = {
     ("message", "ns"): "Time of a message from CPU to CPU",
@@ -17,7 +18,14 @@ _TITLES: Final = {
     ("L2", "ratio"): "Slowdown of loads from the L2 cache",
     ("L3", "ratio"): "Slowdown of loads from the L3 cache",
     ("memory", "ratio"): "Slowdown of reading memory",
+    ("latency", "ns"): "Time of a load",
+    ("read", "bytes_per_s"): "Reading",
+    ("write", "bytes_per_s"): "Writing",
+    ("copy", "bytes_per_s"): "Copying",
+    ("disturbance", "ratio"): "Slowdown of the first CPU's loads by what the others do",
 }
+_AXES: Final = {"ns": ("a load (ns)", 1.0), "bytes_per_s": ("GB/s", 1e-9)}
+"""of curves: title, and scale of the figures"""
 _SLOWEST_DRAWN: Final = 3.0
 """a ratio from which on the colour is that of the most"""
 
@@ -41,7 +49,15 @@ def figure_of(value: float | None, unit: str) -> str:
 
 
 def matrix_columns(matrix: Matrix) -> list[Column]:
-    """One row for each of the matrix."""
+    """One row for each of the matrix; for each size where its columns are working sets."""
+    if sizes := sizes_of(matrix):
+        return [
+            Column("working set", 0, [size_text(size) for size in sizes]),
+            *(
+                Column(plain(name), place + 1, [figure_of(one, matrix.unit) for one in values])
+                for place, (name, values) in enumerate(zip(matrix.rows, matrix.value, strict=True))
+            ),
+        ]
     return [
         Column("", 0, [plain(row) for row in matrix.rows], left=True),
         *(
@@ -51,6 +67,52 @@ def matrix_columns(matrix: Matrix) -> list[Column]:
             for place, name in enumerate(matrix.columns)
         ),
     ]
+
+
+def matrix_chart(run: Run, matrix: Matrix, label: str) -> Chart:
+    """Curves where the columns are working sets, else a heat map."""
+    return _curves(run, matrix, label) if sizes_of(matrix) else heat_map(matrix, label)
+
+
+def _curves(run: Run, matrix: Matrix, label: str) -> Chart:
+    """Figures over the size of the working set, with the caches that the kernel tells of."""
+    title = matrix_title(matrix)
+    axis, scale = _AXES.get(matrix.unit, (plain(matrix.unit), 1.0))
+    kib = [size / 1024 for size in sizes_of(matrix)]
+    traces: list[dict[str, Any]] = [
+        {
+            "mode": "lines",
+            "name": figure_text(plain(name)),
+            "colour": number,
+            "x": kib,
+            "y": [None if value is None else value * scale for value in values],
+        }
+        for number, (name, values) in enumerate(zip(matrix.rows, matrix.value, strict=True))
+    ]
+    known = [value * scale for row in matrix.value for value in row if value is not None]
+    caches = reported_caches(run.machine).items()
+    marks: list[dict[str, Any]] = [
+        {
+            "mode": "lines",
+            "name": f"L{level}: {size_text(size)}",
+            "colour": -1,
+            "dash": dash % 6,
+            "x": [size / 1024] * 2,
+            "y": [min(known), max(known)],
+        }
+        for dash, (level, size) in enumerate(caches, 1)
+        if known
+    ]
+    return {
+        "id": "",
+        "title": f"{label}: {title}" if label else title,
+        "note": "Medians of the repeats; the caches are those that the kernel tells of.",
+        "traces": [*traces, *marks] if known else [],
+        "layout": {
+            "xaxis": {"title": {"text": "working set (KiB)"}, "type": "log"},
+            "yaxis": {"title": {"text": axis}, **({"type": "log"} if matrix.unit == "ns" else {})},
+        },
+    }
 
 
 def heat_map(matrix: Matrix, label: str) -> Chart:

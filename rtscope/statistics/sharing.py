@@ -76,7 +76,7 @@ def sharing(run: Run) -> list[Finding]:
     awake = matrices.get("awake")
     cpus = _cpus(awake) if awake else []
     if awake is None or len(cpus) < 2:
-        return [*_lone(run, cpus), *_unmeasured(run.machine, cpus)]
+        return [*_lone(run, cpus), *unmeasured(run.machine, cpus)]
     turns = {pair for pair in combinations(cpus, 2) if _slower(awake, pair)[0] > TURNS}
     found = _turns(awake, turns)
     measured = {name: matrices[name] for name in _KINDS if name in matrices}
@@ -87,7 +87,7 @@ def sharing(run: Run) -> list[Finding]:
         *_unslowed(measured, turns),
         *_messages(matrices.get("message"), turns),
         *_unlike(run),
-        *_unmeasured(run.machine, cpus),
+        *unmeasured(run.machine, cpus),
     ]
 
 
@@ -261,7 +261,7 @@ def _lone(run: Run, cpus: list[int]) -> list[Finding]:
     ]
 
 
-def _unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:
+def unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:
     """CPUs of which the run says nothing."""
     offline = [cpu.number for cpu in machine.cpus if not cpu.online]
     left_out = [c.number for c in machine.cpus if c.online and c.number not in cpus] if cpus else []

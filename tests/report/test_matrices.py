@@ -10,8 +10,10 @@ from rich.console import Console
 
 from rtscope.model.run import Matrix, Run
 from rtscope.report.html import html_report
-from rtscope.report.matrices import figure_of, heat_map, matrix_columns
+from rtscope.report.matrices import figure_of, heat_map, matrix_chart, matrix_columns
 from rtscope.report.terminal import summary
+from tests.statistics.test_reach import curve, times
+from tests.statistics.test_reach import run_with as memory_run
 from tests.statistics.test_sharing import machine_of, run_with, square
 
 
@@ -73,3 +75,20 @@ def test_a_matrix_out_of_shape_is_no_matrix() -> None:
         msgspec.json.decode(
             msgspec.json.encode(msgspec.structs.asdict(good) | {"low": [[1.0]]}), type=Matrix
         )
+
+
+def test_curves_have_the_caches_that_the_kernel_tells_of() -> None:
+    run = memory_run(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
+    chart = matrix_chart(run, run.matrices[0], "")
+    assert [trace["name"] for trace in chart["traces"]] == [
+        "CPU 0", "all 2 CPUs", "L1: 48 KiB", "L2: 2 MiB",
+    ]  # fmt: skip
+    assert chart["traces"][2]["x"] == [48, 48]
+    assert chart["layout"]["xaxis"]["type"] == "log"
+    assert "caches show where the kernel says" in html_report([run])
+
+
+def test_working_sets_are_rows_of_the_terminals_table() -> None:
+    columns = matrix_columns(curve("read", "bytes_per_s", [12.05e9] * 30))
+    assert [column.title for column in columns] == ["working set", "CPU 0"]
+    assert (columns[0].cells[0], columns[1].cells[0]) == ("8 KiB", "12.1 GB/s")
