@@ -160,6 +160,13 @@ bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
 	return !session_ended();
 }
 
+double crew_rate(unsigned int index)
+{
+	const struct member *member = &crew.member[index];
+
+	return (double)member->done * NSEC_PER_SEC / (double)member->wall_ns;
+}
+
 void crew_dismiss(bool completed)
 {
 	crew.completed = completed;

@@ -55,6 +55,9 @@ void crew_serve(struct measuring *measuring);
  */
 bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns);
 
+/* What the member did a second in the slot that was last. */
+double crew_rate(unsigned int index);
+
 /* Let all members' threads end, @completed as it was asked or not. */
 void crew_dismiss(bool completed);
 
