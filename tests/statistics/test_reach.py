@@ -62,6 +62,11 @@ def test_caches_of_any_sizes_are_found_through_noise(
     assert knees(SIZES, seen) == caches
 
 
+def test_a_cache_ends_where_loads_slow_down_most() -> None:
+    sizes = [kib << 10 for kib in (24, 32, 48, 64, 96, 128, 192)]
+    assert knees(sizes, [1.74, 1.75, 2.09, 5.4, 6.1, 6.2, 6.2]) == [48 << 10]
+
+
 def test_a_slow_slope_is_no_cache() -> None:
     assert knees(SIZES, [1.05**n for n in range(len(SIZES))]) == []
 
