@@ -75,8 +75,14 @@ def sharing(run: Run) -> list[Finding]:
     matrices = {matrix.name: matrix for matrix in run.matrices}
     awake = matrices.get("awake")
     cpus = _cpus(awake) if awake else []
+    rest = [*_described(run.machine), *unmeasured(run.machine, cpus)]
     if awake is None or len(cpus) < 2:
-        return [*_lone(run, cpus), *unmeasured(run.machine, cpus)]
+        return [*_lone(run, cpus), *rest]
+    if run.lab:
+        text = (
+            "an emulated machine's CPUs share what the host's threads do: nothing is said of them"
+        )
+        return [Finding(text), *rest]
     turns = {pair for pair in combinations(cpus, 2) if _slower(awake, pair)[0] > TURNS}
     found = _turns(awake, turns)
     measured = {name: matrices[name] for name in _KINDS if name in matrices}
@@ -87,7 +93,7 @@ def sharing(run: Run) -> list[Finding]:
         *_unslowed(measured, turns),
         *_messages(matrices.get("message"), turns),
         *_unlike(run),
-        *unmeasured(run.machine, cpus),
+        *rest,
     ]
 
 
@@ -259,6 +265,32 @@ def _lone(run: Run, cpus: list[int]) -> list[Finding]:
             f"CPU {cpus[0]} is the only one{more} that was measured: there is none to share with"
         )
     ]
+
+
+def _described(machine: Machine) -> list[Finding]:
+    """What the kernel says of who is near whom, where it says that any are."""
+    threads = {tuple(cpu.smt_siblings) for cpu in machine.cpus}
+    clusters = {tuple(cpu.cluster) for cpu in machine.cpus} - threads
+    nodes = {cpu.node for cpu in machine.cpus} - {None}
+    together = [
+        tuple(cpu.number for cpu in machine.cpus if cpu.node == node)
+        for node in sorted(nodes, key=str)
+    ]
+    told = [("threads of one core", threads), ("a cluster", clusters)]
+    for level in sorted({cache.level for cache in machine.caches if cache.kind != "instruction"}):
+        sharers = {
+            tuple(cache.shared_by)
+            for cache in machine.caches
+            if cache.level == level and cache.kind != "instruction"
+        }
+        told.append((f"sharers of an L{level} cache", sharers - {()}))
+    told.append(("a memory node", {*together} if len(together) > 1 else set()))
+    parts = [
+        f"{what}: " + ", ".join(_name([*group]) for group in sorted(groups) if len(group) > 1)
+        for what, groups in told
+        if any(len(group) > 1 for group in groups)
+    ]
+    return [Finding(f"the kernel says: {'; '.join(parts)}")] if parts else []
 
 
 def unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:

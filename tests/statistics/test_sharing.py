@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from rtscope.model.machine import Cache, Cpu, Machine
-from rtscope.model.run import Matrix, Run
+from rtscope.model.run import Lab, Matrix, Run
 from rtscope.statistics.sharing import shared_pairs, sharing
 from tests.measured import run_of, thread_of
 from tests.strategies import runs
@@ -117,7 +117,7 @@ def test_a_slowdown_about_a_tenth_is_left_open() -> None:
 
 
 def test_work_in_which_nobody_slows_anybody_is_named_in_one_sentence() -> None:
-    last = told(run_with(machine_of(2)))[-1]
+    last = told(run_with(machine_of(2)))[-2]
     assert (
         last == "CPUs 0-1 slow each other by less than a tenth in work on scalar, vector, L1 and L2"
     )
@@ -127,7 +127,7 @@ def test_near_and_far_messages_are_told_by_group() -> None:
     ways = {(a, b): 40.0 if a // 2 == b // 2 else 120.0 for a in range(4) for b in range(a + 1, 4)}
     run = run_with(machine_of(4))
     run = msgspec.structs.replace(run, matrices=[*run.matrices, square("message", 4, ways)])
-    assert told(run)[-1] == (
+    assert told(run)[-2] == (
         "a message takes up to 40 ns within CPUs 0-1, CPUs 2-3, elsewhere up to 120 ns"
     )
 
@@ -138,7 +138,7 @@ def test_small_and_big_cores_are_told_apart() -> None:
         msgspec.structs.replace(t, facts={"scalar_operations_per_s": 1e9 if n < 3 else 2e9})
         for n, t in enumerate(run.threads)
     ]
-    assert told(msgspec.structs.replace(run, threads=threads))[-1] == (
+    assert told(msgspec.structs.replace(run, threads=threads))[-2] == (
         "these CPUs are not alike: CPU 3 computes up to 2.00 times as much in a second as CPUs 0-2"
     )
 
@@ -158,6 +158,22 @@ def test_one_cpu_has_none_to_share_with() -> None:
     assert told(run) == [
         "CPU 0 is the only one of this machine that was measured: there is none to share with"
     ]
+
+
+def test_what_the_kernel_says_is_told_by_group() -> None:
+    assert told(run_with(machine_of(4, siblings=2, l2=2, nodes=2)))[-1] == (
+        "the kernel says: threads of one core: CPUs 0-1, CPUs 2-3; sharers of an L1 cache: "
+        "CPUs 0-1, CPUs 2-3; sharers of an L2 cache: CPUs 0-1, CPUs 2-3; sharers of an L3 cache: "
+        "CPUs 0-3; a memory node: CPUs 0-1, CPUs 2-3"
+    )
+    assert not any("kernel says" in line for line in told(run_with(machine_of(1))))
+
+
+def test_nothing_is_said_of_what_emulated_cpus_share() -> None:
+    lab = Lab("fast", None, 2, 1, "7.2", [], "k", "k", "0", None, "0")
+    found = told(msgspec.structs.replace(run_with(machine_of(2), L2={(0, 1): 2.0}), lab=lab))
+    assert "emulated" in found[0]
+    assert not any("slow" in line for line in found)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
