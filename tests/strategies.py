@@ -6,7 +6,17 @@ from hypothesis import strategies as st
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
-from rtscope.model.run import Asked, LoadWork, Run, RunWarning, Sample, Taker, Thread, Windows
+from rtscope.model.run import (
+    Asked,
+    LoadWork,
+    Matrix,
+    Run,
+    RunWarning,
+    Sample,
+    Taker,
+    Thread,
+    Windows,
+)
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 
 TEXT = st.text(max_size=20)
@@ -128,6 +138,18 @@ def explanations() -> st.SearchStrategy[Explanation]:
 
 
 @st.composite
+def matrices(draw: st.DrawFn) -> Matrix:
+    """A matrix whose labels may be those of CPUs, and whose figures need not fit together."""
+    labels = st.lists(st.sampled_from(["CPU 0", "CPU 1", "CPU 2"]) | TEXT, max_size=3)
+    rows, columns = draw(labels), draw(labels | st.just(["4096", "8192", "65536"]))
+    line = st.lists(st.none() | st.floats(0, 1e9), min_size=len(columns), max_size=len(columns))
+    tables = st.lists(line, min_size=len(rows), max_size=len(rows))
+    name = st.sampled_from(["awake", "message", "scalar", "L3", "latency", "read"]) | TEXT
+    unit = st.sampled_from(["ratio", "ns", "bytes_per_s"]) | TEXT
+    return Matrix(draw(name), draw(unit), rows, columns, draw(tables), draw(tables), draw(tables))
+
+
+@st.composite
 def runs(draw: st.DrawFn, most_threads: int = 3, beyond: bool = True) -> Run:
     """A whole run; `beyond` allows samples beyond the end of the histograms."""
     count = draw(st.integers(0, most_threads))
@@ -135,7 +157,7 @@ def runs(draw: st.DrawFn, most_threads: int = 3, beyond: bool = True) -> Run:
     return Run(
         id=draw(st.text("0123456789abcdef", min_size=16, max_size=16)),
         created=start.replace(tzinfo=UTC, microsecond=0).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        probe=draw(st.sampled_from(["cyclic", "oslat", "timerlat-irq"])),
+        probe=draw(st.sampled_from(["cyclic", "oslat", "timerlat-irq", "topology", "memory"])),
         status=draw(
             st.sampled_from(["complete", "interrupted", "threshold", "watchdog", "failed"])
         ),
@@ -151,6 +173,7 @@ def runs(draw: st.DrawFn, most_threads: int = 3, beyond: bool = True) -> Run:
             )
         ),
         elapsed_ns=draw(st.none() | SPANS_NS),
+        matrices=draw(st.lists(matrices(), max_size=4)),
         loads=draw(
             st.lists(
                 st.builds(LoadWork, TEXT, work=st.dictionaries(TEXT, COUNTS, max_size=2)),

@@ -11,14 +11,18 @@
 
 #include <stdint.h>
 
-static inline uint64_t pause_next_ns(uint64_t *state, uint64_t mean_ns)
+static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t random = *state += 0x9e3779b97f4a7c15;
 
 	random = (random ^ (random >> 30)) * 0xbf58476d1ce4e5b9;
 	random = (random ^ (random >> 27)) * 0x94d049bb133111eb;
-	random ^= random >> 31;
-	return mean_ns / 2 + (uint64_t)(((unsigned __int128)mean_ns * random) >> 64);
+	return random ^ random >> 31;
+}
+
+static inline uint64_t pause_next_ns(uint64_t *state, uint64_t mean_ns)
+{
+	return mean_ns / 2 + (uint64_t)(((unsigned __int128)mean_ns * random_next(state)) >> 64);
 }
 
 #endif

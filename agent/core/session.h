@@ -121,6 +121,8 @@ struct probe {
 		    struct role *roles, char *error, size_t error_size);
 	/* Add to a thread's line in the protocol; may be NULL. */
 	void (*add)(const struct measuring *measuring, struct json *json);
+	/* Write lines of its own after those of the threads; may be NULL. */
+	void (*tell)(struct json *json);
 	/* More for a person to read below the table of threads and its facts; may be NULL. */
 	void (*print)(const struct measuring *measuring, unsigned int count);
 };

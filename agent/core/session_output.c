@@ -341,5 +341,7 @@ void output_result(struct session *session, uint64_t end_ns)
 		json_thread(session, &session->measuring[i]);
 		json_histogram(session, &session->measuring[i]);
 	}
+	if (session->probe->tell)
+		session->probe->tell(&session->json);
 	json_loads(session, end_ns);
 }

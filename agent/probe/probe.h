@@ -9,10 +9,12 @@ int daq_main(int argc, char **argv);
 int event_main(int argc, char **argv);
 int gtod_main(int argc, char **argv);
 int loop_main(int argc, char **argv);
+int memory_main(int argc, char **argv);
 int migrate_main(int argc, char **argv);
 int noise_main(int argc, char **argv);
 int pi_main(int argc, char **argv);
 int sched_main(int argc, char **argv);
 int signal_main(int argc, char **argv);
+int topology_main(int argc, char **argv);
 
 #endif

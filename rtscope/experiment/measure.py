@@ -17,6 +17,7 @@ from rtscope.model.run import (
     Asked,
     Lab,
     LoadWork,
+    Matrix,
     Phase,
     Run,
     RunWarning,
@@ -55,6 +56,7 @@ _COMPLAINT: Final = re.compile(
 """how the kernel, or its first program, begins to say that something went wrong"""
 _MOST_WARNINGS: Final = 100
 _MOST_LOADS: Final = 256
+_MOST_MATRICES: Final = 64
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -143,6 +145,7 @@ class _Heard(msgspec.Struct):
     """used as an ordered set"""
     threads: dict[int, protocol.ThreadResult] = {}
     histograms: dict[int, Histogram] = {}
+    matrices: list[Matrix] = []
     loads: list[LoadWork] = []
     windows: dict[int, WindowLog] = {}
 
@@ -166,6 +169,8 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
             except ValueError as error:
                 raise RtscopeError(f"the agent sent an impossible histogram: {error}") from error
             heard.histograms[line.thread] = histogram
+        case protocol.MatrixResult():
+            heard.matrices.append(_matrix(heard, line))
         case protocol.LoadResult():
             if len(heard.loads) == _MOST_LOADS:
                 raise RtscopeError(f"the agent told of more than {_MOST_LOADS} loads")
@@ -174,6 +179,17 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
             )
         case protocol.End():
             heard.end = line
+
+
+def _matrix(heard: _Heard, line: protocol.MatrixResult) -> Matrix:
+    if len(heard.matrices) == _MOST_MATRICES:
+        raise RtscopeError(f"the agent told of more than {_MOST_MATRICES} matrices")
+    try:
+        return Matrix(
+            line.name, line.unit, line.rows, line.columns, line.value, line.low, line.high
+        )
+    except ValueError as error:
+        raise RtscopeError(f"the agent sent an impossible matrix: {error}") from error
 
 
 def _take_warning(heard: _Heard, line: protocol.AgentWarning) -> None:
@@ -238,7 +254,9 @@ def _threads_so_far(heard: _Heard, start: protocol.Start) -> list[Thread]:
     return threads
 
 
-def _machine_warnings(machine: Machine, elapsed_ns: int, threads: list[Thread]) -> list[RunWarning]:
+def _machine_warnings(
+    machine: Machine, elapsed_ns: int, threads: list[Thread], matrices: list[Matrix]
+) -> list[RunWarning]:
     warnings = []
     if machine.virtualisation not in {None, "none"}:
         warnings.append(
@@ -250,7 +268,7 @@ def _machine_warnings(machine: Machine, elapsed_ns: int, threads: list[Thread]) 
         )
     # A spinning thread that nothing disturbed has no gap to show, but says how long it looked.
     seen = any(thread.count or "observed_ns" in thread.facts for thread in threads)
-    if elapsed_ns and not seen:
+    if elapsed_ns and not seen and not matrices:
         warnings.append(RunWarning("no-samples", "no sample was taken: nothing was measured"))
     return warnings
 
@@ -311,9 +329,10 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         ),
         elapsed_ns=elapsed_ns,
         start_monotonic_ns=start.monotonic_ns,
+        matrices=heard.matrices,
         loads=heard.loads,
         phases=[Phase(one.name, one.from_ns, one.to_ns) for one in end.phases] if end else [],
-        warnings=warnings + _machine_warnings(machine, elapsed_ns, threads),
+        warnings=warnings + _machine_warnings(machine, elapsed_ns, threads, heard.matrices),
         agent_version=heard.hello.agent if heard.hello else None,
     )
 

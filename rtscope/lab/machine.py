@@ -1,5 +1,6 @@
 """The emulated machine: what the user asks of it, and QEMU's command line for it."""
 
+import math
 import re
 import shutil
 import subprocess
@@ -28,11 +29,16 @@ _MOST_CPUS: Final = 32
 class Spec(msgspec.Struct, frozen=True):
     """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
 
-    Also preempt=full, edu=yes and load=MODULE PARAMETER=VALUE ....
+    Also shape=SOCKETSxCORESxTHREADS, offline=N, preempt=full, edu=yes and load=MODULE
+    PARAMETER=VALUE ....
     """
 
     kernel: str
     cpus: int = 1
+    shape: tuple[int, int, int] | None = None
+    """sockets, cores of each and threads of each of these, as the guest is told; None for QEMU's"""
+    offline: int = 0
+    """of the CPUs, the last ones, which the guest's kernel leaves offline"""
     mode: Mode = "exact"
     mips: float = 1000.0
     memory: int | None = None
@@ -72,13 +78,20 @@ def parse_spec(text: str) -> Spec:
         ):
             raise RtscopeError(
                 f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
-                "mode=exact, fast or kvm, mips=N, memory=MIB, seed=N, preempt=none, voluntary or "
-                "full, load=MODULE, edu=yes, and start=restored or booted, once each"
+                "shape=SOCKETSxCORESxTHREADS, offline=N, mode=exact, fast or kvm, mips=N, "
+                "memory=MIB, seed=N, preempt=none, voluntary or full, load=MODULE, edu=yes, and "
+                "start=restored or booted, once each"
             )
         given[key] = value
     if not kernel:
         raise RtscopeError("vm: lacks the name of a kernel; `rtscope lab kernel list` lists them")
-    cpus = _number(text, given, "cpus", 1, 1, _MOST_CPUS)
+    shape = _shape(text, given)
+    cpus = _number(text, given, "cpus", math.prod(shape or (1,)), 1, _MOST_CPUS)
+    if shape and math.prod(shape) != cpus:
+        raise RtscopeError(
+            f"vm:{text}: shape {given['shape']} is {math.prod(shape)} CPUs, not cpus={cpus}: leave "
+            "out cpus"
+        )
     mode = given.get("mode", "exact" if cpus == 1 else "fast")
     if mode not in get_args(Mode):
         raise RtscopeError(f"vm:{text}: mode is exact, fast or kvm, not '{mode}'")
@@ -97,6 +110,8 @@ def parse_spec(text: str) -> Spec:
     return Spec(
         kernel=kernel,
         cpus=cpus,
+        shape=shape,
+        offline=_number(text, given, "offline", 0, 0, cpus - 1),
         mode=cast("Mode", mode),
         mips=_mips(text, given, mode),
         memory=_number(text, given, "memory", 0, 64, 1 << 20) if "memory" in given else None,
@@ -106,6 +121,17 @@ def parse_spec(text: str) -> Spec:
         edu="edu" in given,
         start=_start(text, given, mode, cpus),
     )
+
+
+def _shape(text: str, given: dict[str, str]) -> tuple[int, int, int] | None:
+    if "shape" not in given:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]?)x([1-9][0-9]?)x([1-9][0-9]?)", given["shape"])
+    if not found:
+        raise RtscopeError(
+            f"vm:{text}: shape is SOCKETSxCORESxTHREADS such as 1x2x2, not '{given['shape']}'"
+        )
+    return int(found[1]), int(found[2]), int(found[3])
 
 
 def _number(text: str, given: dict[str, str], key: str, usual: int, least: int, most: int) -> int:
@@ -229,6 +255,7 @@ def _kernel_options(board: Board, spec: Spec, own: list[str]) -> list[str]:
         "panic=-1 nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
         "cryptomgr.notests",
         *([f"preempt={spec.preempt}"] if spec.preempt else []),
+        *([f"maxcpus={spec.cpus - spec.offline}"] if spec.offline else []),
         *own,
     ]
 
@@ -244,6 +271,9 @@ def _machine(board: Board, spec: Spec) -> list[str]:
         # Of MIPS, QEMU warns; but CPUs that take turns of 0.1 s answer no other CPU's call in time.
         time = ["-accel", "tcg,thread=multi"]
     cpus = f"{spec.cpus},sockets={spec.cpus}" if board.sockets else str(spec.cpus)
+    if spec.shape:
+        sockets, cores, threads = spec.shape
+        cpus = f"{spec.cpus},sockets={sockets},cores={cores},threads={threads}"
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
         "-smp", cpus, "-m", str(spec.memory or board.memory), "-seed", "1", *time,

@@ -23,6 +23,10 @@ class Cpu(msgspec.Struct, frozen=True):
     package: int | None = None
     smt_siblings: list[int] = []
     """logical CPUs of the same core, this one included"""
+    cluster: list[int] = []
+    """logical CPUs of the same cluster, this one included; empty where the kernel knows of none"""
+    node: int | None = None
+    """whose memory is near"""
     governor: str | None = None
     driver: str | None = None
     min_khz: int | None = None

@@ -86,6 +86,29 @@ class Thread(msgspec.Struct, frozen=True):
     windows: Windows = Windows()
 
 
+class Matrix(msgspec.Struct, frozen=True):
+    """A table of figures that belong to no thread alone. All lists of rows have the same shape."""
+
+    name: str
+    """what was measured: message, L2, read, ..."""
+    unit: str
+    """of the figures: ns, ratio, bytes_per_s"""
+    rows: list[str]
+    columns: list[str]
+    value: list[list[float | None]]
+    """median of the repeats of each cell, row by row; None where nothing was measured"""
+    low: list[list[float | None]]
+    """lower limit of that median, of 95 % confidence"""
+    high: list[list[float | None]]
+
+    def __post_init__(self) -> None:
+        for figures in (self.value, self.low, self.high):
+            if len(figures) != len(self.rows) or any(
+                len(row) != len(self.columns) for row in figures
+            ):
+                raise ValueError(f"the matrix {self.name[:40]!r} has not the shape of its labels")
+
+
 class LoadWork(msgspec.Struct, frozen=True):
     """One load and the work it really did."""
 
@@ -192,6 +215,8 @@ class Run(msgspec.Struct, frozen=True):
     elapsed_ns: int | None = None
     start_monotonic_ns: int | None = None
     """start on the machine's CLOCK_MONOTONIC, which its kernel log and traces are near to"""
+    matrices: list[Matrix] = []
+    """of topology and memory: what CPUs and working sets are to each other"""
     loads: list[LoadWork] = []
     phases: list[Phase] = []
     """in order; empty where the tool did not tell"""

@@ -12,8 +12,10 @@ from typing import Any, Final, TypedDict
 import numpy as np
 
 from rtscope.model.run import Run, Thread
+from rtscope.report.chart import Chart
 from rtscope.report.columns import Column
 from rtscope.report.groups import figures_of_group, groups_of
+from rtscope.report.matrices import matrix_chart
 from rtscope.report.plots import figure_text, thread_colours, thread_key
 from rtscope.report.probes import marks_of, view_of
 from rtscope.report.words import count_text, policy_text, thread_name
@@ -24,16 +26,6 @@ _ROWS: Final = 200
 _AROUND: Final = 0.05
 _AROUND_BINS: Final = 200
 _RAN_ON: Final = re.compile(r"cpu([0-9]{1,4})")
-
-
-class Chart(TypedDict):
-    """One figure."""
-
-    id: str
-    title: str
-    note: str
-    traces: list[dict[str, Any]]
-    layout: dict[str, Any]
 
 
 class Labelled(TypedDict):
@@ -52,6 +44,11 @@ def charts_of(labelled: Sequence[Labelled]) -> list[Chart]:
             charts.append(_MAKERS[probe](same))
         if probe == "migrate":
             charts += [_where(one) for one in same if _ran_on(one["run"])]
+        charts += [
+            matrix_chart(one["run"], matrix, one["label"])
+            for one in same
+            for matrix in one["run"].matrices
+        ]
     drawn = [chart for chart in charts if chart["traces"]]
     for number, chart in enumerate(drawn):
         chart["id"] = f"chart-{number}"

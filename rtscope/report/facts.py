@@ -10,6 +10,7 @@ from rtscope.report.columns import Column
 from rtscope.report.words import NOTHING, plain, thread_name, time_text
 
 _FLAGS: Final = ("pass", "vdso")
+_SCALED: Final = {"_hz": "Hz", "_bytes_per_s": "B/s"}
 
 
 def fact_title(key: str) -> str:
@@ -25,8 +26,9 @@ def fact_text(key: str, value: float | None) -> str:
     parts = key.split("_")
     if "ns" in parts:
         return f"{value:.4g} ns" if 0 < abs(value) < 1000 else time_text(value)
-    if parts[-1] == "hz":
-        return _frequency(value)
+    for end, unit in _SCALED.items():
+        if f"_{key}".endswith(end):
+            return _scaled(value, unit)
     if parts[-1] == "percent":
         return f"{value:.4g} %"
     if key in _FLAGS and value in (0, 1):
@@ -34,11 +36,11 @@ def fact_text(key: str, value: float | None) -> str:
     return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.6g}"
 
 
-def _frequency(hz: float) -> str:
-    for scale, unit in ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz")):
-        if hz >= scale:
-            return f"{hz / scale:.6g} {unit}"
-    return f"{hz:.6g} Hz"
+def _scaled(value: float, unit: str) -> str:
+    for scale, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= scale:
+            return f"{value / scale:.6g} {prefix}{unit}"
+    return f"{value:.6g} {unit}"
 
 
 def facts_columns(threads: Sequence[Thread]) -> list[Column]:

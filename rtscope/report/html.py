@@ -11,7 +11,8 @@ from rtscope.model.run import Run, Sample, Thread
 from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report import words
-from rtscope.report.charts import Chart, Labelled, by_microsecond, charts_of
+from rtscope.report.chart import Chart
+from rtscope.report.charts import Labelled, by_microsecond, charts_of
 from rtscope.report.columns import Column
 from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import (
@@ -23,8 +24,10 @@ from rtscope.report.explanations import (
     tree_columns,
 )
 from rtscope.report.facts import facts_columns
+from rtscope.report.findings import findings_of
 from rtscope.report.fingerprint import fingerprint
 from rtscope.report.groups import figures_of_group, groups_of
+from rtscope.report.matrices import matrix_columns, matrix_title
 from rtscope.report.page import render_page
 from rtscope.report.plots import drawing
 from rtscope.report.probes import marks_of, view_of
@@ -38,6 +41,7 @@ from rtscope.report.references import (
 )
 from rtscope.report.takers import takers_columns
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
+from rtscope.statistics.finding import Finding
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.verdict import Judgement
 
@@ -84,6 +88,7 @@ class _View(msgspec.Struct, frozen=True):
     title: str
     subtitle: str
     doubts: list[str]
+    found: list[Finding]
     judgements: Sequence[Judgement]
     rows: list[_Row]
     totals: list[_Row]
@@ -94,6 +99,7 @@ class _View(msgspec.Struct, frozen=True):
     member_lines: list[str]
     facts_table: list[Column]
     takers: list[Column]
+    matrices: list[tuple[str, list[Column]]]
     by_microsecond: list[Column]
     rows_left_out: int
     loads: list[str]
@@ -186,6 +192,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         ", ".join(how),
         " · ".join(words.plain(text) for text in where if text),
         words.doubts(run),
+        findings_of(run),
         judgements,
         [_Row(words.thread_name(t), words.policy_text(t), figures(t)) for t in run.threads],
         [
@@ -199,6 +206,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         member_lines(run),
         facts_columns(run.threads),
         takers_columns(run.threads),
+        [(matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices],
         columns,
         left_out,
         words.load_lines(run),

@@ -8,7 +8,7 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from rtscope.lab.patchstat import Area, PatchStat, together
-from rtscope.report.charts import Chart
+from rtscope.report.chart import Chart
 from rtscope.report.columns import Column, FittedTable
 from rtscope.report.page import render_page
 from rtscope.report.plots import figure_text

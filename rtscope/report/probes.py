@@ -33,12 +33,14 @@ _VIEWS: Final = {
     "event": ProbeView("delay", {"deadline_ns": "deadline"}),
     "gtod": ProbeView("time between two reads"),
     "loop": ProbeView("period", {"low_ns": "low", "high_ns": "high"}, marks_interval=True),
+    "memory": ProbeView("time of a load"),
     "migrate": ProbeView("latency", {"tolerance_ns": "tolerance"}),
     "noise": ProbeView("gap", {"threshold_ns": "threshold"}),
     "oslat": ProbeView("gap"),
     "pi": ProbeView("wait", {"hold_ns": "hold", "medium_ns": "hold and medium"}),
     "sched": ProbeView("delay", {"criterion_ns": "criterion"}),
     "signal": ProbeView("delay", {"deadline_ns": "deadline"}),
+    "topology": ProbeView("time of a message"),
 }
 
 

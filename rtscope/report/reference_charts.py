@@ -7,7 +7,7 @@ import numpy as np
 
 from rtscope.model.reference import Entry, Table
 from rtscope.model.run import Run, Thread
-from rtscope.report.charts import Chart
+from rtscope.report.chart import Chart
 from rtscope.report.plots import figure_text
 from rtscope.statistics.confidence import pooled_windows
 from rtscope.statistics.reference import Beside, Filled, column_label, threads_like

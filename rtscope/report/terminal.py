@@ -23,7 +23,9 @@ from rtscope.report.columns import Column, fitted
 from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import headline, off_line, totals_line, tree, tree_columns
 from rtscope.report.facts import facts_columns
+from rtscope.report.findings import findings_of
 from rtscope.report.groups import figures_of_group, groups_of
+from rtscope.report.matrices import matrix_columns, matrix_title
 from rtscope.report.takers import takers_columns
 from rtscope.report.words import (
     NOTHING,
@@ -88,6 +90,8 @@ class Summary:
         yield from _heading(self.run)
         for doubt in doubts(self.run):
             yield _line("! ", doubt, "bold yellow")
+        for found in findings_of(self.run):
+            yield _line("≠ " if found.disagrees else "→ ", plain(found.text), "bold cyan")
         if self.run.threads:
             yield Text()
             totals = [(g.label, figures_of_group(self.run, g)) for g in groups_of(self.run)]
@@ -96,17 +100,7 @@ class Summary:
                 yield Text(f"{NOTHING} {line}", style="dim")
             if counted := instructions_line(self.run):
                 yield Text(counted)
-            if members := member_columns(self.run):
-                yield Text()
-                yield fitted(members, options.max_width)
-                yield from (Text(line) for line in member_lines(self.run))
-            facts = facts_columns(self.run.threads)
-            if facts:
-                yield Text()
-                yield fitted(facts, options.max_width)
-            if takers := takers_columns(self.run.threads):
-                yield Text()
-                yield fitted(takers, options.max_width)
+            yield from _tables(self.run, options.max_width)
             if self.run.probe == "gtod":
                 yield Text()
                 yield from _microseconds(self.run, options.max_width)
@@ -123,6 +117,22 @@ class Summary:
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
+
+
+def _tables(run: Run, width: int) -> RenderResult:
+    """What the probe tells besides the samples' figures."""
+    if members := member_columns(run):
+        yield Text()
+        yield fitted(members, width)
+        yield from (Text(line) for line in member_lines(run))
+    for columns in (facts_columns(run.threads), takers_columns(run.threads)):
+        if columns:
+            yield Text()
+            yield fitted(columns, width)
+    for matrix in run.matrices:
+        yield Text()
+        yield Text(matrix_title(matrix), style="bold")
+        yield fitted(matrix_columns(matrix), width)
 
 
 def _microseconds(run: Run, width: int) -> RenderResult:

@@ -96,7 +96,8 @@ def doubts(run: Run) -> list[str]:
     if run.status != "complete":
         told.append(f"PARTIAL: {_how_it_ended(run)}")
     if not any(thread.count for thread in run.threads):
-        told.append("This run has no samples.")
+        if not run.matrices:
+            told.append("This run has no samples.")
     else:
         silent = [thread_name(thread) for thread in run.threads if not thread.count]
         if silent:

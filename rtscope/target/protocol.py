@@ -17,6 +17,7 @@ _MOST_FILES_SIZE: Final = 128 * 1024 * 1024
 
 CpuIndex = Annotated[int, msgspec.Meta(ge=0, lt=65536)]
 Priority = Annotated[int, msgspec.Meta(ge=0, le=99)]
+Labels = Annotated[list[Annotated[str, msgspec.Meta(max_length=64)]], msgspec.Meta(max_length=1024)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=2**63 / 1e9)]
 
 
@@ -146,6 +147,18 @@ class ThreadHistogram(Line, frozen=True, tag="histogram"):
     count: list[Count]
 
 
+class MatrixResult(Line, frozen=True, tag="matrix"):
+    """A table of figures, each the median of its repeats with that median's limits."""
+
+    name: Annotated[str, msgspec.Meta(max_length=64)]
+    unit: Annotated[str, msgspec.Meta(max_length=64)]
+    rows: Labels
+    columns: Labels
+    value: list[list[Figure | None]]
+    low: list[list[Figure | None]]
+    high: list[list[Figure | None]]
+
+
 class LoadResult(Line, frozen=True, tag="load"):
     """The work that a load did beside the measurement."""
 
@@ -184,6 +197,7 @@ AnyLine = (
     | Progress
     | ThreadResult
     | ThreadHistogram
+    | MatrixResult
     | LoadResult
     | End
 )

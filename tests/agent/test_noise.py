@@ -9,6 +9,7 @@ import pytest
 
 from tests.agent.probing import (
     LAST_CPU,
+    PREFERRED,
     as_nobody,
     hog,
     measure,
@@ -20,12 +21,6 @@ from tests.agent.probing import (
     samples,
     undisturbed,
 )
-
-PREFERRED = (
-    "setsid", "sh", "-c",
-    '{ echo -20 > /proc/self/autogroup; } 2> /dev/null; exec nice -n -20 "$0" "$@"',
-)  # fmt: skip
-"""The kernel then hardly ever runs another ordinary thread instead."""
 
 
 @needs_root

@@ -16,7 +16,7 @@ SHIPPED = {
     "loongson-table-2": 49,
     "loop-100hz": 12,
     "multicore-steps": 2,
-    "quick": 18,
+    "quick": 22,
     "slac-event": 44,
 }
 OF_BUILT_KERNELS = {

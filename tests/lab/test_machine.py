@@ -31,6 +31,14 @@ def test_the_pace_of_instructions_becomes_the_emulators_shift(mips: str, shift: 
     assert f"shift={shift},sleep=off,align=off" in command
 
 
+def test_a_shape_is_as_many_cpus_as_it_has_threads() -> None:
+    spec = parse_spec("x,shape=2x3x2,offline=5")
+    assert (spec.cpus, spec.mode) == (12, "fast")
+    command = qemu_command(BOARDS["pc"], spec, [])
+    assert command[command.index("-smp") + 1] == "12,sockets=2,cores=3,threads=2"
+    assert "maxcpus=7" in command[command.index("-append") + 1].split()
+
+
 def test_fast_mode_counts_no_instructions() -> None:
     assert "-icount" not in qemu_command(BOARDS["pc"], parse_spec("x,mode=fast"), [])
 
@@ -58,6 +66,10 @@ def test_a_module_is_asked_for_with_its_parameters() -> None:
         ("x,start=later", "start is restored or booted, not 'later'"),
         ("x,insist=maybe", "insist is yes or not there, not 'maybe'"),
         ("x,load=", "load lacks a module's name"),
+        ("x,shape=2x2", "shape is SOCKETSxCORESxTHREADS"),
+        ("x,shape=4x4x4", "cpus is a number from 1 to 32"),
+        ("x,shape=1x2x2,cpus=2", "is 4 CPUs, not cpus=2"),
+        ("x,cpus=2,offline=2", "offline is a number from 0 to 1"),
         ("x,cpus=0", "cpus is a number from 1 to 32"),
         ("x,cpus=²", "cpus is a number from 1 to 32"),
         ("x,cpus=1,cpus=2", "'cpus=2' is not understood"),

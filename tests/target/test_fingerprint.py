@@ -155,6 +155,17 @@ def test_smt_siblings_isolation_and_frequency_are_told_of_each_cpu() -> None:
     assert (cpus[6].min_khz, cpus[6].max_khz) == (800_000, 4_500_000)
 
 
+def test_clusters_and_memory_nodes_are_told_of_each_cpu() -> None:
+    files = files_of("raspberry-pi-4") | {
+        CPU + "cpu1/topology/cluster_cpus_list": "0-1\n",
+        "/sys/devices/system/node/node0/cpulist": "0-1\n",
+        "/sys/devices/system/node/node1/cpulist": "2-3\n",
+    }
+    cpus = machine_of(files).cpus
+    assert [cpu.cluster for cpu in cpus] == [[], [0, 1], [], []]
+    assert [cpu.node for cpu in cpus] == [0, 0, 1, 1]
+
+
 def test_a_shared_cache_is_listed_once_with_its_sharers() -> None:
     assert machine_of(files_of("raspberry-pi-4")).caches[-1] == Cache(
         2, "unified", 1 << 20, [0, 1, 2, 3]

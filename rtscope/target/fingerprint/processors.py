@@ -24,8 +24,10 @@ _CACHE: Final = re.compile(_CPU + r"/cpu([0-9]{1,4})/cache/index([0-9]{1,2})/lev
 _STATE: Final = re.compile(_CPU + r"/cpu0/cpuidle/state([0-9]{1,2})/name")
 _SIZE: Final = re.compile(r"([0-9]{1,9})([KMG]?)")
 _SCALE: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_NODE: Final = re.compile(r"/sys/devices/system/node/node([0-9]{1,4})/cpulist")
 _MOST_THREADS: Final = 64
 """of one core; eight on the widest machines made"""
+_MOST_OF_CLUSTER: Final = 1024
 _MOST_CACHES: Final = 16
 """that one CPU takes part in; five on the deepest machines made"""
 
@@ -79,7 +81,17 @@ def cpus_of(files: Files, cpuinfo: Fields) -> list[Cpu]:
     isolated = set(cpu_list_of(files, f"{_CPU}/isolated") or [])
     present = cpu_list_of(files, f"{_CPU}/present") or online or _cpus_of_cpuinfo(cpuinfo)
     awake = set(present if online is None else online)
-    return [_cpu(files, number, number in awake, number in isolated) for number in present]
+    nodes = _nodes_of(files)
+    return [
+        _cpu(files, number, number in awake, number in isolated, nodes.get(number))
+        for number in present
+    ]
+
+
+def _nodes_of(files: Files) -> dict[int, int]:
+    """The memory node of each CPU that has one."""
+    matches = [match for match in map(_NODE.fullmatch, files) if match]
+    return {cpu: int(match[1]) for match in matches for cpu in cpu_list_of(files, match[0]) or []}
 
 
 def _cpus_of_cpuinfo(cpuinfo: Fields) -> list[int]:
@@ -87,10 +99,11 @@ def _cpus_of_cpuinfo(cpuinfo: Fields) -> list[int]:
     return sorted(int(value) for value in numbers if re.fullmatch(r"[0-9]{1,4}", value))
 
 
-def _cpu(files: Files, number: int, online: bool, isolated: bool) -> Cpu:
+def _cpu(files: Files, number: int, online: bool, isolated: bool, node: int | None) -> Cpu:
     topology = f"{_CPU}/cpu{number}/topology/"
     frequency = f"{_CPU}/cpu{number}/cpufreq/"
     siblings = cpu_list_of(files, topology + "thread_siblings_list") or []
+    cluster = cpu_list_of(files, topology + "cluster_cpus_list") or []
     return Cpu(
         number=number,
         online=online,
@@ -98,6 +111,8 @@ def _cpu(files: Files, number: int, online: bool, isolated: bool) -> Cpu:
         core=_natural(files, topology + "core_id"),
         package=_natural(files, topology + "physical_package_id"),
         smt_siblings=siblings if len(siblings) <= _MOST_THREADS else [],
+        cluster=cluster if len(cluster) <= _MOST_OF_CLUSTER else [],
+        node=node,
         governor=line_of(files, frequency + "scaling_governor", 32),
         driver=line_of(files, frequency + "scaling_driver", 32),
         min_khz=_natural(files, frequency + "scaling_min_freq"),

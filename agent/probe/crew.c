@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Threads that work together when they are told to. */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "probe/crew.h"
+
+#define WAIT_PRIVATE 128 /* as in linux/futex.h, which musl does not have */
+#define WAKE_PRIVATE 129
+#define DISMISSED    UINT32_MAX
+#define SPINS	     2000 /* before a wait gives its CPU away, for one whom it waits for */
+#define HELD_SPINS   200
+#define REST	     4 /* a slot's time by this: a pause after it */
+
+static struct {
+	struct member *member;
+	unsigned int count;
+	const struct control *control;
+	uint64_t slot_ns;
+	unsigned int working; /* members in this slot */
+	uint32_t arrived;     /* of them, ready to begin */
+	uint32_t counted;     /* of them, at the end of their count */
+	uint32_t left;	      /* the conductor's futex: of them, still in the slot */
+	bool completed;
+} crew;
+
+int crew_init(unsigned int count)
+{
+	crew.count = count;
+	if (posix_memalign((void **)&crew.member, 128, count * sizeof(*crew.member)))
+		return -1;
+	for (unsigned int i = 0; i < count; i++)
+		crew.member[i] = (struct member){ 0 };
+	return 0;
+}
+
+void crew_lead(const struct measuring *conductor)
+{
+	crew.control = conductor->control;
+}
+
+struct member *crew_member(unsigned int index)
+{
+	return &crew.member[index];
+}
+
+static bool session_ended(void)
+{
+	return !record_get(crew.control->until_ns);
+}
+
+static void wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Until *@word is no longer @value, or the session ends. */
+static bool sleep_while(uint32_t *word, uint32_t value, const struct control *control)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) {
+		if (!record_get(control->until_ns))
+			return false;
+		syscall(SYS_futex, word, WAIT_PRIVATE, value, NULL, NULL, 0);
+	}
+	return true;
+}
+
+static bool wait_for_all(uint32_t *arrived)
+{
+	__atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL);
+	for (unsigned int spins = 0; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) < crew.working;
+	     spins++) {
+		if (session_ended())
+			return false;
+		if (spins < SPINS)
+			crew_relax();
+		else
+			sched_yield();
+	}
+	return true;
+}
+
+bool crew_is_over(void)
+{
+	return __atomic_load_n(&crew.counted, __ATOMIC_ACQUIRE) >= crew.working || session_ended();
+}
+
+/* Count what is done in a slot, then go on until all have counted. */
+static void work(struct member *member)
+{
+	const struct job *job = &member->job;
+	uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), start_ns = clock_now_ns();
+	uint64_t now_ns = start_ns, done = 0;
+
+	while (now_ns - start_ns < crew.slot_ns && !session_ended()) {
+		done += job->work(member, job->context);
+		now_ns = clock_now_ns();
+	}
+	member->done = done;
+	member->wall_ns = now_ns - start_ns;
+	member->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	__atomic_add_fetch(&crew.counted, 1, __ATOMIC_ACQ_REL);
+	while (!crew_is_over())
+		job->work(member, job->context);
+}
+
+void crew_serve(struct measuring *measuring)
+{
+	struct member *member = &crew.member[measuring->index];
+	uint32_t order = 0;
+
+	member->measuring = measuring;
+	while (sleep_while(&member->order, order, measuring->control)) {
+		order = __atomic_load_n(&member->order, __ATOMIC_ACQUIRE);
+		if (order == DISMISSED) {
+			measuring->completed = crew.completed;
+			return;
+		}
+		if (member->job.prepare)
+			member->job.prepare(member, member->job.context);
+		if (wait_for_all(&crew.arrived))
+			work(member);
+		if (!__atomic_sub_fetch(&crew.left, 1, __ATOMIC_ACQ_REL))
+			wake(&crew.left);
+	}
+}
+
+static void give_order(struct member *member, uint32_t order)
+{
+	__atomic_store_n(&member->order, order, __ATOMIC_RELEASE);
+	wake(&member->order);
+}
+
+bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
+{
+	uint64_t start_ns = clock_now_ns(), now_ns;
+	uint32_t left;
+
+	crew.slot_ns = slot_ns;
+	crew.working = count;
+	crew.arrived = 0;
+	crew.counted = 0;
+	crew.left = count;
+	for (unsigned int i = 0; i < count; i++) {
+		struct member *member = &crew.member[index[i]];
+
+		give_order(member, (member->order + 1) % DISMISSED);
+	}
+	while ((left = __atomic_load_n(&crew.left, __ATOMIC_ACQUIRE)) != 0) {
+		if (!sleep_while(&crew.left, left, crew.control))
+			return false;
+	}
+	now_ns = clock_now_ns();
+	clock_sleep_until(now_ns + (now_ns - start_ns) / REST);
+	return !session_ended();
+}
+
+double crew_rate(unsigned int index)
+{
+	const struct member *member = &crew.member[index];
+
+	return (double)member->done * NSEC_PER_SEC / (double)member->wall_ns;
+}
+
+void crew_dismiss(bool completed)
+{
+	crew.completed = completed;
+	for (unsigned int i = 0; i < crew.count; i++)
+		give_order(&crew.member[i], DISMISSED);
+}
+
+static uint64_t hold(struct member *member, void *context)
+{
+	(void)member;
+	(void)context;
+	for (unsigned int i = 0; i < HELD_SPINS; i++)
+		crew_relax();
+	return 1;
+}
+
+const struct job crew_hold = { .work = hold };

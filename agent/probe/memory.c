@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memory: how fast memory answers and moves, and who slows it for whom.
+ *
+ * For working sets from a page to twice the last cache: how long a load takes
+ * that waits for the one before, at random places, and how much is read, written
+ * and copied; by one CPU, by the threads of its core, by all CPUs at once. Where
+ * the sets outgrow a cache the curves bend.
+ *
+ * Then a victim on the first CPU loads from each cache and from memory while the
+ * other CPUs do the worst they can, one kind of it at a time: how much longer its
+ * loads take than beside CPUs that are awake but idle.
+ *
+ * Pages are ordinary ones. All is repeated in turn, so that what changes with time
+ * changes all of it. A sample is one repeat's load from the largest set.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/options.h"
+#include "load/worker.h"
+#include "probe/memory_sweep.h"
+#include "probe/probe.h"
+
+#define SLOT_NS		(4 * NSEC_PER_MSEC)
+#define SLOT_MIN_NS	NSEC_PER_MSEC
+#define REPEATS		5
+#define REPEATS_MAX	99
+#define SMALLEST	4096UL
+#define GRAIN		8192UL
+#define LARGEST_MIN	(8UL * 1024 * 1024)
+#define LARGEST_UNKNOWN (32UL * 1024 * 1024)
+#define LEVELS		3
+#define SIBLINGS_FILE	"/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list"
+#define RESCTRL		"/sys/fs/resctrl/info"
+
+enum {
+	OPTION_SLOT = 1,
+	OPTION_LARGEST,
+};
+
+static struct {
+	uint64_t largest; /* bytes; 0: not given */
+	struct cpus cpus;
+	struct sweep sweep;
+} memory = { .sweep.slot_ns = SLOT_NS };
+
+static const struct option options[] = {
+	{ "slot", required_argument, NULL, OPTION_SLOT },
+	{ "largest", required_argument, NULL, OPTION_LARGEST },
+	{ 0 },
+};
+
+static void defaults(struct session_options *session)
+{
+	session->interval_ns = 0;
+	session->samples = REPEATS;
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	if (val == OPTION_SLOT) {
+		if (option_time(text, NSEC_PER_USEC, &memory.sweep.slot_ns) &&
+		    memory.sweep.slot_ns >= SLOT_MIN_NS && memory.sweep.slot_ns <= NSEC_PER_SEC)
+			return 0;
+		return option_refuse("--slot", text, "a time from 1ms to 1s", error, error_size);
+	}
+	if (option_number(text, 1 << 20, &memory.largest) && memory.largest) {
+		memory.largest *= 1024 * 1024;
+		return 0;
+	}
+	return option_refuse("--largest", text, "a number of MiB, at most 1048576", error,
+			     error_size);
+}
+
+static void describe(struct json *json)
+{
+	json_u64(json, "slot_ns", memory.sweep.slot_ns);
+	json_u64(json, "largest_bytes",
+		 memory.sweep.sizes ? memory.sweep.size[memory.sweep.sizes - 1] : 0);
+	json_bool(json, "resctrl", !access(RESCTRL, F_OK));
+}
+
+static size_t grains(uint64_t bytes)
+{
+	return (size_t)((bytes + GRAIN - 1) / GRAIN * GRAIN);
+}
+
+static int choose_largest(char *error, size_t error_size)
+{
+	/* Each CPU has one such set, and the victim one more. */
+	uint64_t room = machine_memory_available() / 4 / (memory.cpus.count + 2);
+	bool given = memory.largest != 0;
+	struct cache last = { 0 };
+
+	if (!given) {
+		memory.largest = machine_cache(0, &last) ? 2 * last.size : LARGEST_UNKNOWN;
+		if (memory.largest < LARGEST_MIN)
+			memory.largest = LARGEST_MIN;
+	}
+	if (memory.largest > room && given) {
+		snprintf(error, error_size,
+			 "--largest %llu MiB for each of %u CPUs is more than a quarter of the free memory; at most %llu fit",
+			 (unsigned long long)(memory.largest >> 20), memory.cpus.count,
+			 (unsigned long long)(room >> 20));
+		return -1;
+	}
+	if (memory.largest > room) {
+		memory.largest = room > GRAIN ? room / GRAIN * GRAIN : GRAIN;
+		session_warn("little-memory",
+			     "a quarter of the free memory is less than what twice the last cache takes for each CPU: the largest working sets may lie in a cache");
+	}
+	return 0;
+}
+
+/* Two to each doubling. */
+static void choose_sizes(void)
+{
+	size_t size = SMALLEST;
+
+	while (size < memory.largest && memory.sweep.sizes < SWEEP_SIZES - 1) {
+		memory.sweep.size[memory.sweep.sizes++] = size;
+		if (size >= 2 * SMALLEST && size + size / 2 < memory.largest &&
+		    memory.sweep.sizes < SWEEP_SIZES - 1)
+			memory.sweep.size[memory.sweep.sizes++] = size + size / 2;
+		size *= 2;
+	}
+	memory.sweep.size[memory.sweep.sizes++] = grains(memory.largest);
+}
+
+static void name_place(struct place *place)
+{
+	unsigned int first = memory.cpus.number[place->member[0]];
+
+	if (place->count == 1)
+		snprintf(place->name, sizeof(place->name), "CPU %u", first);
+	else if (place->count == memory.cpus.count)
+		snprintf(place->name, sizeof(place->name), "all %u CPUs", place->count);
+	else
+		snprintf(place->name, sizeof(place->name), "CPU %u's siblings", first);
+}
+
+static void add_place(const struct cpus *cpus)
+{
+	struct place *place = &memory.sweep.place[memory.sweep.places++];
+
+	for (unsigned int i = 0; i < memory.cpus.count; i++) {
+		for (unsigned int j = 0; j < cpus->count; j++) {
+			if (memory.cpus.number[i] == cpus->number[j])
+				place->member[place->count++] = i;
+		}
+	}
+	name_place(place);
+}
+
+/* One CPU, the threads of its core where there are several and all are measured, all CPUs. */
+static void choose_places(void)
+{
+	struct cpus first = { .count = 1, .number = { memory.cpus.number[0] } }, siblings;
+	char path[96], text[256], error[256];
+
+	add_place(&first);
+	snprintf(path, sizeof(path), SIBLINGS_FILE, first.number[0]);
+	if (file_text(AT_FDCWD, path, text, sizeof(text)) &&
+	    !cpus_parse(text, &memory.cpus, &siblings, error, sizeof(error)) &&
+	    siblings.count > 1 && siblings.count < memory.cpus.count)
+		add_place(&siblings);
+	if (memory.cpus.count > 1)
+		add_place(&memory.cpus);
+}
+
+static void add_victim(const char *name, size_t size)
+{
+	snprintf(memory.sweep.victim_name[memory.sweep.victims], MATRIX_LABEL_SIZE, "%s", name);
+	memory.sweep.victim_size[memory.sweep.victims++] = size;
+}
+
+/* Three quarters of each cache; an eighth of a large L3 too, of which many have only a part. */
+static void choose_victims(void)
+{
+	size_t inner = 0;
+	struct cache cache;
+	char name[16];
+
+	for (unsigned int level = 1; level <= LEVELS; level++) {
+		if (!machine_cache(level, &cache) || cache.size >= memory.largest)
+			continue;
+		snprintf(name, sizeof(name), "L%u", level);
+		if (level == LEVELS && cache.size / 8 > 2 * inner)
+			add_victim("L3/8", grains(cache.size / 8));
+		add_victim(name, grains(cache.size / 4 * 3));
+		inner = cache.size;
+	}
+	add_victim("memory", grains(memory.largest));
+}
+
+static int check_options(const struct session_options *session, const struct cpus *cpus,
+			 char *error, size_t error_size)
+{
+	if (session->interval_ns || session->policy == POLICY_DEADLINE)
+		snprintf(error, error_size,
+			 session->interval_ns ?
+				 "memory takes no --interval: --slot says how long each work is counted" :
+				 "memory works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
+	else if (session->samples > REPEATS_MAX)
+		snprintf(error, error_size,
+			 "--samples %llu are repeats of all working sets: at most %d are kept; a longer --slot makes each more exact",
+			 (unsigned long long)session->samples, REPEATS_MAX);
+	else if (cpus->count > SWEEP_CPUS)
+		snprintf(error, error_size, "%u CPUs are too many: choose at most %d with --cpus",
+			 cpus->count, SWEEP_CPUS);
+	else
+		return 0;
+	return -1;
+}
+
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
+{
+	memory.cpus = *cpus;
+	if (check_options(session, cpus, error, error_size) || choose_largest(error, error_size))
+		return -1;
+	choose_sizes();
+	choose_places();
+	choose_victims();
+	memory.sweep.cpus = cpus->count;
+	if (sweep_init(&memory.sweep,
+		       session->samples ? (unsigned int)session->samples : REPEATS_MAX) ||
+	    crew_init(cpus->count)) {
+		snprintf(error, error_size, "out of memory for the figures of %u CPUs",
+			 cpus->count);
+		return -1;
+	}
+	for (unsigned int i = 0; i < cpus->count; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = crew_serve,
+			.cpu = cpus->number[i],
+			.priority = session->priority,
+			.spins = true,
+		};
+	roles[cpus->count] = (struct role){
+		.name = "conductor",
+		.body = sweep_conduct,
+		.cpu = -1,
+		.priority = session->priority,
+		.silent = true,
+	};
+	return (int)cpus->count + 1;
+}
+
+static const struct probe probe = {
+	.name = "memory",
+	.help = "How long loads take and how much moves, for working sets from 4 KiB to twice the last\n"
+		"cache: on one CPU, on its siblings, on all at once. Then by how much the other CPUs slow\n"
+		"the loads of the first, by streams, random writes, atomics, page tables, file writes\n"
+		"and cache flushes. --samples are repeats, 5 unless given.\n\n"
+		"      --slot TIME          how long each work is counted; bare: us (4ms)\n"
+		"      --largest MIB        largest working set (twice the last cache)\n",
+	.examples = "  rtscope-agent memory                           all CPUs\n"
+		    "  rtscope-agent memory -a 0 --largest 64 -l 9    one CPU\n",
+	.options = options,
+	.short_options = "",
+	.defaults = defaults,
+	.option = take_option,
+	.describe = describe,
+	.plan = plan,
+	.tell = sweep_write,
+	.print = sweep_print,
+};
+
+int memory_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}

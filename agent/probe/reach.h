@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Work on memory: how long a load takes to answer, and how much moves at once.
+ *
+ * A chase follows pointers through every line of a set once, in a random order, so
+ * that no prefetcher knows where it goes next: each load waits for the one before.
+ * Reading, writing and copying go straight through and wait for nothing.
+ */
+#ifndef RTSCOPE_REACH_H
+#define RTSCOPE_REACH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory of ordinary pages, all of them present; NULL where there is none. */
+void *reach_map(size_t size);
+
+/* Bytes between two lines of the caches, as the kernel says; 64 where it does not. */
+size_t reach_line_size(void);
+
+/* Link the lines of @size bytes at @base; the chase begins there. */
+void reach_link(void *base, size_t size, size_t line, uint64_t seed);
+
+/* Follow @loads pointers from @at (a multiple of 8); where it came to. */
+void *reach_chase(void *at, unsigned int loads);
+
+/* Of @size bytes, a multiple of 128, at addresses that are multiples of 64. */
+void reach_read(const void *from, size_t size);
+void reach_write(void *to, size_t size);
+void reach_copy(void *to, const void *from, size_t size);
+
+#endif

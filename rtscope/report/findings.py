@@ -1,0 +1,17 @@
+"""What a run found out about the machine, for the probes that look for something."""
+
+from collections.abc import Callable
+from typing import Final
+
+from rtscope.model.run import Run
+from rtscope.statistics.finding import Finding
+from rtscope.statistics.reach import reach
+from rtscope.statistics.sharing import sharing
+
+_FINDERS: Final[dict[str, Callable[[Run], list[Finding]]]] = {"memory": reach, "topology": sharing}
+
+
+def findings_of(run: Run) -> list[Finding]:
+    """The sentences, most important first; empty for the probes that only measure."""
+    finder = _FINDERS.get(run.probe)
+    return finder(run) if finder else []

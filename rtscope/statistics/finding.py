@@ -1,0 +1,11 @@
+"""What a run says about the machine, as sentences, most important first."""
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One sentence."""
+
+    text: str
+    disagrees: bool = False
+    """the kernel, or whoever else described the machine, says otherwise"""

@@ -1,0 +1,113 @@
+"""The agent's memory verb on this machine: every size, place and disturber has its figure."""
+
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.probing import (
+    LAST_CPU,
+    Lines,
+    as_nobody,
+    lines_left,
+    measure,
+    needs_root,
+    needs_two_cpus,
+    of_type,
+    refusal,
+    started,
+)
+
+SHORT = ("--slot", "1ms", "--largest", "8", "-l", "2")
+CURVES = ["latency", "read", "write", "copy"]
+
+
+def matrices(lines: Lines) -> dict[str, dict[str, Any]]:
+    """The matrix lines by their names."""
+    return {matrix["name"]: matrix for matrix in of_type(lines, "matrix")}
+
+
+@needs_two_cpus
+def test_each_working_set_has_its_figures_on_one_cpu_and_on_all(agent_path: Path) -> None:
+    lines = measure(agent_path, "memory", *SHORT)
+    found = matrices(lines)
+    assert list(found) == [*CURVES, "disturbance"]
+    sizes = [int(column) for column in found["latency"]["columns"]]
+    assert (sizes[0], sizes[-1]) == (4096, 8 << 20)
+    assert all(1 < high / low <= 2 for low, high in pairwise(sizes))
+    threads = of_type(lines, "thread")
+    for name in CURVES:
+        matrix = found[name]
+        assert matrix["unit"] == ("ns" if name == "latency" else "bytes_per_s")
+        assert [int(column) for column in matrix["columns"]] == sizes
+        assert matrix["rows"][0] == "CPU 0"
+        assert matrix["rows"][-1] == f"all {len(threads)} CPUs"
+        assert all(value > 0 for row in matrix["value"] for value in row)
+    assert [thread["count"] for thread in threads] == [2] * len(threads)
+    assert of_type(lines, "start")[0]["options"]["largest_bytes"] == 8 << 20
+
+
+@needs_two_cpus
+def test_each_victim_meets_each_disturber(agent_path: Path) -> None:
+    disturbance = matrices(measure(agent_path, "memory", *SHORT))["disturbance"]
+    assert disturbance["unit"] == "ratio"
+    assert disturbance["rows"][-1] == "memory"
+    known = ["streams", "random writes", "atomics", "page tables", "file writes"]
+    assert disturbance["columns"] == [*known, "cache flushes"]
+    assert all(value > 0 for row in disturbance["value"] for value in row[: len(known)])
+
+
+def test_a_lone_cpu_has_curves_and_nobody_who_disturbs(agent_path: Path) -> None:
+    lines = measure(agent_path, "memory", *SHORT, "-a", str(LAST_CPU))
+    found = matrices(lines)
+    assert list(found) == CURVES
+    assert all(matrix["rows"] == [f"CPU {LAST_CPU}"] for matrix in found.values())
+    assert of_type(lines, "end")[0]["status"] == "complete"
+
+
+def test_however_short_its_time_all_is_measured_once(agent_path: Path) -> None:
+    options = ("-D", "10ms", "--slot", "1ms", "--largest", "1", "-a", "0")
+    lines = measure(agent_path, "memory", *options)
+    assert of_type(lines, "end")[0]["status"] == "complete"
+    assert of_type(lines, "thread")[0]["count"] == 1
+    assert None not in matrices(lines)["copy"]["value"][0]
+
+
+def test_what_was_measured_until_an_interrupt_is_told(agent_path: Path) -> None:
+    with started(agent_path, "memory", "-D", "20s", "--slot", "1ms") as process:
+        process.terminate()
+        lines = lines_left(process)
+    assert lines[-1]["status"] == "interrupted"
+    assert "latency" in matrices(lines)
+
+
+@needs_root
+def test_an_ordinary_user_can_measure_too(public_agent: Path) -> None:
+    options = ("--slot", "1ms", "--largest", "16", "-a", "0", "-l", "1")
+    lines = as_nobody(public_agent, "memory", *options)
+    assert None not in matrices(lines)["latency"]["value"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-i", "1ms"], "takes no --interval"),
+        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
+        (["--slot", "2s"], "from 1ms to 1s"),
+        (["--largest", "1048576"], "more than a quarter of the free memory"),
+        (["--largest", "0"], "a number of MiB"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    agent_path: Path, options: list[str], words: str
+) -> None:
+    assert words in refusal(agent_path, "memory", *options)
+
+
+def test_a_person_reads_a_table_of_each(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "memory", *SHORT, "-q"], capture_output=True, text=True, check=True
+    )
+    assert all(f"\n# {name} (" in done.stdout for name in CURVES)

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A chase meets every line of its set once before it comes back; streams touch all they should. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "probe/reach.h"
+
+#define SIZE (256 * 1024)
+
+static char *set;
+
+static int map_set(void **state)
+{
+	(void)state;
+	set = reach_map(SIZE);
+	return set ? 0 : -1;
+}
+
+static void a_chase_is_one_round_of_all_lines(void **state)
+{
+	static const size_t sizes[] = { 64, 128, 4096, 6 * 4096, SIZE };
+	size_t line = 64;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		bool *met = calloc(sizes[i] / line, 1);
+		char *at = set;
+
+		reach_link(set, sizes[i], line, 1);
+		for (size_t step = 0; step < sizes[i] / line; step++) {
+			size_t place = (size_t)(at - set) / line;
+
+			assert_true(place < sizes[i] / line && !met[place]);
+			met[place] = true;
+			at = *(char **)at;
+		}
+		assert_ptr_equal(at, set);
+		free(met);
+	}
+}
+
+/* A chase that mostly goes on to the next line would measure the prefetcher. */
+static void a_chase_goes_to_no_neighbour(void **state)
+{
+	unsigned int near = 0;
+
+	(void)state;
+	reach_link(set, SIZE, 64, 1);
+	for (char *at = set; at < set + SIZE; at += 64) {
+		ptrdiff_t far = *(char **)at - at;
+
+		near += far > -256 && far < 256;
+	}
+	assert_true(near < SIZE / 64 / 50);
+}
+
+static void a_chase_follows_as_many_loads_as_it_is_told(void **state)
+{
+	char *at = set;
+
+	(void)state;
+	reach_link(set, SIZE, 64, 3);
+	for (unsigned int i = 0; i < 1000; i++)
+		at = *(char **)at;
+	assert_ptr_equal(reach_chase(set, 1000), at);
+}
+
+static void what_is_written_and_copied_is_all_of_it_and_no_more(void **state)
+{
+	char *other = set + SIZE / 2;
+
+	(void)state;
+	memset(set, 0, SIZE);
+	reach_write(set, 4096);
+	for (unsigned int i = 0; i < 512; i++)
+		assert_int_equal(((uint64_t *)set)[i], 1);
+	assert_int_equal(set[4096], 0);
+	memset(set, 7, 8192);
+	reach_copy(other, set, 4096);
+	assert_memory_equal(other, set, 4096);
+	assert_int_equal(other[4096], 0);
+	reach_read(set, SIZE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chase_is_one_round_of_all_lines),
+		cmocka_unit_test(a_chase_goes_to_no_neighbour),
+		cmocka_unit_test(a_chase_follows_as_many_loads_as_it_is_told),
+		cmocka_unit_test(what_is_written_and_copied_is_all_of_it_and_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, map_set, NULL);
+}

@@ -1,0 +1,166 @@
+"""The agent's topology verb on this machine: what is shared on purpose is found each time."""
+
+import math
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.probing import (
+    LAST_CPU,
+    PREFERRED,
+    Lines,
+    as_nobody,
+    lines_left,
+    measure,
+    needs_root,
+    needs_two_cpus,
+    of_type,
+    refusal,
+    started,
+    undisturbed,
+)
+
+SHORT = ("--slot", "2ms", "-l", "6")
+CPUSETS = Path("/sys/fs/cgroup/cpuset")
+
+
+def matrices(lines: Lines) -> dict[str, dict[str, Any]]:
+    """The matrix lines by their names."""
+    return {matrix["name"]: matrix for matrix in of_type(lines, "matrix")}
+
+
+def least(matrix: dict[str, Any], part: str = "value") -> float:
+    """The least figure of a matrix."""
+    return float(min(value for row in matrix[part] for value in row if value is not None))
+
+
+@needs_two_cpus
+def test_each_cpu_is_compared_with_each_other_in_each_work(agent_path: Path) -> None:
+    lines = measure(agent_path, "topology", *SHORT)
+    threads = of_type(lines, "thread")
+    names = [f"CPU {thread['cpu']}" for thread in threads]
+    found = matrices(lines)
+    assert {"message", "awake", "scalar", "memory"} <= found.keys()
+    for matrix in found.values():
+        assert matrix["rows"] == matrix["columns"] == names
+        assert matrix["unit"] == ("ns" if matrix["name"] == "message" else "ratio")
+        for row, (values, lows, highs) in enumerate(
+            zip(matrix["value"], matrix["low"], matrix["high"], strict=True)
+        ):
+            assert [value is None for value in values] == [row == n for n in range(len(names))]
+            known = [one for n, one in enumerate(zip(lows, values, highs, strict=True)) if n != row]
+            assert all(0 < low <= value <= high for low, value, high in known)
+    assert [thread["count"] for thread in threads] == [6] * len(names)
+    assert all(thread["facts"]["scalar_operations_per_s"] > 1e6 for thread in threads)
+    assert of_type(lines, "end")[0]["status"] == "complete"
+
+
+@needs_root
+@needs_two_cpus
+def test_two_cpus_that_are_one_are_found(agent_path: Path) -> None:
+    cpus = ("-a", f"0,{LAST_CPU}", "--stand-in", f"{LAST_CPU}=0")
+    # Slots of several time slices each, so that both threads have some of every slot.
+    with undisturbed():
+        lines = measure(
+            agent_path, "topology", *cpus, "--slot", "25ms", "-l", "3", prefix=PREFERRED
+        )
+    start = of_type(lines, "start")[0]
+    assert [thread["cpu"] for thread in start["threads"]] == [0, 0]
+    assert start["options"]["stands_in"] == LAST_CPU
+    assert least(matrices(lines)["awake"]) > 1.3
+
+
+@needs_two_cpus
+def test_a_cpu_that_is_only_awake_takes_nothing_from_another(agent_path: Path) -> None:
+    lines = measure(agent_path, "topology", *SHORT)
+    assert least(matrices(lines)["awake"], "low") < 1.3
+
+
+def test_a_lone_cpu_is_measured_alone(agent_path: Path) -> None:
+    lines = measure(agent_path, "topology", *SHORT, "-a", "0")
+    (thread,) = of_type(lines, "thread")
+    assert (thread["cpu"], thread["count"]) == (0, 0)
+    assert thread["facts"]["memory_read_bytes_per_s"] > 1e6
+    assert matrices(lines)["awake"]["value"] == [[None]]
+    assert of_type(lines, "end")[0]["status"] == "complete"
+
+
+@pytest.fixture
+def cpuset(tmp_path: Path) -> Iterator[Path]:
+    """A cpuset of the last CPU alone, as a container's."""
+    path = CPUSETS / f"rtscope-test-{os.getpid()}"
+    if os.geteuid() or not CPUSETS.is_dir():
+        pytest.skip("making a cpuset needs root and cgroups of version 1")
+    path.mkdir()
+    try:
+        (path / "cpuset.cpus").write_text(str(LAST_CPU))
+        (path / "cpuset.mems").write_text((CPUSETS / "cpuset.mems").read_text())
+        yield path
+    finally:
+        path.rmdir()
+
+
+@needs_two_cpus
+def test_in_a_container_only_its_cpus_are_measured(agent_path: Path, cpuset: Path) -> None:
+    inside = ("sh", "-c", f'echo $$ > {cpuset}/tasks && exec "$0" "$@"')
+    lines = measure(agent_path, "topology", *SHORT, prefix=inside)
+    assert [thread["cpu"] for thread in of_type(lines, "thread")] == [LAST_CPU]
+    done = subprocess.run(
+        [*inside, agent_path, "topology", "-a", "0", "-l", "1"],
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "outside this process's cpuset" in done.stderr
+
+
+@needs_two_cpus
+def test_what_was_measured_until_an_interrupt_is_told(agent_path: Path) -> None:
+    with started(agent_path, "topology", "-D", "20s", "--slot", "2ms") as process:
+        process.terminate()
+        lines = lines_left(process)
+    assert lines[-1]["status"] == "interrupted"
+    assert "message" in matrices(lines)
+
+
+@needs_two_cpus
+def test_it_ends_when_its_time_is_over(agent_path: Path) -> None:
+    lines = measure(agent_path, "topology", "-D", "600ms", "--slot", "2ms")
+    assert of_type(lines, "end")[0]["status"] == "complete"
+    assert of_type(lines, "thread")[0]["count"] >= 1
+    assert not math.isnan(least(matrices(lines)["message"]))
+
+
+@needs_root
+@needs_two_cpus
+def test_an_ordinary_user_can_measure_too(public_agent: Path) -> None:
+    lines = as_nobody(public_agent, "topology", "--slot", "1ms", "-l", "1")
+    assert {"no-rt-priority"} <= {line["code"] for line in of_type(lines, "warning")}
+    assert least(matrices(lines)["memory"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-i", "1ms"], "takes no --interval"),
+        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
+        (["--slot", "100us"], "from 1ms to 1s"),
+        (["--stand-in", "0=0"], "two CPUs such as"),
+        (["--stand-in", "0=1023"], "a CPU that is not measured"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    agent_path: Path, options: list[str], words: str
+) -> None:
+    assert words in refusal(agent_path, "topology", *options)
+
+
+def test_more_repeats_than_are_kept_are_refused(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "topology", "-l", "100"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "at most 99" in done.stderr

@@ -1,0 +1,30 @@
+"""A guest's structure is given, and told as it is; of what emulated CPUs share nothing is said."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rtscope.lab.kernels import Kernel
+from rtscope.statistics.sharing import sharing
+from rtscope.store.runfile import decode_run
+
+pytestmark = pytest.mark.kernels
+
+
+def test_threads_of_a_core_and_an_offline_cpu_are_told(rt_kernel: Kernel) -> None:
+    target = f"vm:{rt_kernel.name},shape=1x2x2,offline=1"
+    short = ("-O", "slot=1ms", "-l", "1", "--json", "--quiet", "--no-report")
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope", "measure", "topology", "--target", target, *short],
+        capture_output=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = decode_run(done.stdout)
+    assert [cpu.online for cpu in run.machine.cpus] == [True, True, True, False]
+    assert [cpu.smt_siblings for cpu in run.machine.cpus] == [[0, 1], [0, 1], [2], []]
+    assert [thread.cpu for thread in run.threads] == [0, 1, 2]
+    found = [finding.text for finding in sharing(run)]
+    assert "emulated" in found[0]
+    assert "threads of one core: CPUs 0-1" in found[1]
+    assert found[-1] == "CPU 3 is offline"

@@ -1,0 +1,94 @@
+"""What CPUs are to each other: sentences first, then tables and heat maps."""
+
+import io
+import json
+import re
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from rtscope.model.run import Matrix, Run
+from rtscope.report.html import html_report
+from rtscope.report.matrices import figure_of, heat_map, matrix_chart, matrix_columns
+from rtscope.report.terminal import summary
+from tests.statistics.test_reach import curve, times
+from tests.statistics.test_reach import run_with as memory_run
+from tests.statistics.test_sharing import machine_of, run_with, square
+
+
+def text_of(run: Run) -> str:
+    file = io.StringIO()
+    Console(file=file, width=100, color_system=None).print(summary(run))
+    return file.getvalue()
+
+
+def test_the_terminal_tells_what_was_found_before_the_figures() -> None:
+    text = text_of(run_with(machine_of(2), vector={(0, 1): 1.9}))
+    assert "≠ CPUs 0-1 share a vector unit" in text
+    assert text.index("share a vector unit") < text.index("policy")
+    assert re.search(r"Slowdown in vector arithmetic\n +CPU 0 +CPU 1\nCPU 0 +– +1.90\n", text)
+
+
+def test_the_page_has_a_heat_map_of_each_matrix() -> None:
+    run = run_with(machine_of(2), vector={(0, 1): 1.9})
+    page = html_report([run])
+    assert page.index("share a vector unit") < page.index("Slowdown in vector arithmetic")
+    data = json.loads(re.findall(r"<script[^>]*application/json[^>]*>(.*?)</script>", page)[0])
+    maps = [chart for chart in data["charts"] if chart["traces"][0]["type"] == "heatmap"]
+    assert len(maps) == len(run.matrices)
+    vector = next(chart for chart in maps if chart["title"] == "Slowdown in vector arithmetic")
+    assert vector["traces"][0]["z"] == [[None, 1.9], [1.9, None]]
+
+
+def test_a_figure_has_its_unit() -> None:
+    assert [figure_of(*pair) for pair in [
+        (69.14, "ns"), (3498.0, "ns"), (1.934, "ratio"), (12.05e9, "bytes_per_s"), (None, "ns"),
+    ]] == ["69.1 ns", "3.498 us", "1.93", "12.1 GB/s", "–"]  # fmt: skip
+
+
+def test_limits_stand_beside_the_figure() -> None:
+    trace = heat_map(square("L2", 2, {(0, 1): 1.5}), "")["traces"][0]
+    assert trace["hovertext"][0][1] == "1.48 to 1.52"
+    assert (trace["zmin"], trace["zmax"]) == (1.0, 3.0)
+
+
+def test_a_matrix_without_a_figure_has_no_heat_map() -> None:
+    assert heat_map(square("L2", 1, {}), "")["traces"] == []
+
+
+def test_labels_of_a_machine_are_no_markup() -> None:
+    evil = Matrix("m", "<b>", ["<i>x"], ["\x1b[31m"], [[1.0]], [[1.0]], [[1.0]])
+    trace = heat_map(evil, "")["traces"][0]
+    assert trace["y"] == ["&lt;i&gt;x"]
+    assert "<" not in trace["text"][0][0]
+    assert "\x1b" not in "".join(
+        str(cell) for column in matrix_columns(evil) for cell in column.cells
+    )
+
+
+def test_a_matrix_out_of_shape_is_no_matrix() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        Matrix("m", "ns", ["a"], ["b"], [[1.0]], [[1.0]], [[1.0, 2.0]])
+    good = square("L2", 2, {})
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(
+            msgspec.json.encode(msgspec.structs.asdict(good) | {"low": [[1.0]]}), type=Matrix
+        )
+
+
+def test_curves_have_the_caches_that_the_kernel_tells_of() -> None:
+    run = memory_run(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
+    chart = matrix_chart(run, run.matrices[0], "")
+    assert [trace["name"] for trace in chart["traces"]] == [
+        "CPU 0", "all 2 CPUs", "L1: 48 KiB", "L2: 2 MiB",
+    ]  # fmt: skip
+    assert chart["traces"][2]["x"] == [48, 48]
+    assert chart["layout"]["xaxis"]["type"] == "log"
+    assert "caches show where the kernel says" in html_report([run])
+
+
+def test_working_sets_are_rows_of_the_terminals_table() -> None:
+    columns = matrix_columns(curve("read", "bytes_per_s", [12.05e9] * 30))
+    assert [column.title for column in columns] == ["working set", "CPU 0"]
+    assert (columns[0].cells[0], columns[1].cells[0]) == ("8 KiB", "12.1 GB/s")
