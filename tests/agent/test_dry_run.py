@@ -44,7 +44,8 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "probe", ["cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise"]
+    "probe",
+    ["cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise", "scaling"],
 )
 def test_every_fact_that_a_probe_gives_is_told_before_it_begins(
     agent_path: Path, probe: str
