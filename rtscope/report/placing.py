@@ -15,6 +15,7 @@ from rtscope.statistics.placing import (
     Ratio,
     curves,
     jitter,
+    kink,
     logarithms,
     ratio,
     ratio_of,
@@ -168,17 +169,13 @@ def _forced(workload: str, cells: Sequence[Cell]) -> list[str]:
 
 
 def _misfits(curve: Curve) -> list[str]:
-    law = curve.amdahl
-    if law is None or law.holds:
+    bent = kink(curve)
+    if bent is None or bent.miss < SMALLEST_MISFIT:
         return []
-    missed = {n: miss for n, miss in law.residuals.items() if miss >= SMALLEST_MISFIT}
-    if not missed:
-        return []
-    worst = max(missed, key=lambda n: missed[n])
     return [
-        f"Amdahl's law does not describe {curve.workload}, {curve.order.name}: {worst} threads "
-        f"take {missed[worst] * 100:.0f} % longer than it says, so something besides the serial "
-        f"part is shared from {min(missed)} threads on."
+        f"Amdahl's law describes {curve.workload}, {curve.order.name}, up to {bent.up_to} threads; "
+        f"{bent.beyond} take {bent.miss * 100:.0f} % longer than it says, so from there on they "
+        "share more than the serial part."
     ]
 
 

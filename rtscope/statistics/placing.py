@@ -105,20 +105,53 @@ def curves(sweep: Sweep) -> list[Curve]:
             ]
             if not cells or cells[0].placement.threads != 1:
                 continue
-            alone = [cell for cell in cells if cell.placement.threads <= len(cell.placement.cpus)]
-            threads = [cell.placement.threads for cell in alone for _ in cell.medians_ns]
-            times = [time for cell in alone for time in cell.medians_ns]
+            measured = _threads_and_times(_without_turns(cells))
             found.append(
                 Curve(
                     workload,
                     order,
                     cells,
                     [ratio(cells[0], cell) for cell in cells],
-                    fit("Amdahl", threads, times),
-                    fit("USL", threads, times),
+                    fit("Amdahl", *measured),
+                    fit("USL", *measured),
                 )
             )
     return found
+
+
+class Kink(msgspec.Struct, frozen=True):
+    """Where Amdahl's law ends."""
+
+    up_to: int
+    """threads that it describes"""
+    beyond: int
+    """the next number of threads"""
+    miss: float
+    """what these take longer than the law says, as a share of that"""
+
+
+def kink(curve: Curve) -> Kink | None:
+    """Where the law that describes the first numbers of threads ends, if it does."""
+    if curve.amdahl is None or curve.amdahl.holds:
+        return None
+    cells = _without_turns(curve.cells)
+    for count in range(len(cells) - 1, 2, -1):
+        law = fit("Amdahl", *_threads_and_times(cells[:count]))
+        if law and law.holds:
+            threads = cells[count].placement.threads
+            miss = time_ns(cells[count]) / law.time_ns(threads) - 1
+            return Kink(cells[count - 1].placement.threads, threads, miss)
+    return None
+
+
+def _without_turns(cells: Sequence[Cell]) -> list[Cell]:
+    """Those where no two threads share a CPU."""
+    return [cell for cell in cells if cell.placement.threads <= len(cell.placement.cpus)]
+
+
+def _threads_and_times(cells: Sequence[Cell]) -> tuple[list[int], list[float]]:
+    threads = [cell.placement.threads for cell in cells for _ in cell.medians_ns]
+    return threads, [time for cell in cells for time in cell.medians_ns]
 
 
 def recommended(cells: Sequence[Cell]) -> Cell:
