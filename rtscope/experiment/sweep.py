@@ -29,6 +29,8 @@ _CALIBRATION_PERIODS: Final = 20
 _ROOM: Final = 2.5
 """of an interval to the time of one thread"""
 _INTERVAL_STEP_NS: Final = 100_000
+_REASONS: Final = ("thread-failed", "watchdog")
+"""warnings that say why a run has ended"""
 
 
 Key = tuple[str, Placement, str]
@@ -50,8 +52,19 @@ class Slot(msgspec.Struct, frozen=True):
 
 def usable_cpus(wanted: str | None) -> list[int]:
     """The CPUs that can be measured, or those wanted of them. Raises RtscopeError."""
-    start = rehearse(Request(cpus=wanted))
+    try:
+        start = rehearse(Request(cpus=wanted))
+    except RtscopeError as error:
+        raise RtscopeError(str(error).removeprefix("rtscope-agent cyclic: ")) from None
     return sorted(thread.cpu for thread in start.threads if thread.cpu is not None)
+
+
+def check_load(load: str) -> None:
+    """Raise RtscopeError where this is not a load."""
+    try:
+        rehearse(Request(load=load))
+    except RtscopeError as error:
+        raise RtscopeError(str(error).removeprefix("rtscope-agent cyclic: ")) from None
 
 
 def slots_of(
@@ -172,7 +185,7 @@ def _checked(run: Run, workload: str) -> Run:
         raise RtscopeError("interrupted before anything was measured")
     if run.status == "complete" and run.threads and run.threads[0].count:
         return run
-    reason = next((one.text for one in reversed(run.warnings) if one.code != "no-samples"), "")
+    reason = next((one.text for one in run.warnings if one.code in _REASONS), "")
     reason = reason.removeprefix("thread 0 could not measure on: ")
     raise RtscopeError(f"{workload} could not be measured: {reason or run.status}")
 

@@ -82,3 +82,8 @@ class Sweep(msgspec.Struct, frozen=True):
     def workloads(self) -> list[str]:
         """Each once, in order."""
         return list(dict.fromkeys(cell.workload for cell in self.cells))
+
+    @property
+    def has_loads(self) -> bool:
+        """Whether it tells what loads do, and not what placements do."""
+        return any(cell.load != "idle" for cell in self.cells)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.scaling import Cell, Pair, Placement, Sweep
 from rtscope.model.units import format_ns
+from rtscope.report.words import plain
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.placing import (
     SMALLEST_GAIN,
@@ -130,13 +131,14 @@ def _turns(sweep: Sweep) -> list[str]:
             if not several or cells[0].placement.threads != 1:
                 continue
             gains = [ratio(cells[0], cell) for cell in several]
-            if not all(gain.is_one for gain in gains):
+            placement = several[-1].placement
+            on_one = len(placement.cpus) == 1
+            if not all(gain.is_one or (on_one and not gain.is_more) for gain in gains):
                 told += _forced(workload, cells)
                 continue
-            placement = several[-1].placement
             what = (
                 f"{_on(placement)} itself"
-                if len(placement.cpus) == 1
+                if on_one
                 else "something that they share: a lock or a limit of the program, or what all "
                 "these CPUs share, such as memory"
             )
@@ -225,6 +227,11 @@ def shared_text(shared: str) -> str:
     if not shared:
         return "share no core, cache or package"
     return f"share {'an' if shared.startswith('L') else 'a'} {shared}"
+
+
+def curve_name(curve: Curve) -> str:
+    """A workload and the order of its CPUs."""
+    return f"{plain(curve.workload)}, {curve.order.name}"
 
 
 def law_text(law: Fit) -> str:

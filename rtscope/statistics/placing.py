@@ -20,6 +20,8 @@ from rtscope.statistics.scaling import Fit, fit
 
 SMALLEST_GAIN: Final = 1.05
 """a time that is nearer than this to another is as good"""
+HARDLY_A_GAIN: Final = 1.1
+"""what several threads have to be below for them to be said to take turns"""
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -36,8 +38,8 @@ class Ratio(msgspec.Struct, frozen=True):
 
     @property
     def is_one(self) -> bool:
-        """Whether it is surely below 1.05, so that nothing is gained."""
-        return self.high is not None and self.high < SMALLEST_GAIN
+        """Whether it is surely below 1.1, so that hardly anything is gained."""
+        return self.high is not None and self.high < HARDLY_A_GAIN
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -87,6 +89,11 @@ def ratio_of(logarithms: Sequence[float]) -> Ratio:
 def time_ns(cell: Cell) -> float:
     """Geometric mean of the rounds' medians."""
     return math.exp(float(np.mean(np.log(cell.medians_ns))))
+
+
+def longest_ns(cell: Cell) -> int:
+    """The longest time of all rounds."""
+    return cell.histogram.lower_ns[-1] + cell.histogram.width_ns[-1] - 1
 
 
 def jitter(cell: Cell) -> float | None:
@@ -178,7 +185,7 @@ def _tail_ns(cell: Cell) -> float:
     high = quantile_ns(cell.histogram, 99.0).value_ns
     if high is not None:
         return float(high)
-    return float(cell.histogram.lower_ns[-1] + cell.histogram.width_ns[-1] - 1)
+    return float(longest_ns(cell))
 
 
 def _p_value(logarithms: Sequence[float]) -> float:

@@ -94,7 +94,8 @@ def test_a_program_that_fails_is_told_with_its_last_words() -> None:
     def run(request: Request) -> Run:
         said = "thread 0 could not measure on: ./app ended with exit status 3: no such file"
         failed = run_of(thread_of([]), status="failed")
-        warnings = [RunWarning("thread-failed", said), RunWarning("no-samples", "none")]
+        others = [RunWarning("no-samples", "none"), RunWarning("virtualised", "in a guest")]
+        warnings = [RunWarning("thread-failed", said), *others]
         return msgspec.structs.replace(failed, warnings=warnings)
 
     with pytest.raises(RtscopeError, match=r"^\./app could not be measured: \./app ended with"):
