@@ -35,8 +35,8 @@ from rtscope.statistics.scaling import Fit
 def sweep_sentences(sweep: Sweep) -> tuple[list[str], list[str]]:
     """What to do, and what was found besides."""
     if sweep.has_loads:
-        return interference(sweep), []
-    return advice(sweep), findings(sweep)
+        return [plain(text) for text in interference(sweep)], []
+    return [plain(text) for text in advice(sweep)], [plain(text) for text in findings(sweep)]
 
 
 def sweep_view(sweep: Sweep) -> "SweepView":

@@ -93,7 +93,7 @@ def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
     rtscope: Rtscope, bucket: list[str]
 ) -> None:
     with undisturbed():
-        done = rtscope("scale", "--threads", "1,2", "--rounds", "4", "--", *bucket)
+        done = rtscope("scale", "--threads", "1,2", "--rounds", "8", "--", *bucket)
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert "they take turns at something that they share: a lock or a limit of" in shown
@@ -108,8 +108,8 @@ def test_what_holds_the_lock_of_a_program_is_found_and_named(
     rtscope: Rtscope, bucket: list[str]
 ) -> None:
     tokens = bucket[-1]
-    holder = f"cmd:while :; do flock {tokens} sleep 0.04; sleep 0.001; done"
-    beside = ("--cpus", f"{LAST_CPU}", "--load-cpus", f"{LAST_CPU}", "--rounds", "4", "--json")
+    holder = f"cmd:while :; do flock {tokens} sleep 0.02; sleep 0.001; done"
+    beside = ("--cpus", f"{LAST_CPU}", "--load-cpus", f"{LAST_CPU}", "--rounds", "3", "--json")
     with undisturbed():
         done = rtscope("interfere", *beside, "--load", holder, "--no-report", "--", *bucket)
     assert done.returncode == 0, done.stderr
