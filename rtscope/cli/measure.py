@@ -28,8 +28,8 @@ def measure(
     probe: Annotated[
         str,
         typer.Argument(
-            help="What to measure: cyclic, gtod, sched, noise, async, signal, event, daq, loop, pi, "
-            "migrate or scaling."
+            help="What to measure: cyclic, gtod, sched, noise, async, signal, event, daq, loop, "
+            "pi, migrate or scaling."
         ),
     ] = "cyclic",
     load: Annotated[
