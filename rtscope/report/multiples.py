@@ -19,6 +19,7 @@ _PANEL_PX: Final = 170
 _FRAME_PX: Final = 60
 _MOST: Final = 64
 """panels; more than these are too small to see"""
+_POWERS: Final = [10**power for power in range(0, 13, 2)]
 _ALIKE: Final = 0
 _DIFFERENT: Final = 1
 """indexes of colours"""
@@ -73,7 +74,7 @@ def multiples(run: Run, quantity: str) -> tuple[str, list[dict[str, Any]], dict[
         axis = "" if not number else str(number + 1)
         colour = _DIFFERENT if thread.cpu in different else _ALIKE
         traces += _panel(thread, edges, axis, colour)
-        layout |= _axes(number, rows, columns, quantity)
+        layout |= _axes(number, len(threads), columns, quantity)
         layout["annotations"].append(
             {
                 "text": figure_text(thread_name(thread)),
@@ -87,7 +88,7 @@ def multiples(run: Run, quantity: str) -> tuple[str, list[dict[str, Any]], dict[
         )
     note = " ".join(
         [
-            "Samples by latency, one scale for all; a ring is one of the worst samples.",
+            "Samples by latency, one scale for all; a dot is one of the worst samples.",
             *spread_lines(run),
         ]
     )
@@ -135,23 +136,28 @@ def _panel(thread: Thread, edges: list[float], axis: str, colour: int) -> list[d
     ]
 
 
-def _axes(number: int, rows: int, columns: int, quantity: str) -> dict[str, Any]:
-    """Of one panel: its place in the grid, and the first panel's scale."""
+def _axes(number: int, count: int, columns: int, quantity: str) -> dict[str, Any]:
+    """Of one panel of `count`: its place in the grid, and the first panel's scale."""
+    rows = math.ceil(count / columns)
     axis = "" if not number else str(number + 1)
     row, column = divmod(number, columns)
     width, height = 1 / columns, 1 / rows
-    bottom = row == rows - 1
+    bottom = number + columns >= count
     x: dict[str, Any] = {
         "type": "log",
         "domain": [column * width + 0.02, (column + 1) * width - 0.02],
         "anchor": f"y{axis}",
         "title": {"text": f"{quantity} (us)" if bottom else ""},
+        "showticklabels": bottom,
     }
     y: dict[str, Any] = {
         "type": "log",
         "domain": [1 - (row + 1) * height + 0.05, 1 - row * height - 0.03],
         "anchor": f"x{axis}",
         "title": {"text": "samples" if not column else ""},
+        "showticklabels": not column,
+        "tickvals": _POWERS,
+        "ticktext": [f"{power:,}" for power in _POWERS],
     }
     if number:
         x["matches"], y["matches"] = "x", "y"

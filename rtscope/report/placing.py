@@ -209,7 +209,7 @@ def interference(sweep: Sweep) -> list[str]:
                 quiet.append(one.cell.load)
                 continue
             much = f"takes {ratio_text(one.ratio)} times as long beside {one.cell.load}"
-            told.append(f"{workload} {much} on {_cpus(sweep.load_cpus)}.")
+            told.append(f"{workload} {much} on {cpus_text(sweep.load_cpus)}.")
         if quiet:
             told.append(f"No evidence that it suffers 5 % or more from {', '.join(quiet)}.")
     return told
@@ -274,8 +274,9 @@ def _threads(workload: str, count: int = 1) -> str:
 
 
 def _on(placement: Placement) -> str:
-    return _cpus(placement.cpus)
+    return cpus_text(placement.cpus)
 
 
-def _cpus(cpus: Sequence[int]) -> str:
+def cpus_text(cpus: Sequence[int]) -> str:
+    """CPU 3, or CPUs 0-3, 8."""
     return f"CPU{'s' if len(cpus) > 1 else ''} {format_cpu_list(cpus).replace(',', ', ')}"

@@ -182,6 +182,7 @@ def sweep_page(sweep: Sweep) -> str:
         table=table_of(sweep),
         laws=list(_laws(sweep)),
         charts=charts,
+        jitter=not sweep.has_loads,
         command=plain(" ".join(sweep.command)),
         level=f"{LEVEL * 100:.0f} %",
     )

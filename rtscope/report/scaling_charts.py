@@ -2,10 +2,9 @@
 
 from typing import Any, Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.scaling import Sweep
 from rtscope.report.charts import Chart
-from rtscope.report.placing import curve_name
+from rtscope.report.placing import cpus_text, curve_name
 from rtscope.report.plots import figure_text
 from rtscope.report.words import plain
 from rtscope.statistics.placing import Curve, curves, jitter, longest_ns, slowdowns, time_ns
@@ -73,7 +72,7 @@ def _speedup(number: int, curve: Curve) -> list[dict[str, Any]]:
             "colour": number,
             "x": [cell.placement.threads for cell in curve.cells],
             "y": values,
-            "text": [f"CPUs {format_cpu_list(cell.placement.cpus)}" for cell in curve.cells],
+            "text": [cpus_text(cell.placement.cpus) for cell in curve.cells],
             "error_y": {
                 "type": "data",
                 "symmetric": False,
@@ -163,7 +162,7 @@ def _slowdown_charts(sweep: Sweep) -> list[Chart]:
         {
             "id": "",
             "title": "Slowdown",
-            "note": f"By each load on CPUs {format_cpu_list(sweep.load_cpus)}, with 95 % limits.",
+            "note": f"By each load on {cpus_text(sweep.load_cpus)}, with 95 % limits.",
             "traces": traces,
             "layout": {
                 "height": _FRAME_PX + _ROW_PX * rows,
