@@ -1,6 +1,5 @@
 """rtscope interfere: what each kind of work beside it does to a program."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,6 @@ from rtscope.cli.sweeping import (
     Program,
     Rounds,
     Table,
-    settings_of,
     show_sweep,
     sweep_all,
     workloads_of,
@@ -23,7 +21,6 @@ from rtscope.cli.sweeping import (
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
-    from rtscope.experiment.measure import Request
     from rtscope.experiment.sweep import Slot
     from rtscope.model.machine import Machine
 
@@ -92,21 +89,14 @@ def interfere(
     place = Placement(tuple(victims), len(victims))
     loads = ["idle", *dict.fromkeys(load or AGGRESSORS)]
 
-    def make(machine: "Machine") -> "tuple[dict[str, Request], list[Slot]]":
-        return workloads, slots_of(workloads, [place], loads, aggressors)
+    def make(machine: "Machine") -> "list[Slot]":
+        return slots_of(workloads, [place], loads, aggressors)
 
-    sweep, interval_ns = sweep_all(make, rounds, algorithm=not program, cpu=victims[0], quiet=quiet)
+    sweep, status = sweep_all(workloads, make, rounds, victims[0], quiet=quiet)
     warnings = list(sweep.warnings)
     if set(aggressors) & set(victims):
         text = "the loads ran on the CPUs that were measured too: they took time of the CPU itself"
         warnings.insert(0, RunWarning("loads-not-beside", text))
-    sweep = msgspec.structs.replace(
-        sweep,
-        command=["rtscope", *sys.argv[1:]],
-        program=program or [],
-        settings=settings_of(workloads, interval_ns),
-        load_cpus=aggressors,
-        warnings=warnings,
-    )
+    sweep = msgspec.structs.replace(sweep, load_cpus=aggressors, warnings=warnings)
     shown = show_sweep(sweep, "interfere", report, no_report=no_report, json=json)
-    raise typer.Exit(0 if shown and sweep.rounds == rounds else 2 if not shown else 130)
+    raise typer.Exit(status if shown else 2)

@@ -1,6 +1,5 @@
 """rtscope scale: how work scales over this machine's CPUs, and where its threads should run."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,6 @@ from rtscope.cli.sweeping import (
     Program,
     Rounds,
     Table,
-    settings_of,
     show_sweep,
     sweep_all,
     workloads_of,
@@ -23,7 +21,6 @@ from rtscope.cli.sweeping import (
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
-    from rtscope.experiment.measure import Request
     from rtscope.experiment.sweep import Slot
     from rtscope.model.machine import Machine
 
@@ -82,23 +79,18 @@ def scale(
     counts = sorted({1, *(counts or thread_counts(len(usable)))})
     workloads = workloads_of(program, form, table, parallel, duration)
 
-    def make(machine: "Machine") -> "tuple[dict[str, Request], list[Slot]]":
-        placements = [
-            one for order in orders_of(machine, usable, counts) for one in order.placements
-        ]
+    def make(machine: "Machine") -> "list[Slot]":
+        placed = [one for order in orders_of(machine, usable, counts) for one in order.placements]
         if 2 in counts:
-            placements += [pair.placement for pair in pairs_of(machine, usable)]
-        placements += kinds_of(machine, usable)
-        return workloads, slots_of(workloads, list(dict.fromkeys(placements)))
+            placed += [pair.placement for pair in pairs_of(machine, usable)]
+        placed += kinds_of(machine, usable)
+        return slots_of(workloads, list(dict.fromkeys(placed)))
 
-    sweep, interval_ns = sweep_all(make, rounds, algorithm=not program, cpu=usable[0], quiet=quiet)
+    sweep, status = sweep_all(workloads, make, rounds, usable[0], quiet=quiet)
     sweep = msgspec.structs.replace(
         sweep,
-        command=["rtscope", *sys.argv[1:]],
-        program=program or [],
-        settings=settings_of(workloads, interval_ns),
         orders=orders_of(sweep.machine, usable, counts),
         pairs=pairs_of(sweep.machine, usable) if 2 in counts else [],
     )
     shown = show_sweep(sweep, "scale", report, no_report=no_report, json=json)
-    raise typer.Exit(0 if shown and sweep.rounds == rounds else 2 if not shown else 130)
+    raise typer.Exit(status if shown else 2)

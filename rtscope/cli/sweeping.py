@@ -95,12 +95,10 @@ def workloads_of(
     return found
 
 
-def settings_of(workloads: Mapping[str, "Request"], interval_ns: int | None) -> dict[str, str]:
-    """What was measured, for people; empty for a program."""
+def _settings(workloads: Mapping[str, "Request"], interval_ns: int) -> dict[str, str]:
+    """What the algorithm was, for people."""
     from rtscope.model.units import format_duration_ns
 
-    if interval_ns is None:
-        return {}
     one = next(iter(workloads.values()))
     return {
         "parallel": f"{one.options.get('parallel', '95')} %",
@@ -110,35 +108,43 @@ def settings_of(workloads: Mapping[str, "Request"], interval_ns: int | None) -> 
 
 
 def sweep_all(
-    make: "Callable[[Machine], tuple[dict[str, Request], list[Slot]]]",
+    workloads: Mapping[str, "Request"],
+    make: "Callable[[Machine], list[Slot]]",
     rounds: int,
-    *,
-    algorithm: bool,
     cpu: int,
+    *,
     quiet: bool,
-) -> "tuple[Sweep, int | None]":
-    """Measure the slots that `make` makes of the machine; with the algorithm's interval."""
+) -> "tuple[Sweep, int]":
+    """Measure the slots that `make` makes of the machine; and the exit status, 128 + a signal."""
     import msgspec
 
     from rtscope.experiment.measure import read_machine
-    from rtscope.experiment.sweep import fitting_interval_ns, measured_on, swept
+    from rtscope.experiment.sweep import every, fitting_interval_ns, measured_on, swept
 
     interrupt = Interrupt()
+    settings: dict[str, str] = {}
+    program = next(iter(workloads.values())).program
     with interrupt.installed():
-        machine = read_machine(on_start=interrupt.watch)
-        run_of = measured_on(machine, interrupt.watch)
-        workloads, slots = make(machine)
-        interval_ns = None
-        if algorithm:
-            interval_ns = fitting_interval_ns(workloads, cpu, run_of)
-            slots = [
-                msgspec.structs.replace(
-                    slot, request=msgspec.structs.replace(slot.request, interval_ns=interval_ns)
-                )
-                for slot in slots
-            ]
-        with _bar(len(slots) * rounds, quiet=quiet) as advance:
-            return swept(slots, rounds, machine, run_of, advance), interval_ns
+        try:
+            machine = read_machine(on_start=interrupt.watch)
+            run_of = measured_on(machine, interrupt.watch)
+            slots = make(machine)
+            if not program:
+                interval_ns = fitting_interval_ns(workloads, cpu, run_of)
+                slots = [every(slot, interval_ns) for slot in slots]
+                settings = _settings(workloads, interval_ns)
+            with _bar(len(slots) * rounds, quiet=quiet) as advance:
+                over = interrupt.is_set
+                sweep = swept(slots, rounds, machine, run_of, advance, over)
+        except RtscopeError as error:
+            if interrupt.signal is None:
+                raise
+            complain(str(error))
+            raise typer.Exit(128 + interrupt.signal) from None
+    sweep = msgspec.structs.replace(
+        sweep, command=["rtscope", *sys.argv[1:]], program=program, settings=settings
+    )
+    return sweep, 128 + interrupt.signal if interrupt.signal else 0
 
 
 @contextmanager

@@ -114,14 +114,21 @@ def fitting_interval_ns(
     return (int(longest * _ROOM) // _INTERVAL_STEP_NS + 1) * _INTERVAL_STEP_NS
 
 
+def every(slot: Slot, interval_ns: int) -> Slot:
+    """The slot with this interval."""
+    request = msgspec.structs.replace(slot.request, interval_ns=interval_ns)
+    return msgspec.structs.replace(slot, request=request)
+
+
 def swept(
     slots: Sequence[Slot],
     rounds: int,
     machine: Machine,
     run_of: Callable[[Request], Run],
     on_slot: Callable[[Slot], None] = lambda slot: None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Sweep:
-    """Measure all slots `rounds` times; what was interrupted ends with the last whole round.
+    """Measure all slots `rounds` times; what is over before ends with the last whole round.
 
     A load that cannot run is left out, with a warning. Raises RtscopeError where a workload fails,
     or was interrupted within the first round.
@@ -137,13 +144,15 @@ def swept(
             try:
                 run = run_of(slot.request)
             except RtscopeError as error:
+                if is_over():
+                    return _sweep(machine, left, taken, warnings, created)
                 if slot.load == "idle" or number:
                     raise
                 left.remove(slot)
                 text = f"{slot.load} is left out, for it cannot run here: {error}"
                 warnings["load-left-out", text] = None
                 continue
-            if run.status == "interrupted":
+            if is_over() or run.status == "interrupted":
                 return _sweep(machine, left, taken, warnings, created)
             this[slot.key] = _checked(run, slot.workload)
             warnings |= {(one.code, one.text): None for one in run.warnings}

@@ -2,20 +2,24 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.agent.probing import LAST_CPU, needs_two_cpus, undisturbed
+from tests.cli.conftest import COMMAND
 
 Rtscope = Callable[..., subprocess.CompletedProcess[str]]
 
 FIRST_CPU = min(os.sched_getaffinity(0))
 
 # As many threads as it is told draw 12 tokens from one bucket, a file's lock, which each of them
-# has for 20 ms. It waits more than it computes, so that the machine's other work matters little.
+# has for 20 ms; then it leaves the bucket to others for some ms. It waits more than it computes, so
+# that the machine's other work matters little.
 BUCKET = r"""
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,16 +31,19 @@ BUCKET = r"""
 
 static const char *name;
 static int tokens;
+static long leave_ns;
 
 static void *draw(void *unused)
 {
-	const struct timespec hold = { .tv_nsec = 20000000 };
+	const struct timespec hold = { .tv_nsec = 20000000 }, leave = { .tv_nsec = leave_ns };
 	int bucket = open(name, O_RDONLY);
 
 	for (int i = 0; i < tokens; i++) {
 		flock(bucket, LOCK_EX);
 		nanosleep(&hold, NULL);
 		flock(bucket, LOCK_UN);
+		if (leave_ns)
+			nanosleep(&leave, NULL);
 	}
 	return unused;
 }
@@ -44,11 +51,12 @@ static void *draw(void *unused)
 int main(int argc, char **argv)
 {
 	struct sched_param first = { .sched_priority = 1 };
-	int threads = atoi(argv[argc - 2]);
+	int threads = atoi(argv[1]);
 	pthread_t thread[8];
 
 	sched_setscheduler(0, SCHED_FIFO, &first);
-	name = argv[argc - 1];
+	name = argv[2];
+	leave_ns = argc > 3 ? atoi(argv[3]) * 1000000L : 0;
 	tokens = 12 / threads;
 	for (int i = 0; i < threads; i++)
 		pthread_create(&thread[i], NULL, draw, NULL);
@@ -104,19 +112,41 @@ def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
     assert "rtscope scale --threads 1,2" in page
 
 
+@pytest.mark.long
 def test_what_holds_the_lock_of_a_program_is_found_and_named(
     rtscope: Rtscope, bucket: list[str]
 ) -> None:
     tokens = bucket[-1]
-    holder = f"cmd:while :; do flock {tokens} sleep 0.02; sleep 0.001; done"
-    beside = ("--cpus", f"{LAST_CPU}", "--load-cpus", f"{LAST_CPU}", "--rounds", "3", "--json")
+    holder = f"cmd:while :; do flock {tokens} sleep 0.06; sleep 0.001; done"
+    beside = ("--cpus", f"{LAST_CPU}", "--load-cpus", f"{LAST_CPU}", "--rounds", "4", "--json")
     with undisturbed():
-        done = rtscope("interfere", *beside, "--load", holder, "--no-report", "--", *bucket)
+        done = rtscope("interfere", *beside, "--load", holder, "--no-report", "--", *bucket, "5")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert f"times as long beside {holder} on CPU {LAST_CPU}." in told["advice"][0]
     assert "the loads ran on the CPUs that were measured too" in told["warnings"][0]["text"]
     assert told["load_cpus"] == [LAST_CPU]
+
+
+def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
+    environment: dict[str, str],
+) -> None:
+    command = [*COMMAND, "scale", "-a", f"{FIRST_CPU}", "--rounds", "1000", "-D", "50ms"]
+    with subprocess.Popen(
+        [*command, "--form", "scalar", "--json", "--no-report"],
+        stdout=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        try:
+            time.sleep(5)
+            process.terminate()
+            out, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + signal.SIGTERM
+    told = json.loads(out)
+    assert 0 < told["rounds"] < 1000
+    assert [len(cell["medians_ns"]) for cell in told["cells"]] == [told["rounds"]]
 
 
 @pytest.mark.parametrize(

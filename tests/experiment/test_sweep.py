@@ -76,6 +76,19 @@ def test_an_interrupt_keeps_the_whole_rounds() -> None:
         swept(slots, 5, Machine(), run, seen.append)
 
 
+def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
+    seen: list[Slot] = []
+
+    def run(request: Request) -> Run:
+        if len(seen) == 5:
+            raise RtscopeError("the agent ended before it measured anything")
+        return run_of(thread_of([100]))
+
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    sweep = swept(slots, 5, Machine(), run, seen.append, lambda: len(seen) == 5)
+    assert sweep.rounds == 2
+
+
 def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
     def run(request: Request) -> Run:
         if request.load == "network":
