@@ -58,3 +58,18 @@ def test_nothing_is_said_of_what_cannot_be_held_against_each_other() -> None:
     assert spread_of(run_of(thread_of([1] * 5, 0), thread_of([9] * 5, 1))) is None
     assert spread_of(run_of(thread_of([1] * 500, None), thread_of([9] * 500, None))) is None
     assert spread_of(run_of()) is None
+
+
+def test_the_more_cpus_are_tested_the_surer_a_difference_has_to_be() -> None:
+    rng = np.random.default_rng(9)
+    values = (3000 * np.exp(rng.normal(0, 1, 300))).astype(np.int64)
+    middle = [thread_of(values, cpu) for cpu in range(13)]
+    sure_of_two, sure_of_many = (
+        next(
+            factor
+            for factor in np.arange(1.1, 3, 0.05)
+            if found(run_of(*middle[:count], thread_of((values * factor).astype(np.int64), 13)))
+        )
+        for count in (1, 13)
+    )
+    assert sure_of_two < sure_of_many
