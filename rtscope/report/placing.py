@@ -4,6 +4,7 @@ Every sentence that tells a difference was tested (statistics/placing.py).
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.scaling import Cell, Pair, Placement, Sweep
@@ -26,6 +27,9 @@ from rtscope.statistics.placing import (
 )
 from rtscope.statistics.scaling import SMALLEST_MISFIT, Fit
 
+_WIDE: Final = 1.25
+"""above this, limits leave room for a disturbance that matters"""
+
 
 def advice(sweep: Sweep) -> list[str]:
     """What to do, one sentence a workload."""
@@ -40,9 +44,11 @@ def advice(sweep: Sweep) -> list[str]:
             tail = "; more threads are not faster" if len(cells) > len(singles) else ""
             told.append(f"Use {_on(best.placement)} for one {_threads(workload)}{tail}.")
             continue
+        gain = ratio(one, best)
+        doubt = "" if gain.is_more else " That it is faster is not sure: give more --rounds."
         told.append(
             f"Use {_on(best.placement)} for {best.placement.threads} {_threads(workload, 2)}: "
-            f"{ratio_text(ratio(one, best))} times as fast as one{_jitter_text(best)}."
+            f"{ratio_text(gain)} times as fast as one{_jitter_text(best)}.{doubt}"
             f"{_against_most(cells, best)}{_against_elsewhere(cells, best)}"
         )
     return told
@@ -206,12 +212,15 @@ def interference(sweep: Sweep) -> list[str]:
         quiet = []
         for one in slowdowns(sweep, workload):
             if one.p_value > 1 - LEVEL or abs(one.ratio.value - 1) < SMALLEST_GAIN - 1:
-                quiet.append(one.cell.load)
+                quiet.append(one)
                 continue
             much = f"takes {ratio_text(one.ratio)} times as long beside {one.cell.load}"
             told.append(f"{workload} {much} on {cpus_text(sweep.load_cpus)}.")
         if quiet:
-            told.append(f"No evidence that it suffers 5 % or more from {', '.join(quiet)}.")
+            names = ", ".join(one.cell.load for one in quiet)
+            wide = any(one.ratio.high is None or one.ratio.high > _WIDE for one in quiet)
+            doubt = " But the limits are wide: give more --rounds." if wide else ""
+            told.append(f"No evidence that it suffers 5 % or more from {names}.{doubt}")
     return told
 
 

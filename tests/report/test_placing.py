@@ -145,4 +145,21 @@ def test_one_round_is_not_enough_to_call_anything() -> None:
     sweep = beside({"idle": 1, "memory": 2.0})
     cells = [msgspec.structs.replace(cell, medians_ns=cell.medians_ns[:1]) for cell in sweep.cells]
     told = interference(msgspec.structs.replace(sweep, cells=cells, rounds=1))
-    assert told == ["No evidence that it suffers 5 % or more from memory."]
+    assert told == [
+        "No evidence that it suffers 5 % or more from memory. But the limits are wide: give more "
+        "--rounds."
+    ]
+
+
+def test_a_gain_that_chance_may_have_made_is_said_to_be_unsure() -> None:
+    sweep = swept(machine_of(2, 1), alike, workloads=["scalar"])
+    noise = [1.0, 2.5, 0.4, 2.2, 0.45]
+    cells = [
+        msgspec.structs.replace(
+            cell, medians_ns=[ns * n for ns, n in zip(cell.medians_ns, shaken, strict=True)]
+        )
+        for cell, shaken in zip(sweep.cells, (noise, [1.0] * 5), strict=True)
+    ]
+    assert "not sure" not in advice(sweep)[0]
+    [text] = advice(msgspec.structs.replace(sweep, cells=cells))
+    assert text.endswith("That it is faster is not sure: give more --rounds.")
