@@ -19,6 +19,16 @@ int cpus_pin(unsigned int cpu)
 	return sched_setaffinity(0, sizeof(set), &set);
 }
 
+int cpus_allow(const struct cpus *cpus)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (unsigned int i = 0; i < cpus->count; i++)
+		CPU_SET(cpus->number[i], &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
 void cpus_unpin(void)
 {
 	cpu_set_t set;

@@ -30,6 +30,9 @@ void cpus_usable(struct cpus *cpus);
 /* Allow the calling thread on @cpu only. Returns 0 or -1 with errno. */
 int cpus_pin(unsigned int cpu);
 
+/* Allow the calling thread on @cpus only. Returns 0 or -1 with errno. */
+int cpus_allow(const struct cpus *cpus);
+
 /* Allow the calling thread on every CPU that the machine lets it have. */
 void cpus_unpin(void);
 

@@ -54,11 +54,20 @@ static int fail(int status, const char *text)
 
 static int parse_loads(char *error, size_t error_size)
 {
+	struct cpus cpus = { 0 };
+	char reason[256];
+
+	if (session.options.load_cpus &&
+	    cpus_parse(session.options.load_cpus, &session.usable, &cpus, reason, sizeof(reason))) {
+		snprintf(error, error_size, "--load-cpus: %s", reason);
+		return -1;
+	}
 	session.loads = load_set_new(session.options.seed);
 	if (!session.loads) {
 		snprintf(error, error_size, "out of memory");
 		return -1;
 	}
+	load_set_keep_to(session.loads, &cpus);
 	for (unsigned int i = 0; i < session.options.load_count; i++) {
 		if (load_set_parse(session.loads, session.options.loads[i], error, error_size))
 			return -1;
@@ -210,10 +219,10 @@ static bool starves(struct measuring *measuring, uint64_t now_ns)
 
 static const char *tell_failure(const struct measuring *measuring)
 {
-	char text[192];
+	char text[512];
 
 	snprintf(text, sizeof(text), "thread %u could not measure on: %s", measuring->index,
-		 strerror(measuring->error));
+		 measuring->failure ? measuring->failure : strerror(measuring->error));
 	session_warn("thread-failed", text);
 	return "failed";
 }

@@ -35,6 +35,8 @@ struct session_options {
 	const char *cpus;
 	const char *samples_file;
 	const char *loads[LOADS_MAX];
+	const char *load_cpus; /* those of the loads; NULL: all */
+	char **command;	       /* the words after the options, NULL-terminated; NULL: none */
 	unsigned int load_count;
 	enum policy policy;
 	unsigned int priority;
@@ -85,10 +87,11 @@ struct measuring {
 
 	pthread_t thread;
 	int tid;
-	int error;	   /* errno of a failed set-up */
-	bool resumed;	   /* after a lease that was renewed late */
-	uint64_t ended_ns; /* when the body returned */
-	bool completed;	   /* set by the body: it came to the end that was asked */
+	int error;	     /* errno of a failed set-up */
+	const char *failure; /* a sentence where @error says too little */
+	bool resumed;	     /* after a lease that was renewed late */
+	uint64_t ended_ns;   /* when the body returned */
+	bool completed;	     /* set by the body: it came to the end that was asked */
 	bool done;
 	struct { /* the housekeeping thread's last look */
 		uint64_t count;
@@ -105,6 +108,7 @@ struct probe {
 	const char *examples;
 	const struct option *options; /* its own long options, at most PROBE_OPTIONS_MAX */
 	const char *short_options;    /* those that have a letter, as getopt(3) wants them */
+	bool takes_command;	      /* words after its options are its own */
 	/* What options are when they are not given; may be NULL. Its samples give way to -D. */
 	void (*defaults)(struct session_options *options);
 	/* Take option @val. Returns 0, or -1 with a sentence in @error. */

@@ -13,6 +13,7 @@
 enum {
 	OPTION_POLICY = 256,
 	OPTION_LOAD,
+	OPTION_LOAD_CPUS,
 	OPTION_SEED,
 	OPTION_JSON,
 	OPTION_PROGRESS,
@@ -43,6 +44,7 @@ static const struct option common[] = {
 	{ "smp", no_argument, NULL, 'S' },
 	{ "policy", required_argument, NULL, OPTION_POLICY },
 	{ "load", required_argument, NULL, OPTION_LOAD },
+	{ "load-cpus", required_argument, NULL, OPTION_LOAD_CPUS },
 	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "progress", required_argument, NULL, OPTION_PROGRESS },
@@ -57,7 +59,8 @@ static const struct option common[] = {
 
 void session_help(const struct probe *probe)
 {
-	printf("usage: rtscope-agent %s [OPTIONS]\n\n%s", probe->name, probe->help);
+	printf("usage: rtscope-agent %s [OPTIONS]%s\n\n%s", probe->name,
+	       probe->takes_command ? " -- COMMAND [ARGUMENT...]" : "", probe->help);
 	fputs("\n"
 	      "  -a, --cpus LIST          measure on these CPUs, one thread each: 0-3,8 or all (all)\n"
 	      "  -i, --interval TIME      time between two deadlines; bare numbers are us (1000us)\n"
@@ -70,6 +73,7 @@ void session_help(const struct probe *probe)
 	      "      --worst N            keep the N worst samples of each thread (10)\n"
 	      "      --samples-file FILE  write every sample to FILE\n"
 	      "      --load LOAD          run LOAD beside the measurement; may be repeated\n"
+	      "      --load-cpus LIST     keep the loads on these CPUs (all)\n"
 	      "      --seed N             seed of loads and phases (1)\n"
 	      "      --watchdog TIME      end when measuring starves the machine this long (10s)\n"
 	      "      --json               write the protocol instead of a table\n"
@@ -165,6 +169,9 @@ static int take(struct session_options *options, int val, const char *text, char
 			return refuse(error, error_size, "--load", text,
 				      "possible beside 16 others");
 		options->loads[options->load_count++] = text;
+		return 0;
+	case OPTION_LOAD_CPUS:
+		options->load_cpus = text;
 		return 0;
 	case OPTION_SEED:
 		if (!option_number(text, UINT64_MAX, &options->seed))
@@ -266,7 +273,9 @@ int session_parse(const struct probe *probe, int argc, char **argv, struct sessi
 		options->samples = default_samples;
 	if (!options->samples && !options->duration_ns)
 		options->duration_ns = options->default_duration_ns;
-	if (optind < argc) {
+	if (optind < argc && probe->takes_command) {
+		options->command = argv + optind;
+	} else if (optind < argc) {
 		snprintf(error, error_size,
 			 "'%s' is not an option; rtscope-agent %s --help lists them", argv[optind],
 			 probe->name);

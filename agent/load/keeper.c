@@ -75,7 +75,10 @@ static void detach(struct load_set *set, int lifeline)
 			      getpriority(PRIO_PROCESS, 0));
 	/* Keeper and nest have to be heard above a thousand workers; those go back to 0. */
 	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
-	cpus_unpin();
+	if (set->cpus.count)
+		cpus_allow(&set->cpus);
+	else
+		cpus_unpin();
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	signal(SIGTERM, SIG_IGN);

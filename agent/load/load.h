@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/cpus.h"
+
 #define LOAD_UNITS_MAX 4
 #define LOADS_MAX      16
 
@@ -32,6 +34,9 @@ const char *const *load_names(void);
 const char *load_help(const char *name);
 
 struct load_set *load_set_new(uint64_t seed);
+
+/* Let its workers run on @cpus only; before load_set_parse(), which asks how many there are. */
+void load_set_keep_to(struct load_set *set, const struct cpus *cpus);
 
 /*
  * Add the loads of @spec: "idle", "mixed", "files:50", "files:50+network:1",

@@ -65,6 +65,11 @@ struct load_set *load_set_new(uint64_t seed)
 	return set;
 }
 
+void load_set_keep_to(struct load_set *set, const struct cpus *cpus)
+{
+	set->cpus = *cpus;
+}
+
 static void forget_parts(struct load_set *set, unsigned int from)
 {
 	for (unsigned int i = from; i < set->size; i++) {
@@ -111,11 +116,13 @@ static int refuse(const struct complaint *complaint, const char *format, ...)
 	return -1;
 }
 
-static unsigned int online_cpus(void)
+static unsigned int cpus_of(const struct load_set *set)
 {
 	static unsigned int count;
 	struct cpus cpus;
 
+	if (set->cpus.count)
+		return set->cpus.count;
 	if (!count) {
 		cpus_usable(&cpus);
 		count = cpus.count ? cpus.count : 1;
@@ -149,7 +156,7 @@ static int add_part(struct load_set *set, const struct load *load, unsigned int 
 static int add_mixed(struct load_set *set, unsigned int strength, const struct complaint *complaint)
 {
 	if (!strength)
-		strength = (online_cpus() + 3) / 4;
+		strength = (cpus_of(set) + 3) / 4;
 	for (unsigned int i = 0; i < MIXED_PARTS; i++) {
 		if (add_part(set, loads[i], strength, NULL, complaint) < 0)
 			return -1;
@@ -232,7 +239,7 @@ static int parse_one(struct load_set *set, const char *text, size_t length, bool
 			      text);
 	if (mixed)
 		return add_mixed(set, strength, complaint);
-	return idle ? 0 : add_part(set, load, strength ? strength : online_cpus(), NULL, complaint);
+	return idle ? 0 : add_part(set, load, strength ? strength : cpus_of(set), NULL, complaint);
 }
 
 int load_set_parse(struct load_set *set, const char *spec, char *error, size_t error_size)

@@ -41,6 +41,7 @@ struct shared {
 
 struct load_set {
 	uint64_t seed;
+	struct cpus cpus; /* those it keeps to; none: all */
 	unsigned int size;
 	struct part part[LOADS_MAX];
 	unsigned int lines;

@@ -28,6 +28,10 @@ class Interrupt:
                 self.agent.kill()
         self.signal = number
 
+    def is_set(self) -> bool:
+        """Whether a signal has come."""
+        return self.signal is not None
+
     def watch(self, agent: "Stoppable") -> None:
         """Pass signals on to this agent, also one that came before it."""
         self.agent = agent

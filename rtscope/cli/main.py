@@ -10,6 +10,7 @@ from rtscope import __version__
 from rtscope.cli import (
     check,
     compare,
+    interfere,
     keep,
     lab,
     measure,
@@ -17,6 +18,7 @@ from rtscope.cli import (
     references,
     report,
     run,
+    scale,
     threads,
 )
 from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
@@ -81,6 +83,8 @@ def _options(
 
 app.command("measure")(measure.measure)
 app.command("run")(run.run)
+app.command("scale")(scale.scale)
+app.command("interfere")(interfere.interfere)
 app.command("check")(check.check)
 app.add_typer(lab.app, name="lab")
 app.command("report")(report.report)

@@ -30,7 +30,7 @@ def measure(
         str,
         typer.Argument(
             help="What to measure: cyclic, gtod, sched, noise, async, signal, event, daq, loop, "
-            "pi, migrate, topology or memory."
+            "pi, migrate, topology, memory or scaling."
         ),
     ] = "cyclic",
     load: Annotated[

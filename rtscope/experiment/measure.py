@@ -41,7 +41,18 @@ _SILENCE_S = 90.0
 
 _SESSION_OPTIONS: Final = (
     *("affinity", "break", "cpus", "default-duration", "dry-run", "duration", "help", "interval"),
-    *("json", "load", "loops", "mlockall", "nanosleep", "nsecs", "policy", "prio", "priority"),
+    *(
+        "json",
+        "load",
+        "load-cpus",
+        "loops",
+        "mlockall",
+        "nanosleep",
+        "nsecs",
+        "policy",
+        "prio",
+        "priority",
+    ),
     *("progress", "quiet", "samples", "samples-file", "seed", "smp", "watchdog", "worst"),
 )
 """what the agent takes for every probe, also by its beginning"""
@@ -79,6 +90,10 @@ class Request(msgspec.Struct, frozen=True):
     samples_file: str | None = None
     options: dict[str, str] = {}
     """the probe's own options, as the agent names them without their dashes"""
+    load_cpus: str | None = None
+    """where the loads run; None: everywhere"""
+    program: list[str] = []
+    """of exec: the user's command"""
     budget: list[str] = []
     command: list[str] = []
 
@@ -108,6 +123,7 @@ def agent_arguments(request: Request) -> list[str]:
         "--seed": request.seed,
         "--worst": request.worst,
         "--samples-file": request.samples_file,
+        "--load-cpus": request.load_cpus,
         "--load": None if request.load == "idle" else request.load,
         "--progress": f"{PROGRESS_NS}ns",
     }
@@ -124,6 +140,7 @@ def agent_arguments(request: Request) -> list[str]:
         request.probe,
         "--json",
         *(f"{name}={value}" for name, value in options.items() if value is not None),
+        *(["--", *request.program] if request.program else []),
     ]
 
 

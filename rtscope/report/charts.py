@@ -16,6 +16,7 @@ from rtscope.report.chart import Chart
 from rtscope.report.columns import Column
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.matrices import matrix_chart
+from rtscope.report.multiples import has_multiples, multiples
 from rtscope.report.plots import figure_text, thread_colours, thread_key
 from rtscope.report.probes import marks_of, view_of
 from rtscope.report.words import count_text, policy_text, thread_name
@@ -23,6 +24,8 @@ from rtscope.statistics.figures import as_arrays
 
 _BINS: Final = 300
 _ROWS: Final = 200
+_MOST_IN_PANELS: Final = 4
+"""runs of a page whose CPUs are drawn beside each other"""
 _AROUND: Final = 0.05
 _AROUND_BINS: Final = 200
 _RAN_ON: Final = re.compile(r"cpu([0-9]{1,4})")
@@ -42,6 +45,8 @@ def charts_of(labelled: Sequence[Labelled]) -> list[Chart]:
         same = [one for one in labelled if one["run"].probe == probe and one["run"].threads]
         if probe in _MAKERS and same:
             charts.append(_MAKERS[probe](same))
+        if probe == "cyclic" and len(same) <= _MOST_IN_PANELS:
+            charts += [_each_cpu(one) for one in same if has_multiples(one["run"])]
         if probe == "migrate":
             charts += [_where(one) for one in same if _ran_on(one["run"])]
         charts += [
@@ -53,6 +58,18 @@ def charts_of(labelled: Sequence[Labelled]) -> list[Chart]:
     for number, chart in enumerate(drawn):
         chart["id"] = f"chart-{number}"
     return drawn
+
+
+def _each_cpu(one: Labelled) -> Chart:
+    """The CPUs of a run beside each other."""
+    note, traces, layout = multiples(one["run"], view_of([one["run"]]).quantity)
+    return {
+        "id": "",
+        "title": f"{one['label']}: each CPU" if one["label"] else "Each CPU",
+        "note": note,
+        "traces": traces,
+        "layout": layout,
+    }
 
 
 def _name(one: Labelled, name: str) -> str:

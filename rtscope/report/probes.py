@@ -38,6 +38,8 @@ _VIEWS: Final = {
     "noise": ProbeView("gap", {"threshold_ns": "threshold"}),
     "oslat": ProbeView("gap"),
     "pi": ProbeView("wait", {"hold_ns": "hold", "medium_ns": "hold and medium"}),
+    "exec": ProbeView("time"),
+    "scaling": ProbeView("time"),
     "sched": ProbeView("delay", {"criterion_ns": "criterion"}),
     "signal": ProbeView("delay", {"deadline_ns": "deadline"}),
     "topology": ProbeView("time of a message"),

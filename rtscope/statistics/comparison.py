@@ -3,11 +3,9 @@
 Every quantile that both runs have samples enough for is tested: the median, and each tail from p99
 on. The confidence limits of each are made of order statistics of n_eff samples, those of the
 difference from both (confidence.py); the p-value is the largest error probability whose limits of
-the difference still hold zero. Holm's step-down correction over all of them ("A Simple Sequentially
-Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979) keeps the
-probability of any false finding at 5 %. The deepest tail that differs decides; the median is told
-beside it, and decides where no tail differs. The maxima decide nothing: one sample more or less
-moves them.
+the difference still hold zero. Holm's step-down correction over all of them keeps the probability
+of any false finding at 5 %. The deepest tail that differs decides; the median is told beside it,
+and decides where no tail differs. The maxima decide nothing: one sample more or less moves them.
 
 A difference below 2 % is not called better or worse, however sure: it is less than what the same
 machine gives after its next boot. Two runs can only say how those two runs differ; they do not show
@@ -252,17 +250,16 @@ def _p_value(a: _Side, b: _Side, percent: float, a_ns: float, b_ns: float) -> fl
 
 
 def _holm(rows: list[Row]) -> list[Row]:
-    raw = [(row.p_value, index) for index, row in enumerate(rows) if row.p_value is not None]
+    tested = [index for index, row in enumerate(rows) if row.p_value is not None]
+    corrected = confidence.holm([rows[index].p_value or 0.0 for index in tested])
     result = list(rows)
-    corrected = 0.0
-    for position, (p_value, index) in enumerate(sorted(raw)):
-        corrected = max(corrected, min(1.0, p_value * (len(raw) - position)))
+    for index, p_value in zip(tested, corrected, strict=True):
         row = rows[index]
         a, difference = row.a.value_ns or 0.0, row.difference.value_ns or 0.0
         effect: Effect = "same"
-        if corrected <= 1 - confidence.LEVEL and abs(difference) >= SMALLEST_EFFECT * a:
+        if p_value <= 1 - confidence.LEVEL and abs(difference) >= SMALLEST_EFFECT * a:
             effect = "better" if difference < 0 else "worse"
-        result[index] = msgspec.structs.replace(row, effect=effect, p_value=corrected)
+        result[index] = msgspec.structs.replace(row, effect=effect, p_value=p_value)
     return result
 
 

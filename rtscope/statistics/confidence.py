@@ -27,6 +27,7 @@ Where there are no windows, as in imported runs, independence is assumed and sai
 """
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -229,6 +230,20 @@ def _most(n: float, failure: float, chance: float) -> int:
         else:
             high = middle
     return low
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values after Holm's step-down correction for their number, in the order given.
+
+    "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6,
+    1979: the probability that any of them is a false finding stays at the level.
+    """
+    corrected = [1.0] * len(p_values)
+    least = 0.0
+    for position, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        least = max(least, min(1.0, p_values[index] * (len(p_values) - position)))
+        corrected[index] = least
+    return corrected
 
 
 def difference_interval(a_ns: float, a: Interval, b_ns: float, b: Interval) -> Interval:

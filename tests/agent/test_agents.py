@@ -89,6 +89,7 @@ def test_an_agent_measures(arch: str, emulator: str, cpu: str | None) -> None:
     [
         ("gtod", "-l", "500"),
         ("noise", "-D", "100ms"),
+        ("scaling", "-l", "3", "--items", "50"),
         ("sched", "-l", "5", "--busy", "0"),
     ],
     ids=lambda probe: probe[0],

@@ -45,7 +45,10 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
 
 @pytest.mark.parametrize(
     "probe",
-    ["cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise", "topology"],
+    [
+        *("cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise"),
+        *("topology", "scaling"),
+    ],
 )
 def test_every_fact_that_a_probe_gives_is_told_before_it_begins(
     agent_path: Path, probe: str

@@ -249,7 +249,7 @@ def all_lines(document: str, figure: str) -> int:
         ("async", "latency", [], "Side by side", "point"),
         ("daq", "latency", [], "Side by side", "point"),
         ("sched", "delay", ["criterion 6.00 us"], None, ""),
-        ("cyclic", "latency", [], None, ""),
+        ("cyclic", "latency", [], "Each CPU", "js-line"),
     ],
 )
 def test_each_probe_has_its_word_its_marks_and_its_figure(

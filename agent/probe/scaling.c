@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * scaling: how long a parallel algorithm takes for each of its periods.
+ *
+ * One thread computes the serial part of a period's work alone, lets the others
+ * go, computes its share beside theirs and waits for the last of them; the
+ * latency recorded is the time from the first item to that. An item looks up
+ * random places of a table, which may be larger than any cache, does arithmetic in
+ * registers and stores a result. It is the same work for any number of threads,
+ * so one run on each set of CPUs tells how the algorithm scales there.
+ *
+ * The threads wait for each other by futex, as programs do, and not by spinning:
+ * two of them on one CPU are a placement that has to be measured too.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "core/session.h"
+#include "probe/probe.h"
+#include "probe/work.h"
+
+#define INTERVAL_NS   (10 * NSEC_PER_MSEC)
+#define ITEMS	      2000
+#define ITEMS_MAX     100000000
+#define LOOKUPS	      8
+#define STEPS	      64
+#define TABLE_BYTES   (16 << 10)
+#define TABLE_MAX     (1ULL << 34)
+#define THREADS_TOP   ROLES_MAX
+#define GOLDEN_RATIO  0x9e3779b97f4a7c15ULL
+#define RANDOM_FACTOR 0x5851f42d4c957f2dULL
+
+/* linux/futex.h, which musl does not bring */
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
+
+enum {
+	OPTION_FORM = 1,
+	OPTION_PARALLEL,
+	OPTION_TABLE,
+	OPTION_ITEMS,
+	OPTION_THREADS,
+};
+
+static struct {
+	bool vector;
+	uint64_t parallel_percent;
+	uint64_t table_bytes;
+	uint64_t items;
+	uint64_t threads; /* 0: one for each CPU */
+	work_fn *work;
+	const uint64_t *table;
+	uint64_t *results;
+} scaling = {
+	.parallel_percent = 95,
+	.table_bytes = TABLE_BYTES,
+	.items = ITEMS,
+};
+
+/* What the threads tell each other; each word is a futex with a cache line of its own. */
+static struct {
+	_Alignas(64) uint32_t period; /* the one to be computed */
+	_Alignas(64) uint32_t left;   /* shares of it that are not done */
+} team;
+
+static const struct option options[] = {
+	{ "form", required_argument, NULL, OPTION_FORM },
+	{ "parallel", required_argument, NULL, OPTION_PARALLEL },
+	{ "table", required_argument, NULL, OPTION_TABLE },
+	{ "items", required_argument, NULL, OPTION_ITEMS },
+	{ "threads", required_argument, NULL, OPTION_THREADS },
+	{ 0 },
+};
+
+static void defaults(struct session_options *session)
+{
+	session->interval_ns = INTERVAL_NS;
+}
+
+static bool take_size(const char *text, uint64_t *bytes)
+{
+	char number[16] = "";
+	size_t length = strspn(text, "0123456789");
+	unsigned int shift = 0;
+
+	if (length >= sizeof(number))
+		return false;
+	memcpy(number, text, length);
+	if (text[length])
+		shift = text[length] == 'K' ? 10 : text[length] == 'M' ? 20 : 30;
+	if (text[length] && (!strchr("KMG", text[length]) || text[length + 1]))
+		return false;
+	if (!option_number(number, TABLE_MAX >> shift, bytes))
+		return false;
+	*bytes <<= shift;
+	return *bytes >= sizeof(uint64_t);
+}
+
+static int take_option(int val, const char *text, char *error, size_t error_size)
+{
+	switch (val) {
+	case OPTION_FORM:
+		scaling.vector = !strcmp(text, "vector");
+		if (scaling.vector || !strcmp(text, "scalar"))
+			return 0;
+		return option_refuse("--form", text, "scalar or vector", error, error_size);
+	case OPTION_PARALLEL:
+		if (option_number(text, 100, &scaling.parallel_percent))
+			return 0;
+		return option_refuse("--parallel", text, "a percentage from 0 to 100", error,
+				     error_size);
+	case OPTION_TABLE:
+		if (take_size(text, &scaling.table_bytes))
+			return 0;
+		return option_refuse("--table", text, "a size from 8 bytes to 16G, such as 64M",
+				     error, error_size);
+	case OPTION_ITEMS:
+		if (option_number(text, ITEMS_MAX, &scaling.items) && scaling.items)
+			return 0;
+		return option_refuse("--items", text, "a number from 1 to 100000000", error,
+				     error_size);
+	}
+	if (option_number(text, THREADS_TOP, &scaling.threads) && scaling.threads)
+		return 0;
+	return option_refuse("--threads", text, "a number from 1 to 1088", error, error_size);
+}
+_Static_assert(THREADS_TOP == 1088, "the sentence above says how many threads there can be");
+
+static void describe(struct json *json)
+{
+	json_string(json, "form", scaling.vector ? "vector" : "scalar");
+	if (scaling.vector)
+		json_string(json, "unit", work_vector_name());
+	json_u64(json, "parallel_percent", scaling.parallel_percent);
+	json_u64(json, "table_bytes", scaling.table_bytes);
+	json_u64(json, "items", scaling.items);
+	json_u64(json, "threads", scaling.threads);
+}
+
+static void lead(struct measuring *measuring);
+static void follow(struct measuring *measuring);
+
+static int allocate(char *error, size_t error_size)
+{
+	uint64_t entries = scaling.table_bytes / sizeof(uint64_t);
+	uint64_t *table = malloc(entries * sizeof(*table));
+
+	scaling.results = calloc(scaling.items, sizeof(*scaling.results));
+	if (!table || !scaling.results) {
+		snprintf(error, error_size,
+			 "there is no memory for a table of %llu bytes: give a smaller --table",
+			 (unsigned long long)scaling.table_bytes);
+		return -1;
+	}
+	for (uint64_t i = 0; i < entries; i++)
+		table[i] = i * GOLDEN_RATIO;
+	scaling.table = table;
+	return 0;
+}
+
+static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
+		char *error, size_t error_size)
+{
+	if (session->policy == POLICY_DEADLINE || (scaling.vector && !work_vector_name())) {
+		snprintf(error, error_size,
+			 session->policy == POLICY_DEADLINE ?
+				 "scaling measures CPUs, to which SCHED_DEADLINE pins no thread: use --policy fifo or other" :
+				 "this CPU has no vector unit that the agent can use: measure with --form scalar");
+		return -1;
+	}
+	if (!scaling.threads)
+		scaling.threads = cpus->count;
+	scaling.work = scaling.vector ? work_vector : work_scalar;
+	if (!session->dry_run && allocate(error, error_size))
+		return -1;
+	for (unsigned int i = 0; i < scaling.threads; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = i ? follow : lead,
+			.cpu = cpus->number[i % cpus->count],
+			.priority = session->priority,
+			.interval_ns = session->interval_ns,
+			.silent = i > 0,
+		};
+	return (int)scaling.threads;
+}
+
+/* A new place of the table for each item and period, the same on every machine. */
+static void compute(uint32_t period, uint64_t from, uint64_t to)
+{
+	uint64_t entries = scaling.table_bytes / sizeof(uint64_t);
+
+	for (uint64_t item = from; item < to; item++) {
+		uint64_t random = (item + period * (uint64_t)ITEMS_MAX) * GOLDEN_RATIO, sum = 0;
+
+		for (unsigned int i = 0; i < LOOKUPS; i++) {
+			random = random * RANDOM_FACTOR + 1;
+			sum += scaling.table[((random >> 32) * entries) >> 32];
+		}
+		scaling.work(STEPS);
+		scaling.results[item] = sum;
+	}
+}
+
+static uint64_t serial_items(void)
+{
+	return scaling.items - scaling.items * scaling.parallel_percent / 100;
+}
+
+static void compute_share(uint32_t period, unsigned int thread)
+{
+	uint64_t serial = serial_items(), parallel = scaling.items - serial;
+
+	compute(period, serial + parallel * thread / scaling.threads,
+		serial + parallel * (thread + 1) / scaling.threads);
+}
+
+static void futex_wait(uint32_t *word, uint32_t while_it_is)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, while_it_is, NULL);
+}
+
+static void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+static void follow(struct measuring *measuring)
+{
+	uint32_t done = 0, period;
+
+	while (record_get(measuring->control->until_ns)) {
+		period = __atomic_load_n(&team.period, __ATOMIC_ACQUIRE);
+		if (period == done) {
+			futex_wait(&team.period, done);
+			continue;
+		}
+		compute_share(period, measuring->index);
+		done = period;
+		if (!__atomic_sub_fetch(&team.left, 1, __ATOMIC_ACQ_REL))
+			futex_wake(&team.left);
+	}
+}
+
+struct parts {
+	uint64_t serial_ns;
+	uint64_t share_ns;
+	uint64_t wait_ns;
+};
+
+/* Returns when the period was done, 0 where the run was over before. */
+static uint64_t compute_period(struct measuring *measuring, uint32_t period, uint64_t start_ns,
+			       struct parts *parts)
+{
+	uint64_t serial_end_ns, share_end_ns, end_ns;
+	uint32_t left;
+
+	compute(period, 0, serial_items());
+	serial_end_ns = clock_now_ns();
+	if (scaling.threads > 1) {
+		__atomic_store_n(&team.left, (uint32_t)scaling.threads - 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&team.period, period, __ATOMIC_RELEASE);
+		futex_wake(&team.period);
+	}
+	compute_share(period, 0);
+	share_end_ns = clock_now_ns();
+	while ((left = __atomic_load_n(&team.left, __ATOMIC_ACQUIRE))) {
+		if (!record_get(measuring->control->until_ns))
+			return 0;
+		futex_wait(&team.left, left);
+	}
+	end_ns = clock_now_ns();
+	parts->serial_ns += serial_end_ns - start_ns;
+	parts->share_ns += share_end_ns - serial_end_ns;
+	parts->wait_ns += end_ns - share_end_ns;
+	return end_ns;
+}
+
+/* The first deadline after @now_ns; those before it are missed. */
+static uint64_t next_due_ns(struct measuring *measuring, uint64_t due_ns, uint64_t now_ns)
+{
+	uint64_t interval_ns = measuring->role.interval_ns, passed;
+
+	due_ns += interval_ns;
+	if (due_ns > now_ns)
+		return due_ns;
+	passed = (now_ns - due_ns) / interval_ns + 1;
+	record_set(measuring->record.missed, measuring->record.missed + passed);
+	return due_ns + passed * interval_ns;
+}
+
+static void tell_parts(struct measuring *measuring, const struct parts *parts)
+{
+	double count = (double)measuring->record.count;
+
+	if (!measuring->record.count)
+		return;
+	measuring_fact(measuring, "serial_ns", (double)parts->serial_ns / count);
+	measuring_fact(measuring, "share_ns", (double)parts->share_ns / count);
+	measuring_fact(measuring, "wait_ns", (double)parts->wait_ns / count);
+}
+
+static void lead(struct measuring *measuring)
+{
+	uint64_t due_ns = measuring->start_ns, start_ns, end_ns;
+	struct record *record = &measuring->record;
+	struct parts parts = { 0 };
+	uint32_t period = 0;
+
+	while (measuring_goes_on(measuring, due_ns) && !record->threshold_reached) {
+		if (measuring->resumed) {
+			measuring->resumed = false;
+			due_ns = next_due_ns(measuring, due_ns, clock_now_ns());
+			continue;
+		}
+		if (clock_sleep_until(due_ns))
+			continue;
+		start_ns = clock_now_ns();
+		end_ns = compute_period(measuring, ++period, start_ns, &parts);
+		if (!end_ns)
+			break;
+		record_add(record, measuring->control, start_ns, end_ns);
+		due_ns = next_due_ns(measuring, due_ns, end_ns);
+	}
+	tell_parts(measuring, &parts);
+}
+
+static const char *const facts[] = { "serial_ns", "share_ns", "wait_ns", NULL };
+
+static const struct probe probe = {
+	.name = "scaling",
+	.help = "How long a parallel algorithm takes for each period, on the CPUs given: a serial part,\n"
+		"then the rest divided among a thread a CPU, until the last has done its share.\n\n"
+		"      --form FORM          compute by scalar or vector units (scalar)\n"
+		"      --parallel PERCENT   of the work is divided (95)\n"
+		"      --table SIZE         of the look-up table: bytes, or with K, M or G (16K)\n"
+		"      --items N            of work in a period (2000)\n"
+		"      --threads N          as many, spread over the CPUs (one each)\n\n"
+		"Here --interval is 10ms where it is not given. It has to leave room for the work.\n",
+	.examples =
+		"  rtscope-agent scaling -a 0 -D 5s                on one CPU\n"
+		"  rtscope-agent scaling -a 0,2,4,6 --form vector -D 5s\n"
+		"  rtscope-agent scaling -a 0 --threads 2 -D 5s    two threads take turns on one CPU\n",
+	.options = options,
+	.short_options = "",
+	.defaults = defaults,
+	.option = take_option,
+	.describe = describe,
+	.facts = facts,
+	.plan = plan,
+};
+
+int scaling_main(int argc, char **argv)
+{
+	return session_main(&probe, argc, argv);
+}

@@ -1,0 +1,78 @@
+"""Which CPUs of a run differ from the rest.
+
+Each CPU is held against the one in the middle: the CPU whose deepest known quantile is the median
+of all CPUs' (the lower one of two). Unlike all others put together, it is not moved by a few bad
+ones. The test is that of two runs (comparison.py), its p-values multiplied by the number of CPUs
+held against it (Bonferroni). A difference below 10 % is not called one: CPUs of one kind differ by
+that.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from rtscope.model.run import Run, Thread
+from rtscope.statistics.comparison import Row, compare
+from rtscope.statistics.confidence import LEVEL
+from rtscope.statistics.figures import PERCENTS, quantile_ns
+
+SMALLEST_DIFFERENCE: Final = 0.1
+
+
+class Different(msgspec.Struct, frozen=True):
+    """A CPU that differs, and the deepest figure in which it does; a is the CPU in the middle."""
+
+    thread: Thread
+    row: Row
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """How alike the CPUs of a run are."""
+
+    middle: Thread
+    different: list[Different]
+    tested: int
+    """CPUs that were held against the middle one"""
+
+
+def spread_of(run: Run) -> Spread | None:
+    """Which threads differ from the one in the middle, in order.
+
+    None where fewer than two threads, all pinned and without names, have samples to compare.
+    """
+    threads = [thread for thread in run.threads if thread.count]
+    if len(threads) < 2 or any(t.cpu is None or t.name for t in threads):
+        return None
+    middle = _middle(threads)
+    if middle is None:
+        return None
+    others = [thread for thread in threads if thread is not middle]
+    found = []
+    for thread in others:
+        rows = compare(_only(run, middle), _only(run, thread)).rows
+        sure = [row for row in rows if _differs(row, len(others))]
+        if sure:
+            found.append(Different(thread, sure[-1]))
+    return Spread(middle, found, len(others))
+
+
+def _middle(threads: Sequence[Thread]) -> Thread | None:
+    for percent in reversed(PERCENTS):
+        values = [quantile_ns(thread.histogram, percent).value_ns for thread in threads]
+        known = [value for value in values if value is not None]
+        if len(known) == len(threads):
+            order = sorted(range(len(threads)), key=lambda index: known[index])
+            return threads[order[(len(order) - 1) // 2]]
+    return None
+
+
+def _differs(row: Row, tests: int) -> bool:
+    if row.effect not in ("better", "worse") or row.p_value is None:
+        return False
+    a, difference = row.a.value_ns or 0.0, row.difference.value_ns or 0.0
+    return row.p_value * tests <= 1 - LEVEL and abs(difference) >= SMALLEST_DIFFERENCE * a
+
+
+def _only(run: Run, thread: Thread) -> Run:
+    return msgspec.structs.replace(run, threads=[thread])

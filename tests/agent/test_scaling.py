@@ -1,0 +1,110 @@
+"""The agent's scaling verb: the same work on more CPUs takes less, on one CPU it does not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.probing import (
+    lines_left,
+    measure,
+    middle_ns,
+    needs_root,
+    needs_two_cpus,
+    of_type,
+    refusal,
+    started,
+    undisturbed,
+)
+
+SHORT = ("-D", "600ms", "-i", "4000", "--policy", "other")
+
+
+def told(lines: list[dict[str, Any]]) -> dict[str, float]:
+    [thread] = of_type(lines, "thread")
+    facts: dict[str, float] = thread["facts"]
+    return facts
+
+
+def test_the_parts_of_a_period_add_up_to_its_time(agent_path: Path) -> None:
+    lines = measure(agent_path, "scaling", "-a", "0", *SHORT)
+    [thread] = of_type(lines, "thread")
+    assert thread["count"] > 0
+    facts = told(lines)
+    assert sum(facts.values()) == pytest.approx(thread["mean_ns"], rel=1e-6)
+    assert facts["share_ns"] > facts["serial_ns"] > 0
+
+
+@needs_root
+@needs_two_cpus
+def test_two_cpus_share_what_two_threads_on_one_cpu_do_in_turns(agent_path: Path) -> None:
+    with undisturbed():
+        one, two, turns = (
+            measure(agent_path, "scaling", *options, "-D", "600ms", "-i", "4000")
+            for options in (["-a", "0"], ["-a", "0,1"], ["-a", "0", "--threads", "2"])
+        )
+    least = [of_type(lines, "thread")[0]["min_ns"] for lines in (one, two, turns)]
+    assert least[1] < 0.8 * least[0]
+    assert least[2] > 0.9 * least[0]
+    assert told(turns)["wait_ns"] > 0.5 * told(turns)["share_ns"]
+
+
+def test_what_is_not_parallel_is_computed_by_one_thread(agent_path: Path) -> None:
+    serial = told(measure(agent_path, "scaling", "-a", "0", "--parallel", "0", *SHORT))
+    parallel = told(measure(agent_path, "scaling", "-a", "0", "--parallel", "100", *SHORT))
+    assert serial["share_ns"] < 0.1 * serial["serial_ns"]
+    assert parallel["serial_ns"] < 0.1 * parallel["share_ns"]
+
+
+def test_a_table_larger_than_the_caches_takes_longer(agent_path: Path) -> None:
+    small, large = (
+        measure(agent_path, "scaling", "-a", "0", "--table", size, *SHORT) for size in ("4K", "64M")
+    )
+    assert middle_ns(large, "") > middle_ns(small, "")
+    [start] = of_type(large, "start")
+    assert start["options"] == {
+        "form": "scalar",
+        "parallel_percent": 95,
+        "table_bytes": 64 << 20,
+        "items": 2000,
+        "threads": 1,
+    }
+
+
+def test_the_vector_form_says_which_unit_computes(agent_path: Path) -> None:
+    lines = measure(agent_path, "scaling", "--form", "vector", *SHORT)
+    [start] = of_type(lines, "start")
+    assert start["options"]["unit"] in ("avx2", "sse2", "neon", "altivec", "rvv")
+
+
+def test_periods_that_the_work_does_not_fit_into_are_missed(agent_path: Path) -> None:
+    lines = measure(
+        agent_path, "scaling", "-a", "0", "--items", "50000", "-i", "1000", "-l", "10",
+        "--policy", "other",
+    )  # fmt: skip
+    [thread] = of_type(lines, "thread")
+    assert thread["count"] == 10
+    assert thread["missed"] >= 20
+
+
+def test_many_threads_end_at_once_when_asked(agent_path: Path) -> None:
+    with started(agent_path, "scaling", "--threads", "50", "--policy", "other") as process:
+        process.terminate()
+        assert lines_left(process)[-1]["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--form", "matrix"), "--form 'matrix' is not scalar or vector"),
+        (("--table", "4"), "--table '4' is not a size from 8 bytes to 16G, such as 64M"),
+        (("--table", "16KB"), "--table '16KB' is not a size"),
+        (("--table", "17G"), "--table '17G' is not a size"),
+        (("--threads", "1089"), "--threads '1089' is not a number from 1 to 1088"),
+        (("--policy", "deadline"), "to which SCHED_DEADLINE pins no thread"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    agent_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in refusal(agent_path, "scaling", *options)

@@ -1,0 +1,172 @@
+"""rtscope scale and rtscope interfere, as a user runs them on this machine."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import LAST_CPU, needs_two_cpus, undisturbed
+from tests.cli.conftest import COMMAND
+
+Rtscope = Callable[..., subprocess.CompletedProcess[str]]
+
+FIRST_CPU = min(os.sched_getaffinity(0))
+
+# As many threads as it is told draw 12 tokens from one bucket, a file's lock, which each of them
+# has for 20 ms; then it leaves the bucket to others for some ms. It waits more than it computes, so
+# that the machine's other work matters little.
+BUCKET = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *name;
+static int tokens;
+static long leave_ns;
+
+static void *draw(void *unused)
+{
+	const struct timespec hold = { .tv_nsec = 20000000 }, leave = { .tv_nsec = leave_ns };
+	int bucket = open(name, O_RDONLY);
+
+	for (int i = 0; i < tokens; i++) {
+		flock(bucket, LOCK_EX);
+		nanosleep(&hold, NULL);
+		flock(bucket, LOCK_UN);
+		if (leave_ns)
+			nanosleep(&leave, NULL);
+	}
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	int threads = atoi(argv[1]);
+	pthread_t thread[8];
+
+	sched_setscheduler(0, SCHED_FIFO, &first);
+	name = argv[2];
+	leave_ns = argc > 3 ? atoi(argv[3]) * 1000000L : 0;
+	tokens = 12 / threads;
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, draw, NULL);
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("bucket")
+    (folder / "tokens").touch()
+    subprocess.run(
+        ["cc", "-Wall", "-Werror", "-pthread", "-o", folder / "bucket", "-xc", "-"],
+        input=BUCKET.encode(),
+        check=True,
+    )
+    return [str(folder / "bucket"), "{n}", str(folder / "tokens")]
+
+
+def test_two_threads_forced_on_one_cpu_are_found_and_named(rtscope: Rtscope) -> None:
+    with undisturbed():
+        done = rtscope(
+            "scale", "--cpus", f"{FIRST_CPU}", "--threads", "1,2", "--form", "scalar", "-D",
+            "200ms", "--json", "--no-report",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["advice"] == [
+        f"Use CPU {FIRST_CPU} for one scalar thread; more threads are not faster."
+    ]
+    [text] = told["findings"]
+    assert text.startswith(f"2 scalar threads on CPU {FIRST_CPU} are ")
+    assert text.endswith(f"they take turns at CPU {FIRST_CPU} itself.")
+    assert [len(cell["medians_ns"]) for cell in told["cells"]] == [5, 5]
+
+
+@needs_two_cpus
+def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
+    rtscope: Rtscope, bucket: list[str]
+) -> None:
+    with undisturbed():
+        done = rtscope("scale", "--threads", "1,2", "--rounds", "8", "--", *bucket)
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert "they take turns at something that they share: a lock or a limit of" in shown
+    assert "for one thread; more threads are not faster." in shown
+    report = Path(done.stdout.rpartition("report: ")[2].strip())
+    page = report.read_text()
+    assert "they take turns at something that they share" in page
+    assert "rtscope scale --threads 1,2" in page
+
+
+@pytest.mark.long
+def test_what_holds_the_lock_of_a_program_is_found_and_named(
+    rtscope: Rtscope, bucket: list[str]
+) -> None:
+    tokens = bucket[-1]
+    holder = f"cmd:while :; do flock {tokens} sleep 0.06; sleep 0.001; done"
+    beside = ("--cpus", f"{LAST_CPU}", "--load-cpus", f"{LAST_CPU}", "--rounds", "4", "--json")
+    with undisturbed():
+        done = rtscope("interfere", *beside, "--load", holder, "--no-report", "--", *bucket, "5")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert f"times as long beside {holder} on CPU {LAST_CPU}." in told["advice"][0]
+    assert "the loads ran on the CPUs that were measured too" in told["warnings"][0]["text"]
+    assert told["load_cpus"] == [LAST_CPU]
+
+
+def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
+    environment: dict[str, str],
+) -> None:
+    command = [*COMMAND, "scale", "-a", f"{FIRST_CPU}", "--rounds", "1000", "-D", "50ms"]
+    with subprocess.Popen(
+        [*command, "--form", "scalar", "--json", "--no-report"],
+        stdout=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        try:
+            time.sleep(5)
+            process.terminate()
+            out, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + signal.SIGTERM
+    told = json.loads(out)
+    assert 0 < told["rounds"] < 1000
+    assert [len(cell["medians_ns"]) for cell in told["cells"]] == [told["rounds"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["scale", "--", "./app"], "the command does not say how many threads it should have"),
+        (["scale", "--form", "matrix"], "--form 'matrix' is not scalar or vector"),
+        (["scale", "--table", "64M", "--", "./app", "{n}"], "--table is of the reference algor"),
+        (["scale", "--cpus", "1023"], "CPU 1023 cannot be measured"),
+        (["scale", "--threads", "x"], "'x' is not a CPU list"),
+        (["scale", "--rounds", "2", "--threads", "1", "--", "./no-such", "{n}"],
+         "./no-such could not be measured: ./no-such could not be started: No such file"),
+        (["interfere", "--load", "idle"], "--load idle is measured anyway"),
+        (["interfere", "--load", "nonsense", "--", "true"], "'nonsense' is not a load"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_in_a_sentence(
+    rtscope: Rtscope, arguments: list[str], sentence: str
+) -> None:
+    done = rtscope(*arguments)
+    assert done.returncode == 2
+    assert sentence in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,123 @@
+"""A sweep measures all that was asked in turns, and says what could not be."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from rtscope.experiment.measure import Request, agent_arguments
+from rtscope.experiment.sweep import Slot, fitting_interval_ns, slots_of, swept
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run, RunWarning
+from rtscope.model.scaling import Placement
+from tests.measured import run_of, thread_of
+
+ONE, TWO = Placement((0,), 1), Placement((0, 2), 2)
+APP = Request(probe="exec", samples=1, program=["./app", "--threads", "{n}", "x{n}y"])
+SCALAR = Request(probe="scaling", options={"form": "scalar"})
+
+
+def answering(times: Callable[[Request], list[int]], asked: list[Request]) -> Callable[..., Run]:
+    def run(request: Request) -> Run:
+        asked.append(request)
+        return run_of(thread_of(times(request)))
+
+    return run
+
+
+def test_a_program_gets_its_number_of_threads_and_its_cpus() -> None:
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    assert [slot.request.program for slot in slots] == [
+        ["./app", "--threads", "1", "x1y"],
+        ["./app", "--threads", "2", "x2y"],
+    ]
+    assert agent_arguments(slots[1].request)[-5:] == ["--", "./app", "--threads", "2", "x2y"]
+    assert "--cpus=0,2" in agent_arguments(slots[1].request)
+
+
+def test_the_algorithm_gets_its_threads_and_loads_are_kept_to_their_cpus() -> None:
+    idle, loaded = slots_of({"scalar": SCALAR}, [TWO], ["idle", "memory"], [1, 3])
+    assert idle.request.options == {"form": "scalar", "threads": "2"}
+    assert not any(word.startswith("--load") for word in agent_arguments(idle.request))
+    assert {"--load=memory", "--load-cpus=1,3"} <= set(agent_arguments(loaded.request))
+
+
+def test_every_round_measures_every_cell_once_in_another_order() -> None:
+    asked: list[Request] = []
+    slots = slots_of({"scalar": SCALAR}, [Placement((cpu,), 1) for cpu in range(6)])
+    sweep = swept(slots, 4, Machine(), answering(lambda r: [int(r.cpus or 0) + 1] * 3, asked))
+    rounds = [[r.cpus for r in asked[n : n + 6]] for n in range(0, 24, 6)]
+    assert all(sorted(map(str, one)) == list("012345") for one in rounds)
+    assert len({tuple(one) for one in rounds}) == 4
+    assert [cell.medians_ns for cell in sweep.cells] == [[cpu + 1.0] * 4 for cpu in range(6)]
+    assert [cell.histogram.total for cell in sweep.cells] == [12] * 6
+
+
+def test_the_median_of_a_few_runs_is_between_the_middle_two() -> None:
+    slots = slots_of({"./app": APP}, [ONE])
+    sweep = swept(slots, 1, Machine(), answering(lambda r: [10, 20, 40, 1000], []))
+    assert sweep.cells[0].medians_ns == [30.0]
+
+
+def test_an_interrupt_keeps_the_whole_rounds() -> None:
+    seen: list[Slot] = []
+
+    def run(request: Request) -> Run:
+        status = "interrupted" if len(seen) == 6 else "complete"
+        return run_of(thread_of([100]), status=status)
+
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    sweep = swept(slots, 5, Machine(), run, seen.append)
+    assert sweep.rounds == 2
+    assert [len(cell.medians_ns) for cell in sweep.cells] == [2, 2]
+    seen[:] = [slots[0]] * 4
+    with pytest.raises(RtscopeError, match="interrupted before each had been measured once"):
+        swept(slots, 5, Machine(), run, seen.append)
+
+
+def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
+    seen: list[Slot] = []
+
+    def run(request: Request) -> Run:
+        if len(seen) == 5:
+            raise RtscopeError("the agent ended before it measured anything")
+        return run_of(thread_of([100]))
+
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    sweep = swept(slots, 5, Machine(), run, seen.append, lambda: len(seen) == 5)
+    assert sweep.rounds == 2
+
+
+def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
+    def run(request: Request) -> Run:
+        if request.load == "network":
+            raise RtscopeError("load network: no loopback")
+        return run_of(thread_of([100]))
+
+    slots = slots_of({"./app": APP}, [ONE], ["idle", "network", "cpu"], [1])
+    sweep = swept(slots, 2, Machine(), run)
+    assert [cell.load for cell in sweep.cells] == ["idle", "cpu"]
+    assert [one.text for one in sweep.warnings] == [
+        "network is left out, for it cannot run here: load network: no loopback"
+    ]
+
+
+def test_a_program_that_fails_is_told_with_its_last_words() -> None:
+    def run(request: Request) -> Run:
+        said = "thread 0 could not measure on: ./app ended with exit status 3: no such file"
+        failed = run_of(thread_of([]), status="failed")
+        others = [RunWarning("no-samples", "none"), RunWarning("virtualised", "in a guest")]
+        warnings = [RunWarning("thread-failed", said), *others]
+        return msgspec.structs.replace(failed, warnings=warnings)
+
+    with pytest.raises(RtscopeError, match=r"^\./app could not be measured: \./app ended with"):
+        swept(slots_of({"./app": APP}, [ONE]), 2, Machine(), run)
+
+
+def test_the_interval_leaves_room_for_the_slowest_workload() -> None:
+    asked: list[Request] = []
+    times = answering(lambda r: [400_000 if r.options["form"] == "scalar" else 90_000] * 20, asked)
+    both = {"scalar": SCALAR, "vector": Request(probe="scaling", options={"form": "vector"})}
+    assert fitting_interval_ns(both, 3, times) == 1_100_000
+    assert [(r.cpus, r.samples) for r in asked] == [("3", 20), ("3", 20)]

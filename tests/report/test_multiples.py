@@ -1,0 +1,62 @@
+"""The CPUs of a run stand beside each other on one scale, and what differs is said in words."""
+
+import numpy as np
+
+from rtscope.model.run import Run
+from rtscope.report.charts import charts_of
+from rtscope.report.multiples import multiples, spread_lines
+from tests.measured import latencies, run_of, thread_of
+
+
+def a_run(count: int, worse: int = -1) -> Run:
+    rng = np.random.default_rng(7)
+    return run_of(
+        *(
+            thread_of(latencies(rng, "independent") * (2 if cpu == worse else 1), cpu)
+            for cpu in range(count)
+        )
+    )
+
+
+def test_each_cpu_has_a_panel_with_all_its_samples_and_its_worst_marked() -> None:
+    run = a_run(6)
+    _, traces, layout = multiples(run, "latency")
+    for number, thread in enumerate(run.threads):
+        lines, rings = traces[2 * number : 2 * number + 2]
+        axis = "" if not number else str(number + 1)
+        assert lines["xaxis"] == rings["xaxis"] == f"x{axis}"
+        assert sum(count or 0 for count in lines["y"]) == thread.count
+        assert rings["x"] == [sample.latency_ns / 1000 for sample in thread.worst]
+        assert f"CPU {thread.cpu}" in [note["text"] for note in layout["annotations"]]
+        assert number == 0 or layout[f"xaxis{axis}"]["matches"] == "x"
+        assert number == 0 or layout[f"yaxis{axis}"]["matches"] == "y"
+    assert len({tuple(trace["x"]) for trace in traces[::2]}) == 1
+    domains = [
+        (tuple(layout[f"xaxis{axis}"]["domain"]), tuple(layout[f"yaxis{axis}"]["domain"]))
+        for axis in ("", "2", "3", "4", "5", "6")
+    ]
+    assert len(set(domains)) == 6
+    assert all(0 <= low < high <= 1 for pair in domains for low, high in pair)
+
+
+def test_a_cpu_that_differs_is_told_and_has_another_colour() -> None:
+    run = a_run(4, worse=2)
+    note, traces, _ = multiples(run, "latency")
+    assert spread_lines(run)[0].startswith("CPU 2 differs: its p99")
+    assert spread_lines(run)[1] == "No evidence that the other CPUs differ by 10 % or more."
+    assert note.endswith("What differs has another colour: 2.")
+    assert [trace["colour"] for trace in traces[::2]] == [0, 0, 1, 0]
+
+
+def test_cpus_that_are_alike_are_said_to_be() -> None:
+    assert spread_lines(a_run(3)) == ["No evidence that the CPUs differ by 10 % or more."]
+    assert spread_lines(a_run(2)) == ["No evidence that the two CPUs differ by 10 % or more."]
+    assert spread_lines(a_run(1)) == []
+
+
+def test_only_several_cpus_without_names_have_panels() -> None:
+    assert [chart["title"] for chart in charts_of([{"label": "A", "run": a_run(2)}])] == [
+        "A: each CPU"
+    ]
+    assert charts_of([{"label": "", "run": a_run(1)}]) == []
+    assert charts_of([{"label": "", "run": run_of(thread_of([5] * 99), probe="cyclic")}]) == []

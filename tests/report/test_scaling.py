@@ -1,0 +1,102 @@
+"""A sweep's page and table: what to do comes first, and the figures are those measured."""
+
+import io
+import json
+import re
+
+import msgspec
+import numpy as np
+import pytest
+from rich.console import Console
+
+from rtscope.model.run import RunWarning
+from rtscope.model.scaling import Placement, Sweep
+from rtscope.report.scaling import sweep_page, sweep_view
+from tests.sweeps import ONE_NS, T2080, cell_of, machine_of, swept, vector_unit_a_core
+
+
+def shown(sweep: Sweep) -> str:
+    out = io.StringIO()
+    Console(file=out, width=160).print(sweep_view(sweep))
+    return out.getvalue()
+
+
+def charts(page: str) -> list[dict[str, object]]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    told: list[dict[str, object]] = json.loads(found[1])["charts"]
+    return told
+
+
+@pytest.fixture(scope="module")
+def t2080() -> Sweep:
+    return swept(T2080, vector_unit_a_core)
+
+
+def test_the_recommendation_comes_before_everything_that_was_measured(t2080: Sweep) -> None:
+    for text in (shown(t2080), sweep_page(t2080).partition("<body>")[2]):
+        advice = text.index("Use CPUs 0, 2, 4, 6 for 4 vector threads")
+        finding = text.index("share a vector unit")
+        table = text.index("times as fast", text.index("workload"))
+        assert advice < finding < table
+
+
+def test_every_cell_has_a_row_with_its_time_and_speedup(t2080: Sweep) -> None:
+    rows = [line.split() for line in shown(t2080).splitlines()]
+    [row] = [row for row in rows if row[:3] == ["vector", "4", "0,2,4,6"]]
+    assert row[4] == "us"
+    assert float(row[3]) == pytest.approx(ONE_NS / 1000 * (0.05 + 0.95 / 4), rel=0.02)
+    assert float(row[5]) == pytest.approx(1 / (0.05 + 0.95 / 4), rel=0.02)
+    assert sum(row[:1] in (["scalar"], ["vector"]) for row in rows if len(row) > 9) == len(
+        t2080.cells
+    )
+
+
+def test_curves_are_drawn_with_both_laws(t2080: Sweep) -> None:
+    speedup, time, jitter = charts(sweep_page(t2080))
+    assert speedup["title"] == "Speed-up"
+    traces = speedup["traces"]
+    assert isinstance(traces, list)
+    names = [trace["name"] for trace in traces]
+    assert names[:3] == [
+        "scalar, cores first",
+        "scalar, cores first, Amdahl",
+        "scalar, cores first, USL",
+    ]
+    assert len(names) == 12
+    law = traces[1]
+    assert law["y"][0] == pytest.approx(1, abs=0.01)
+    assert law["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
+    assert (time["title"], jitter["title"]) == ("Time", "Jitter")
+
+
+def test_slowdowns_are_drawn_and_told_worst_first() -> None:
+    rng = np.random.default_rng(4)
+    place = Placement((1,), 1)
+    times = {"idle": 1.0, "cache": 1.5, "memory": 2.0}
+    cells = [cell_of(rng, "./app", place, ONE_NS * t, load=load) for load, t in times.items()]
+    sweep = Sweep(machine_of(2, 1), cells, 5, load_cpus=[0])
+    [chart] = charts(sweep_page(sweep))
+    traces = chart["traces"]
+    assert isinstance(traces, list)
+    assert traces[0]["y"] == ["cache", "memory"]
+    assert traces[0]["x"][1] == pytest.approx(100, abs=3)
+    rows = [line.split()[0] for line in shown(sweep).splitlines() if "./app  " in line]
+    assert rows == ["idle", "memory", "cache"]
+
+
+def test_a_hostile_name_stays_text(t2080: Sweep) -> None:
+    name = "</script><b>\x1b[31m"
+    cells = [
+        msgspec.structs.replace(cell, workload=name)
+        for cell in t2080.cells
+        if cell.workload == "vector"
+    ]
+    warnings = [RunWarning("w", name)]
+    sweep = msgspec.structs.replace(
+        t2080, cells=cells, program=[name], command=["rtscope", name], warnings=warnings
+    )
+    page = sweep_page(sweep)
+    assert "<b>" not in page.partition("<body>")[2].partition('id="data"')[0]
+    assert len(charts(page)) == 3
+    assert "\x1b" not in shown(sweep)

@@ -1,0 +1,75 @@
+"""CPUs that differ from the rest are found, and those that do not are seldom accused."""
+
+import numpy as np
+import pytest
+
+from rtscope.model.run import Run
+from rtscope.statistics.differing import spread_of
+from tests.measured import latencies, run_of, thread_of
+
+KINDS = ["independent", "wandering", "bursts", "levels", "outliers"]
+
+
+def cpus(kind: str, seed: int, factors: dict[int, float], count: int = 8) -> Run:
+    """CPUs that see the same kind of latencies, some of them so many times longer."""
+    rng = np.random.default_rng(seed)
+    return run_of(
+        *(
+            thread_of((latencies(rng, kind) * factors.get(cpu, 1)).astype(np.int64), cpu)
+            for cpu in range(count)
+        )
+    )
+
+
+def found(run: Run) -> list[int | None]:
+    spread = spread_of(run)
+    assert spread is not None
+    assert spread.tested == len(run.threads) - 1
+    return [one.thread.cpu for one in spread.different]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cpus_that_are_alike_are_seldom_called_different(kind: str) -> None:
+    accused = sum(bool(found(cpus(kind, seed, {}, 5))) for seed in range(10))
+    assert accused <= 1
+
+
+@pytest.mark.parametrize("factors", [{3: 1.5}, {3: 0.6}, {0: 2.0, 7: 2.0}, {1: 3, 2: 3, 4: 0.5}])
+def test_the_cpus_that_differ_are_found_and_no_others(factors: dict[int, float]) -> None:
+    assert found(cpus("independent", 5, factors)) == sorted(factors)
+
+
+def test_of_two_cpus_the_later_one_differs() -> None:
+    run = cpus("independent", 6, {0: 1.5}, count=2)
+    spread = spread_of(run)
+    assert spread is not None
+    assert spread.middle.cpu == 1
+    [one] = spread.different
+    assert one.row.b.value_ns == pytest.approx(1.5 * (one.row.a.value_ns or 0), rel=0.1)
+
+
+def test_a_difference_below_a_tenth_is_not_called_one() -> None:
+    assert found(run_of(*(thread_of([1000 + 50 * (n == 2)] * 20_000, n) for n in range(4)))) == []
+    assert found(run_of(*(thread_of([1000 + 150 * (n == 2)] * 20_000, n) for n in range(4)))) == [2]
+
+
+def test_nothing_is_said_of_what_cannot_be_held_against_each_other() -> None:
+    assert spread_of(run_of(thread_of([1, 2, 3]))) is None
+    assert spread_of(run_of(thread_of([1] * 5, 0), thread_of([9] * 5, 1))) is None
+    assert spread_of(run_of(thread_of([1] * 500, None), thread_of([9] * 500, None))) is None
+    assert spread_of(run_of()) is None
+
+
+def test_the_more_cpus_are_tested_the_surer_a_difference_has_to_be() -> None:
+    rng = np.random.default_rng(9)
+    values = (3000 * np.exp(rng.normal(0, 1, 300))).astype(np.int64)
+    middle = [thread_of(values, cpu) for cpu in range(13)]
+    sure_of_two, sure_of_many = (
+        next(
+            factor
+            for factor in np.arange(1.1, 3, 0.05)
+            if found(run_of(*middle[:count], thread_of((values * factor).astype(np.int64), 13)))
+        )
+        for count in (1, 13)
+    )
+    assert sure_of_two < sure_of_many
