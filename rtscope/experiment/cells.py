@@ -9,8 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from rtscope.experiment.measure import Request
-from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.experiment.planfile import PlanFile
 from rtscope.model.plan import BudgetRule, Measure, OptionValue
+from rtscope.model.tomlfile import Place
 from rtscope.model.units import format_duration_ns
 
 MOST_CELLS: Final = 100_000

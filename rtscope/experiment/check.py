@@ -8,11 +8,12 @@ import msgspec
 
 from rtscope.experiment.cells import Cell
 from rtscope.experiment.measure import Request, agent_arguments
-from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.experiment.planfile import PlanFile
 from rtscope.experiment.targets import target_of
 from rtscope.lab.vm import VmTarget
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
+from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
 from rtscope.target.agent import Target
