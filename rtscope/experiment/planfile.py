@@ -30,6 +30,10 @@ _EXPECTED: Final = {
     "break": 'a time, such as "100us"',
     "watchdog": 'a time, such as "10s"',
     "worst": "a number from 0 to 64",
+    "tune": 'a tuning profile and CPUs, such as { profile = "isolated-cores", cpus = "1-N" }',
+    "profile": 'the name of a tuning profile, such as "isolated-cores", or its file',
+    "cpus": 'CPUs, such as "0-3,8"',
+    "steps": "a list of numbers, such as [0, 3]; 0 is the machine as booted",
     "options": "a table of the probe's own options by their names, whose values are text, numbers, "
     'or lists of these, such as { method = ["nanosleep", "timerfd"] }',
 }
@@ -39,8 +43,8 @@ _KIND: Final = TomlKind("plan", _EXPECTED)
 class PlanFile:
     """A plan and the file that it was read from, which can tell where something stands."""
 
-    def __init__(self, plan: Plan, path: Path, text: str) -> None:
-        """`text` is the file's."""
+    def __init__(self, plan: Plan, path: Path | None = None, text: str = "") -> None:
+        """`text` is the file's; without a `path` the plan was made of a command's options."""
         self.plan = plan
         self.path = path
         self._text = text
@@ -51,6 +55,8 @@ class PlanFile:
 
     def refusal(self, where: Place, sentence: str) -> RtscopeError:
         """An error that names the file and the line of `where`, or of the table it would be in."""
+        if self.path is None:
+            return RtscopeError(sentence)
         return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {sentence}")
 
 
