@@ -36,9 +36,12 @@ from rtscope.report.references import (
     entry_lines,
     facts_of,
 )
+from rtscope.report.step_charts import step_chart
 from rtscope.report.takers import takers_columns
+from rtscope.report.tuning import step_columns, step_lines, steps_title
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
 from rtscope.statistics.reference import beside, column_label, tables_beside
+from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
 
 _WORST_SHOWN: Final = 20
@@ -60,6 +63,15 @@ class _ReferenceView(msgspec.Struct, frozen=True):
     ours: list[str]
     said: list[str]
     known: list[str]
+    chart: Chart | None
+
+
+class _StepsView(msgspec.Struct, frozen=True):
+    """What the steps of a tuning profile bought, as the template prints it."""
+
+    title: str
+    columns: list[Column]
+    lines: list[str]
     chart: Chart | None
 
 
@@ -128,6 +140,7 @@ def html_report(
     ]
     charts = charts_of(labelled)
     published = _beside(reference, runs) if reference else []
+    stepped = _steps(runs)
     kind = view_of(runs)
     data = {
         **drawn,
@@ -135,7 +148,11 @@ def html_report(
         "each": len(runs) == 1,
         "quantity": kind.quantity,
         "marks": marks_of(runs),
-        "charts": charts + [view.chart for view in published if view.chart],
+        "charts": [
+            *charts,
+            *(view.chart for view in published if view.chart),
+            *(view.chart for view in stepped if view.chart),
+        ],
     }
     return render_page(
         "report.html.jinja",
@@ -150,6 +167,7 @@ def html_report(
         citation=citation(reference) if reference else "",
         reference_facts=facts_of(reference) if reference else [],
         beside=published,
+        stepped=stepped,
         named=any(thread.name for run in runs for thread in run.threads),
         percents=[percent_name(percent) for percent in PERCENTS],
         has_totals=any(line["total"] for line in lines),
@@ -238,6 +256,18 @@ def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
             )
         )
     return views
+
+
+def _steps(runs: Sequence[Run]) -> list[_StepsView]:
+    return [
+        _StepsView(
+            steps_title(steps),
+            step_columns(steps),
+            step_lines(steps),
+            step_chart(steps, runs, f"steps-{number}"),
+        )
+        for number, steps in enumerate(steps_among(runs))
+    ]
 
 
 def _worst(run: Run) -> list[tuple[str, Sample, str, str]]:
