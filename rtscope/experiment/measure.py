@@ -8,7 +8,7 @@ from typing import Final, cast, get_args
 import msgspec
 
 from rtscope.experiment.outside import seen_from_outside
-from rtscope.experiment.tuned import NOTES, HeardChanges, rules_of, tuning_of, tuning_warnings
+from rtscope.experiment.tuned import NOTES, HeardChanges, rules_of, tuning_of
 from rtscope.experiment.windows import WindowLog, log_progress
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
@@ -43,7 +43,8 @@ _SILENCE_S = 90.0
 _SESSION_OPTIONS: Final = (
     *("affinity", "break", "cpus", "default-duration", "dry-run", "duration", "help", "interval"),
     *("json", "load", "loops", "mlockall", "nanosleep", "nsecs", "policy", "prio", "priority"),
-    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "tune", "watchdog", "worst"),
+    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "tune", "tune-journal"),
+    *("watchdog", "worst"),
 )
 """what the agent takes for every probe, also by its beginning"""
 _OWN_ALL_THE_SAME: Final = {("loop", "in")}
@@ -295,7 +296,6 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
     resolved = [
         high for high in (start.high_resolution, end and end.high_resolution) if high is not None
     ]
-    tuning = tuning_of(request.tuning, machine, heard.changes)
     machine = msgspec.structs.replace(
         machine, high_resolution_timers=all(resolved) if resolved else None
     )
@@ -324,12 +324,8 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         start_monotonic_ns=start.monotonic_ns,
         loads=heard.loads,
         phases=[Phase(one.name, one.from_ns, one.to_ns) for one in end.phases] if end else [],
-        warnings=[
-            *warnings,
-            *tuning_warnings(tuning, heard.changes),
-            *_machine_warnings(machine, elapsed_ns, threads),
-        ],
-        tuning=tuning,
+        warnings=warnings + _machine_warnings(machine, elapsed_ns, threads),
+        tuning=tuning_of(request.tuning, machine, heard.changes),
         agent_version=heard.hello.agent if heard.hello else None,
     )
 

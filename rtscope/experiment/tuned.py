@@ -8,7 +8,6 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.model.run import RunWarning
 from rtscope.model.tuning import BROKEN, Change, Tuning, TuningStep
 from rtscope.system.profile import NEEDS_BOOT, filled_rules
 
@@ -84,35 +83,6 @@ def tuning_of(step: TuningStep | None, machine: Machine, heard: HeardChanges) ->
         exceptions=exceptions[:_MOST_KEPT],
         notes=heard.notes,
     )
-
-
-def tuning_warnings(tuning: Tuning | None, heard: HeardChanges) -> list[RunWarning]:
-    """What lessens the worth of a tuned run, and what it may have left behind."""
-    if tuning is None:
-        return []
-    warnings = []
-    broken = [change for change in tuning.exceptions if change.state in _LOST]
-    if broken:
-        first = broken[0]
-        why = first.why or f"its state is {first.state}"
-        warnings.append(
-            RunWarning(
-                "tuning-not-held",
-                f"{len(broken)} changes of the profile {tuning.profile} were not there until the "
-                f"end, such as {first.what}: {why}",
-            )
-        )
-    stuck = [change for change in heard.taken_back.values() if change.state == "failed"]
-    if stuck:
-        first = stuck[0]
-        warnings.append(
-            RunWarning(
-                "tuning-not-undone",
-                f"{len(stuck)} changes could not be taken back, such as {first.what}: {first.why}; "
-                "rtscope tune undo tries again",
-            )
-        )
-    return warnings
 
 
 def _applied(step: TuningStep) -> list[str]:

@@ -59,9 +59,6 @@ def test_what_held_is_counted_and_what_did_not_is_kept() -> None:
         ("a2", "immovable"),
         ("a3", "not-held"),
     ]
-    (warning,) = [one for one in run.warnings if one.code == "tuning-not-held"]
-    assert "1 changes of the profile ours" in warning.text
-    assert "a3: a daemon" in warning.text
     assert decode_run(encode_run(run)) == run
 
 
@@ -70,14 +67,6 @@ def test_what_somebody_set_back_meanwhile_did_not_hold() -> None:
     assert run.tuning
     assert run.tuning.held == 1
     assert [one.state for one in run.tuning.exceptions] == ["left"]
-    assert "tuning-not-held" in {one.code for one in run.warnings}
-
-
-def test_what_could_not_be_taken_back_is_a_warning() -> None:
-    run = heard(HELLO, change(1, "applied"), START, change(1, "failed", "it is gone"), END)
-    (warning,) = [one for one in run.warnings if one.code == "tuning-not-undone"]
-    assert "a1: it is gone" in warning.text
-    assert "rtscope tune undo" in warning.text
 
 
 def test_what_the_agent_says_of_the_profile_lessens_no_figure() -> None:
