@@ -194,14 +194,15 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         how.append(f"every {format_duration_ns(run.asked.interval_ns)}")
     if run.elapsed_ns is not None:
         how.append(f"for {words.span_text(run.elapsed_ns)}")
-    name = [label, words.plain(run.load)]
+    step = [words.plain(run.tuning.name)] if run.tuning else []
+    name = [label, *step, words.plain(run.load)]
     if run.asked.interval_ns:
         name.append(format_duration_ns(run.asked.interval_ns))
     return _View(
         label,
         run,
         ", ".join(name),
-        ", ".join(how),
+        ", ".join([*step, *how]),
         " · ".join(words.plain(text) for text in where if text),
         words.doubts(run),
         judgements,

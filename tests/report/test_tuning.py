@@ -11,6 +11,7 @@ from rtscope.model.run import Run, RunWarning
 from rtscope.model.tuning import Change, ChangeState, Tuning
 from rtscope.report.html import html_report
 from rtscope.report.step_charts import step_chart
+from rtscope.report.terminal import summary
 from rtscope.report.tuning import ChangesView, StepsView, counts_line
 from rtscope.statistics.steps import steps_among
 from tests.measured import run_of, thread_of
@@ -124,3 +125,13 @@ def test_the_page_has_a_panel_for_each_step_and_a_line_for_each_cpu() -> None:
     assert 'id="steps-0"' in page
     assert "The profile ours for CPU 1, step by step" in page
     assert 'id="steps-0"' not in html_report([run_of(thread_of([1, 2, 3]))])
+
+
+def test_a_tuned_run_says_with_what_it_was_measured() -> None:
+    run = tuned(1, 2, exceptions=[change("irq 9", "immovable", "per CPU")])
+    said = "moved (step 1 of ours for CPUs 1, round 2): 2 changes held, 1 not"
+    assert said in shown(summary(run), 200)
+    page = html_report([run, tuned(0, 2)])
+    assert said in page
+    assert "moved, cyclic under load idle" in page
+    assert "immovable: irq 9: per CPU" in page
