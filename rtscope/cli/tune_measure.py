@@ -1,7 +1,7 @@
 """rtscope tune measure: apply a profile step by step, and tell what each step bought."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -135,8 +135,10 @@ def measure_steps(
     from rtscope.experiment.planfile import PlanFile
     from rtscope.experiment.targets import target_of
     from rtscope.model.budget import parse_limit
-    from rtscope.model.plan import Plan
+    from rtscope.model.plan import Plan, Policy
 
+    if policy and policy not in get_args(Policy):
+        raise RtscopeError(f"--policy is fifo, deadline or other, not '{policy[:40]}'")
     for limit in budget or []:
         parse_limit(limit)
     check_files([report], force=force)

@@ -29,7 +29,7 @@ class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     profile: SomeText
     cpus: SomeText | None = None
     """that the profile keeps others away from; N is the machine's last"""
-    steps: list[Annotated[int, Meta(ge=0, le=100)]] = []
+    steps: list[Annotated[int, Meta(ge=0)]] = []
     """0 is the machine as booted; empty: all"""
 
 
