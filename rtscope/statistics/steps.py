@@ -105,13 +105,17 @@ def _steps(held: list[tuple[Run, Tuning]]) -> Steps:
     for run, one in held:
         by_step.setdefault(one.step, {})[one.round] = (run, one)
     numbers = sorted(by_step)
-    sets = [
-        (cpus, _Table(cpus, chosen, {n: _on(by_step[n], cpus) for n in numbers}))
+    seen = [
+        (cpus, chosen, {number: _on(by_step[number], cpus) for number in numbers})
         for cpus, chosen in _cpu_sets([run for run, _ in held], tuning.cpus)
     ]
-    rows = iter(holm([row for _, table in sets for row in table.rows()]))
+    names = _figure_names(
+        one.figures for _, _, rounds in seen for at in rounds.values() for one in at.values()
+    )
+    tables = [_Table(cpus, chosen, names, rounds) for cpus, chosen, rounds in seen]
+    rows = iter(holm([row for table in tables for row in table.rows()]))
     on: dict[int, list[StepOnCpus]] = {number: [] for number in numbers}
-    for _, table in sets:
+    for table in tables:
         for number in numbers:
             on[number].append(table.result(number, rows))
     return Steps(
@@ -157,19 +161,15 @@ def _on(rounds: dict[int, tuple[Run, Tuning]], cpus: str) -> dict[int, _Seen]:
 class _Table:
     """The figures of all steps on some CPUs."""
 
-    def __init__(self, cpus: str, chosen: bool, seen: dict[int, dict[int, _Seen]]) -> None:
-        """`seen` has, by step and round, what the CPUs saw."""
+    def __init__(
+        self, cpus: str, chosen: bool, names: list[str], seen: dict[int, dict[int, _Seen]]
+    ) -> None:
+        """`seen` has, by step and round, what the CPUs saw; `names` are those of the figures."""
+        self._names = names
         self._cpus = cpus
         self._chosen = chosen
         self._seen = seen
         self._numbers = sorted(seen)
-        every = [one.figures for rounds in seen.values() for one in rounds.values()]
-        tails = [
-            percent
-            for percent in PERCENTS[1:]
-            if all(one.quantile(percent).value_ns is not None for one in every)
-        ]
-        self._names = ["p50", *(percent_name(percent) for percent in tails[-1:]), "max"]
 
     def rows(self) -> list[Row]:
         """Every row, before the correction, in the order in which `result` takes them."""
@@ -222,6 +222,15 @@ class _Table:
     def _values(self, name: str, number: int) -> dict[int, float]:
         known = {place: _figure(one, name) for place, one in self._seen[number].items()}
         return {place: value for place, value in known.items() if value is not None}
+
+
+def _figure_names(known: Iterable[Figures]) -> list[str]:
+    """The median, the deepest tail that all of them have, and the largest."""
+    tails = {percent_name(percent) for percent in PERCENTS[1:]}
+    for one in known:
+        tails &= {percent_name(q.percent) for q in one.quantiles if q.value_ns is not None}
+    deepest = [name for name in map(percent_name, PERCENTS) if name in tails][-1:]
+    return ["p50", *deepest, "max"]
 
 
 def _figure(seen: _Seen, name: str) -> float | None:

@@ -160,3 +160,14 @@ def test_equal_rounds_are_no_more_exact_than_the_buckets(values: list[float]) ->
     _, limits = _mean_and_limits(values)
     assert limits.low_ns is not None
     assert limits.low_ns < values[0] * (1 - 1 / 1024 / 2)
+
+
+def test_the_same_figures_are_told_of_all_cpus() -> None:
+    import msgspec
+
+    runs = [tuned(step, number, 1.0) for number in (1, 2) for step in (0, 1)]
+    few = thread_of(list(range(3000, 3500)), 0)
+    runs[3] = msgspec.structs.replace(runs[3], threads=[few, runs[3].threads[1]])
+    (found,) = steps_among(runs)
+    names = {tuple(row.figure for row in on.figures) for one in found.results for on in one.on}
+    assert names == {("p50", "max")}
