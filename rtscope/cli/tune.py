@@ -39,13 +39,21 @@ MaybeProfile = Annotated[
 
 
 @app.command("list")
-def list_profiles() -> None:
+def list_profiles(
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
+) -> None:
     """List the profiles that come with rtscope."""
+    import msgspec
+
     from rtscope.report.columns import Column, fitted
     from rtscope.report.terminal import output_console
     from rtscope.system.profile import read_profile, shipped_names
 
     profiles = [read_profile(name) for name in shipped_names()]
+    if json:
+        for one in profiles:
+            typer.echo(msgspec.json.encode(one, enc_hook=int))
+        return
     columns = [
         Column("profile", 0, [one.name for one in profiles], left=True),
         Column("wants", 2, ["--cpus" if one.is_for_cpus else "" for one in profiles], left=True),

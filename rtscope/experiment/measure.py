@@ -41,8 +41,20 @@ _SILENCE_S = 90.0
 
 
 _SESSION_OPTIONS: Final = (
-    *("affinity", "break", "cpus", "default-duration", "dry-run", "duration", "help", "interval"),
-    *("json", "load", "loops", "mlockall", "nanosleep", "nsecs", "policy", "prio", "priority"),
+    *("affinity", "break", "cpu-counts", "cpus", "default-duration", "dry-run", "duration"),
+    *(
+        "help",
+        "interval",
+        "json",
+        "load",
+        "loops",
+        "mlockall",
+        "nanosleep",
+        "nsecs",
+        "policy",
+        "prio",
+        "priority",
+    ),
     *("progress", "quiet", "samples", "samples-file", "seed", "smp", "tune", "tune-journal"),
     *("watchdog", "worst"),
 )
@@ -127,6 +139,7 @@ def agent_arguments(request: Request, rules: Sequence[str] = ()) -> list[str]:
         request.probe,
         "--json",
         *(f"{name}={value}" for name, value in options.items() if value is not None),
+        *(["--cpu-counts"] if request.tuning else []),
         *(f"--tune={rule}" for rule in rules),
     ]
 

@@ -73,6 +73,8 @@ def test_the_profiles_are_listed_and_completed(
 ) -> None:
     printed = rtscope("tune", "list").stdout
     assert re.search(r"^isolated-cores +.*off chosen CPUs", printed, re.MULTILINE)
+    told = changes(rtscope("tune", "list", "--json").stdout)
+    assert "isolated-cores" in [one["name"] for one in told]
     completed = rtscope(
         _RTSCOPE_COMPLETE="complete_bash", COMP_WORDS="rtscope tune show i", COMP_CWORD="3"
     )

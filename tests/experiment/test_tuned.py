@@ -40,7 +40,9 @@ def heard(*lines: dict[str, Any]) -> Run:
 def test_the_agent_gets_the_rules_for_this_machine_but_those_that_take_a_boot() -> None:
     rules = rules_of(STEP, MACHINE)
     assert rules == ["tasks away=1-2"]
-    assert agent_arguments(Request(tuning=STEP), rules)[-1] == "--tune=tasks away=1-2"
+    arguments = agent_arguments(Request(tuning=STEP), rules)
+    assert arguments[-2:] == ["--cpu-counts", "--tune=tasks away=1-2"]
+    assert "--cpu-counts" not in agent_arguments(Request())
     assert rules_of(None, MACHINE) == []
     with pytest.raises(RtscopeError, match="not an option of the probe's own"):
         agent_arguments(Request(options={"tune": "tasks away=1"}))
