@@ -212,8 +212,12 @@ def hold(
         return
 
     def tell(change: "Change") -> None:
-        line = f"{change.state}: {change.what}: {change.old} -> {change.new} {change.why}"
-        typer.echo(plain(line.rstrip()))
+        values = [change.old, change.new]
+        if change.state == "restored":
+            values.reverse()
+        typer.echo(
+            plain(f"{change.state}: {change.what}: {' -> '.join(values)} {change.why}".rstrip())
+        )
 
     if not json:
         complain(f"holding {profile} on {place.name} until Ctrl-C")

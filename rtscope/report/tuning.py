@@ -73,11 +73,11 @@ def counts_line(changes: Sequence[Change]) -> str:
 
 def _columns(changes: Sequence[Change]) -> list[Column]:
     several = len({one.profile for one in changes}) > 1
-    before = "is" if changes[0].state == "planned" else "was"
+    planned = changes[0].state == "planned"
     columns = [
         Column("what", 0, [_short(one.what) for one in changes], left=True),
-        Column(before, 2, [_short(one.old) for one in changes]),
-        Column("is to be", 1, [_short(one.new) for one in changes]),
+        Column("is" if planned else "before", 2, [_short(one.old) for one in changes]),
+        Column("is to be" if planned else "changed to", 1, [_short(one.new) for one in changes]),
         Column("state", 3, [Text(c.state, _STYLE.get(c.state, "")) for c in changes], left=True),
         Column("where", 5, [_short(one.where) for one in changes], left=True),
     ]
