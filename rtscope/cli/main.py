@@ -20,6 +20,7 @@ from rtscope.cli import (
     run,
     scale,
     threads,
+    tune,
 )
 from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
@@ -38,6 +39,12 @@ See what was measured, compare two runs, draw them:
 See what stands in the way of this machine:
 
   sudo rtscope check
+
+Change it by a profile, see what each step buys, and take it back:
+
+  sudo rtscope tune measure isolated-cores --cpus 1-3 --load mixed
+  sudo rtscope tune apply isolated-cores --cpus 1-3
+  sudo rtscope tune undo
 
 Runs are kept in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); what sudo measured is in root's.
 """
@@ -86,6 +93,7 @@ app.command("run")(run.run)
 app.command("scale")(scale.scale)
 app.command("interfere")(interfere.interfere)
 app.command("check")(check.check)
+app.add_typer(tune.app, name="tune")
 app.add_typer(lab.app, name="lab")
 app.command("report")(report.report)
 app.command("compare")(compare.compare)

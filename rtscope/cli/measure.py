@@ -247,7 +247,7 @@ def measure(
             policy=policy,
             priority=priority,
             cpus=cpus,
-            options=_probe_options(
+            options=probe_options(
                 option or [],
                 {
                     "in": where,
@@ -332,7 +332,8 @@ def _end(
     raise typer.Exit(int(lost or unfinished or broken))
 
 
-def _probe_options(given: list[str], named: dict[str, str | None]) -> dict[str, str]:
+def probe_options(given: list[str], named: dict[str, str | None]) -> dict[str, str]:
+    """A probe's own options by name, from `--option NAME=VALUE` and those that have one."""
     options = {name: value for name, value in named.items() if value is not None}
     for one in given:
         name, equals, value = one.partition("=")

@@ -96,13 +96,7 @@ def run(
     rtscope run plans/quick.toml --target vm:x86_64-rt --target vm:arm64-rt
     rtscope run plans/loongson-table-2.toml --scale 0.01 --junit results.xml
     """
-    from rtscope.experiment.cells import cells_of, plan_hash
-    from rtscope.experiment.check import cell_ns, check_cells
-    from rtscope.experiment.measure import read_machine
     from rtscope.experiment.planfile import read_plan
-    from rtscope.experiment.runner import open_experiment
-    from rtscope.experiment.targets import target_of
-    from rtscope.store.lock import locked
 
     if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
@@ -112,15 +106,31 @@ def run(
         for name in target:
             reached(name)
         file = file.on(list(dict.fromkeys(target)))
-    cells = cells_of(file, scale)
-    if not target:
+    else:
         connecting(*file.plan.targets)
+    output = Output(report, no_report, junit, force, json, quiet)
+    measure_plan(file, scale, output, dry_run=dry_run, fresh=fresh)
+
+
+def measure_plan(
+    file: "PlanFile", scale: float, output: Output, *, dry_run: bool, fresh: bool
+) -> None:
+    """Measure a plan and end with the status that tells what became of it. Raises RtscopeError."""
+    from rtscope.experiment.cells import cells_of, plan_hash, unmeasured_steps
+    from rtscope.experiment.check import cell_ns, check_cells, check_tuning
+    from rtscope.experiment.measure import read_machine
+    from rtscope.experiment.runner import open_experiment
+    from rtscope.experiment.targets import target_of
+    from rtscope.store.lock import locked
+
+    cells = cells_of(file, scale)
+    for sentence in unmeasured_steps(file):
+        note(sentence)
     with ended_by_signals():
         times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
     if dry_run:
         _show_plan(file, cells, times)
         return
-    output = Output(report, no_report, junit, force, json, quiet)
     interrupt = Interrupt()
 
     @cache
@@ -131,6 +141,7 @@ def run(
             interrupt.agent = None
 
     with interrupt.installed(), locked(plan_hash(cells)):
+        check_tuning(file, cells, machine_of)
         experiment = open_experiment(cells, machine_of, fresh=fresh)
         _tell_of(experiment)
         results, kept = _measure_cells(file, experiment, times, machine_of, interrupt, output)
@@ -334,22 +345,35 @@ def _finish(
     file: "PlanFile", experiment: "Experiment", results: list["CellResult"], output: "Output"
 ) -> bool:
     """Show and write everything; False where a file could not be written."""
+    import msgspec
+
     from rtscope.report.experiment import CellTable, unkept
     from rtscope.report.junit import junit_report
     from rtscope.report.terminal import judgement_line, output_console
+    from rtscope.report.tuning import StepsView
+    from rtscope.statistics.steps import steps_among
     from rtscope.store.files import write_file
+
+    measured = [result for result in results if result.run]
+    runs = [result.run for result in measured if result.run]
+    steps = steps_among(runs)
 
     def show() -> None:
         console = output_console()
         console.print(CellTable(results))
         console.print()
+        for one in steps:
+            console.print(StepsView(one))
+            console.print()
         for name, judgement in unkept(results):
             console.print(f"{name}: ", judgement_line(judgement), sep="", markup=False)
         console.print(f"experiment {experiment.id}: rtscope list --experiment {experiment.id}")
 
-    written = output.json or told(show)
-    measured = [result for result in results if result.run]
-    runs = [result.run for result in measured if result.run]
+    def show_json() -> None:
+        for one in steps:
+            typer.echo(msgspec.json.encode(one))
+
+    written = told(show_json if output.json else show)
     if runs and not output.no_report:
         written &= write_report(
             runs,

@@ -9,9 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from rtscope.experiment.measure import Request
-from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.experiment.planfile import PlanFile
+from rtscope.experiment.tuned import measurable
+from rtscope.model.errors import RtscopeError
 from rtscope.model.plan import BudgetRule, Measure, OptionValue
+from rtscope.model.tomlfile import Place
+from rtscope.model.tuning import TuningStep
 from rtscope.model.units import format_duration_ns
+from rtscope.system.profile import read_profile, steps_of
 
 MOST_CELLS: Final = 100_000
 SHORTEST_NS: Final = 1_000_000
@@ -45,6 +50,7 @@ class _Point(msgspec.Struct, frozen=True):
     interval_ns: int | None
     policy: str | None
     options: dict[str, OptionValue]
+    tuning: TuningStep | None
 
 
 def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
@@ -94,6 +100,7 @@ def _content(cell: Cell) -> Cell:
 
 def measure_command(request: Request, target: str = "local") -> list[str]:
     """The rtscope command that repeats one cell by itself."""
+    tuning = request.tuning
     times = {"--interval": request.interval_ns, "--duration": request.duration_ns}
     times |= {"--break": request.threshold_ns, "--watchdog": request.watchdog_ns}
     options: dict[str, str | int | None] = {
@@ -102,15 +109,20 @@ def measure_command(request: Request, target: str = "local") -> list[str]:
         "--samples": request.samples,
         "--policy": request.policy,
         "--priority": request.priority,
-        "--cpus": request.cpus,
+        "--measure-cpus" if tuning else "--cpus": request.cpus,
         "--worst": request.worst,
         "--seed": request.seed,
     }
     options |= {name: format_duration_ns(ns) for name, ns in times.items() if ns is not None}
+    command = ["measure", request.probe]
+    if tuning:
+        command = ["tune", "measure", tuning.profile]
+        options |= {"--probe": request.probe, "--cpus": tuning.cpus or None}
+        options |= {"--steps": tuning.step, "--rounds": 1}
     words = [f"{name}={value}" for name, value in options.items() if value is not None]
     words += [f"--option={name}={value}" for name, value in request.options.items()]
     words += [f"--budget={limit}" for limit in request.budget]
-    return ["rtscope", "measure", request.probe, *words]
+    return ["rtscope", *command, *words]
 
 
 def _points(file: PlanFile, table: int) -> Iterator[_Point]:
@@ -125,6 +137,7 @@ def _points(file: PlanFile, table: int) -> Iterator[_Point]:
         measure.loads,
         measure.intervals or [None],
         measure.policies or [None],
+        _steps(file, table),
         *options.values(),
     ]
     count = file.plan.repetitions
@@ -134,7 +147,7 @@ def _points(file: PlanFile, table: int) -> Iterator[_Point]:
         raise file.refusal(
             ("measure", table), f"this makes {count:,} cells; a plan has at most {MOST_CELLS:,}"
         )
-    for target, probe, load, interval, policy, *values in itertools.product(*axes):
+    for target, probe, load, interval, policy, tuning, *values in itertools.product(*axes):
         yield _Point(
             target,
             probe,
@@ -142,7 +155,55 @@ def _points(file: PlanFile, table: int) -> Iterator[_Point]:
             None if interval is None else int(interval),
             policy,
             dict(zip(options, values, strict=True)),
+            tuning,
         )
+
+
+def unmeasured_steps(file: PlanFile) -> list[str]:
+    """A sentence for each step that the plan names, or has by naming none, but cannot measure.
+
+    Raises RtscopeError as cells_of does.
+    """
+    told = {}
+    for table, measure in enumerate(file.plan.measure):
+        steps = _profile_steps(file, table)
+        kept = measurable(steps)
+        named = measure.tune.steps if measure.tune else []
+        for step in steps:
+            if step not in kept and (not named or step.step in named):
+                told[step.profile, step.name] = (
+                    f"the step '{step.name}' of {step.profile} is not measured: its rules take a "
+                    "boot, or every probe keeps them anyway"
+                )
+    return list(told.values())
+
+
+def _steps(file: PlanFile, table: int) -> list[TuningStep] | list[None]:
+    steps = _profile_steps(file, table)
+    tune = file.plan.measure[table].tune
+    if tune is None:
+        return [None]
+    unknown = [number for number in tune.steps if number >= len(steps)]
+    if unknown:
+        raise file.refusal(
+            ("measure", table, "tune"),
+            f"tune: the profile {steps[0].profile} has no step {unknown[0]}: they are "
+            + ", ".join(f"{step.step} ({step.name})" for step in steps),
+        )
+    return [step for step in measurable(steps) if not tune.steps or step.step in tune.steps]
+
+
+def _profile_steps(file: PlanFile, table: int) -> list[TuningStep]:
+    tune = file.plan.measure[table].tune
+    if tune is None:
+        return []
+    name = tune.profile
+    if file.path and ("/" in name or name.endswith(".toml")):
+        name = str(file.path.parent / name)
+    try:
+        return steps_of(read_profile(name), tune.cpus)
+    except RtscopeError as error:
+        raise file.refusal(("measure", table, "tune"), f"tune: {error}") from None
 
 
 def _cell(
@@ -170,6 +231,7 @@ def _cell(
         worst=measure.worst,
         watchdog_ns=None if measure.watchdog is None else int(measure.watchdog),
         options={name: str(value) for name, value in point.options.items()},
+        tuning=point.tuning and msgspec.structs.replace(point.tuning, round=repetition),
         budget=list(dict.fromkeys(limits)),
     )
     request = msgspec.structs.replace(request, command=measure_command(request, point.target))
@@ -192,7 +254,8 @@ def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> s
         parts.append(f"on {point.target}")
     if file.plan.repetitions > 1:
         parts.append(f"repetition {repetition}")
-    return (f"{measure.name}: " if measure.name else "") + ", ".join(parts)
+    step = point.tuning.name if point.tuning else ""
+    return "".join(f"{name}: " for name in (measure.name, step) if name) + ", ".join(parts)
 
 
 def _meets(rule: BudgetRule, measure: Measure, point: _Point) -> bool:

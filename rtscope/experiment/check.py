@@ -1,18 +1,21 @@
 """Ask each target, before anything starts, whether and how it would measure each cell of a plan."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from rtscope.experiment.cells import Cell
 from rtscope.experiment.measure import Request, agent_arguments
-from rtscope.experiment.planfile import Place, PlanFile
+from rtscope.experiment.planfile import PlanFile
 from rtscope.experiment.targets import target_of
+from rtscope.experiment.tuned import rules_of
 from rtscope.lab.vm import VmTarget
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
 from rtscope.target.agent import Target
@@ -50,7 +53,9 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
     asked: dict[bytes, protocol.Start] = {}
     planned = {}
     for cell in cells:
-        request = msgspec.structs.replace(cell.request, seed=None, command=[], budget=[])
+        request = msgspec.structs.replace(
+            cell.request, seed=None, tuning=None, command=[], budget=[]
+        )
         if cell.target != "local":
             # To boot it would take longer than to fail: its agent is as ours, its CPUs are not.
             request = msgspec.structs.replace(request, cpus=None)
@@ -62,6 +67,30 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
         for text in cell.request.budget:
             _check_limit(file, cell, asked[key], text)
     return planned
+
+
+def check_tuning(
+    file: PlanFile, cells: Sequence[Cell], machine_of: Callable[[str], Machine]
+) -> None:
+    """Refuse a profile whose CPUs a target has not, or that the agent would not apply here.
+
+    The lab's machines are left to the measuring: to boot one takes longer than to fail. Raises
+    RtscopeError with the file's line.
+    """
+    last: dict[tuple[int, str], Cell] = {}
+    for cell in cells:
+        tuning, known = cell.request.tuning, last.get((cell.table, cell.target))
+        if tuning and not cell.emulated:
+            before = known.request.tuning if known else None
+            if before is None or tuning.step > before.step:
+                last[cell.table, cell.target] = cell
+    for (table, target), cell in last.items():
+        try:
+            rules = rules_of(cell.request.tuning, machine_of(target))
+            if target == "local":
+                rehearse(cell.request, target, rules)
+        except RtscopeError as error:
+            raise file.refusal(("measure", table, "tune"), f"tune: {error}") from None
 
 
 def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "local") -> None:
@@ -88,14 +117,14 @@ def _names(fact: str, figure: str) -> bool:
     return re.fullmatch(re.escape(fact).replace("N", "[0-9]+"), figure) is not None
 
 
-def rehearse(request: Request, target: str = "local") -> protocol.Start:
+def rehearse(request: Request, target: str = "local", rules: Sequence[str] = ()) -> protocol.Start:
     """What the agent would begin with for this request. Raises RtscopeError where it refuses.
 
     Ours is asked for every target: to boot one would take longer than to fail.
     """
     if target != "local":
         request = msgspec.structs.replace(request, cpus=None)
-    with local.started_agent([*agent_arguments(request), "--dry-run"]) as agent:
+    with local.started_agent([*agent_arguments(request, rules), "--dry-run"]) as agent:
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, protocol.Start):
                 return line

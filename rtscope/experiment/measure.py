@@ -1,13 +1,14 @@
 """One measurement: a request becomes the agent's arguments, and its lines become a Run."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast, get_args
 
 import msgspec
 
 from rtscope.experiment.outside import seen_from_outside
+from rtscope.experiment.tuned import NOTES, HeardChanges, rules_of, tuning_of
 from rtscope.experiment.windows import WindowLog, log_progress
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
@@ -26,6 +27,7 @@ from rtscope.model.run import (
     Taker,
     Thread,
 )
+from rtscope.model.tuning import Change, TuningStep
 from rtscope.statistics.figures import figures_of_run
 from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
@@ -40,8 +42,10 @@ _SILENCE_S = 90.0
 
 
 _SESSION_OPTIONS: Final = (
-    *("affinity", "break", "cpus", "default-duration", "dry-run", "duration", "help", "interval"),
+    *("affinity", "break", "cpu-counts", "cpus", "default-duration", "dry-run", "duration"),
     *(
+        "help",
+        "interval",
         "json",
         "load",
         "load-cpus",
@@ -53,7 +57,8 @@ _SESSION_OPTIONS: Final = (
         "prio",
         "priority",
     ),
-    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "watchdog", "worst"),
+    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "tune", "tune-journal"),
+    *("watchdog", "worst"),
 )
 """what the agent takes for every probe, also by its beginning"""
 _OWN_ALL_THE_SAME: Final = {("loop", "in")}
@@ -94,6 +99,8 @@ class Request(msgspec.Struct, frozen=True):
     """where the loads run; None: everywhere"""
     program: list[str] = []
     """of exec: the user's command"""
+    tuning: TuningStep | None = None
+    """what is changed of the machine for this measurement alone"""
     budget: list[str] = []
     command: list[str] = []
 
@@ -103,8 +110,8 @@ class Request(msgspec.Struct, frozen=True):
         return self.probe == "loop" and self.options.get("in") == "kernel"
 
 
-def agent_arguments(request: Request) -> list[str]:
-    """The agent's command line for a request.
+def agent_arguments(request: Request, rules: Sequence[str] = ()) -> list[str]:
+    """The agent's command line for a request, which changes the machine by these rules meanwhile.
 
     Raises RtscopeError where an option is not the probe's own: the record would not tell of it.
     """
@@ -140,6 +147,8 @@ def agent_arguments(request: Request) -> list[str]:
         request.probe,
         "--json",
         *(f"{name}={value}" for name, value in options.items() if value is not None),
+        *(["--cpu-counts"] if request.tuning else []),
+        *(f"--tune={rule}" for rule in rules),
         *(["--", *request.program] if request.program else []),
     ]
 
@@ -165,6 +174,7 @@ class _Heard(msgspec.Struct):
     matrices: list[Matrix] = []
     loads: list[LoadWork] = []
     windows: dict[int, WindowLog] = {}
+    changes: HeardChanges = msgspec.field(default_factory=HeardChanges)
 
 
 def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
@@ -175,6 +185,8 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
             _take_warning(heard, line)
         case protocol.Start():
             heard.start = line
+        case Change():
+            heard.changes.take(line, measured=heard.start is not None)
         case Progress():
             heard.progress = line
             log_progress(heard.windows, line)
@@ -210,7 +222,9 @@ def _matrix(heard: _Heard, line: protocol.MatrixResult) -> Matrix:
 
 
 def _take_warning(heard: _Heard, line: protocol.AgentWarning) -> None:
-    if len(heard.warnings) < _MOST_WARNINGS:
+    if line.code in NOTES:
+        heard.changes.note(line.text)
+    elif len(heard.warnings) < _MOST_WARNINGS:
         heard.warnings[line.code, line.text] = None
     else:
         heard.warnings["more-warnings", "the agent warned of more than is kept here"] = None
@@ -350,6 +364,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         loads=heard.loads,
         phases=[Phase(one.name, one.from_ns, one.to_ns) for one in end.phases] if end else [],
         warnings=warnings + _machine_warnings(machine, elapsed_ns, threads, heard.matrices),
+        tuning=tuning_of(request.tuning, machine, heard.changes),
         agent_version=heard.hello.agent if heard.hello else None,
     )
 
@@ -406,7 +421,7 @@ def measure(
     """Measure on `target`. `on_start` gets the agent, so that a signal can interrupt it."""
     interval_s = (request.interval_ns or 0) / 1e9
     begun = datetime.now(UTC).isoformat(timespec="seconds")
-    arguments = agent_arguments(request)
+    arguments = agent_arguments(request, rules_of(request.tuning, machine))
     with (
         seen_from_outside(request, arguments, target, on_start) as (place, with_facts),
         place.started_agent(arguments) as agent,

@@ -165,7 +165,7 @@ class VmTarget(msgspec.Struct, frozen=True):
     def _given(self, arguments: list[str], seed: str) -> bytes:
         """What the machine's first program is to run, as it reads it."""
         words = arguments
-        if arguments[0] not in {"machine", "symbols", "threads"}:
+        if arguments[0] not in {"machine", "symbols", "threads", "tune"}:
             # In one order: the words lie on the stack of the agent, and another is another run.
             words = [word for word in arguments if not word.startswith(_SEED_OPTION)]
             words = [f"rtscope_seed={seed}", *words, "--progress=0", f"{_SEED_OPTION}{seed}"]

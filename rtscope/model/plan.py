@@ -23,6 +23,16 @@ SomeText = Annotated[str, Meta(pattern=r"^[^\x00]+$", max_length=4096)]
 OptionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
 
 
+class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A tuning profile whose steps are a dimension of the matrix."""
+
+    profile: SomeText
+    cpus: SomeText | None = None
+    """that the profile keeps others away from; N is the machine's last"""
+    steps: list[Annotated[int, Meta(ge=0)]] = []
+    """0 is the machine as booted; empty: all"""
+
+
 class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One [[measure]] table: every combination of its lists is a cell.
 
@@ -48,6 +58,7 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     watchdog: PlanTime | None = None
     options: dict[OptionName, OptionValue | list[OptionValue]] = {}
     """of the probes' own; a list is one more dimension of the matrix"""
+    tune: Tune | None = None
 
     def __post_init__(self) -> None:
         if self.duration is None and self.samples is None:

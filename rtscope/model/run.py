@@ -7,6 +7,7 @@ import msgspec
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.timeline import Explanation
+from rtscope.model.tuning import Tuning
 
 FORMAT_VERSION = 1
 
@@ -235,6 +236,8 @@ class Run(msgspec.Struct, frozen=True):
     """of the worst samples, how they came about; worst first"""
     lab: Lab | None = None
     """how the machine was emulated; None for a real one"""
+    tuning: Tuning | None = None
+    """what was changed of the machine for this run alone; None: nothing"""
     members: list[Member] = []
     """of an ensemble, whose union the threads are; empty for a run by itself"""
     format: Literal["rtscope-run"] = "rtscope-run"

@@ -6,13 +6,23 @@ from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
-from rtscope.report.words import NOTHING, machine_name, plain, preemption_text, span_text
+from rtscope.report.words import (
+    NOTHING,
+    machine_name,
+    plain,
+    preemption_text,
+    span_text,
+    tuning_text,
+)
 
 
 def fingerprint(run: Run) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
     """The facts of a run and its machine, and longer lists to fold away."""
     facts = [*_asked(run), *_lab(run), *_machine(run)]
     details = [(title, lines) for title, lines in _details(run.machine) if lines]
+    if run.tuning and run.tuning.exceptions:
+        lines = [f"{one.state}: {one.what}: {one.why}" for one in run.tuning.exceptions]
+        details.append(("Changes that did not hold", lines))
     if run.lab and run.lab.console:
         details.append(("Lines of the guest's console", run.lab.console.splitlines()))
     return [(name, plain(value)) for name, value in facts], [
@@ -30,6 +40,8 @@ def _asked(run: Run) -> list[tuple[str, str]]:
         ),
         ("target", run.target),
     ]
+    if run.tuning:
+        told.append(("tuned", tuning_text(run)))
     times = [
         ("interval", asked.interval_ns),
         ("break at", asked.threshold_ns),

@@ -39,10 +39,13 @@ from rtscope.report.references import (
     entry_lines,
     facts_of,
 )
+from rtscope.report.step_charts import step_chart
 from rtscope.report.takers import takers_columns
+from rtscope.report.tuning import step_columns, step_lines, steps_title
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
 from rtscope.statistics.finding import Finding
 from rtscope.statistics.reference import beside, column_label, tables_beside
+from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
 
 _WORST_SHOWN: Final = 20
@@ -64,6 +67,15 @@ class _ReferenceView(msgspec.Struct, frozen=True):
     ours: list[str]
     said: list[str]
     known: list[str]
+    chart: Chart | None
+
+
+class _StepsView(msgspec.Struct, frozen=True):
+    """What the steps of a tuning profile bought, as the template prints it."""
+
+    title: str
+    columns: list[Column]
+    lines: list[str]
     chart: Chart | None
 
 
@@ -134,6 +146,7 @@ def html_report(
     ]
     charts = charts_of(labelled)
     published = _beside(reference, runs) if reference else []
+    stepped = _steps(runs)
     kind = view_of(runs)
     data = {
         **drawn,
@@ -141,7 +154,11 @@ def html_report(
         "each": len(runs) == 1,
         "quantity": kind.quantity,
         "marks": marks_of(runs),
-        "charts": charts + [view.chart for view in published if view.chart],
+        "charts": [
+            *charts,
+            *(view.chart for view in published if view.chart),
+            *(view.chart for view in stepped if view.chart),
+        ],
     }
     return render_page(
         "report.html.jinja",
@@ -156,6 +173,7 @@ def html_report(
         citation=citation(reference) if reference else "",
         reference_facts=facts_of(reference) if reference else [],
         beside=published,
+        stepped=stepped,
         named=any(thread.name for run in runs for thread in run.threads),
         percents=[percent_name(percent) for percent in PERCENTS],
         has_totals=any(line["total"] for line in lines),
@@ -182,14 +200,15 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         how.append(f"every {format_duration_ns(run.asked.interval_ns)}")
     if run.elapsed_ns is not None:
         how.append(f"for {words.span_text(run.elapsed_ns)}")
-    name = [label, words.plain(run.load)]
+    step = [words.plain(run.tuning.name)] if run.tuning else []
+    name = [label, *step, words.plain(run.load)]
     if run.asked.interval_ns:
         name.append(format_duration_ns(run.asked.interval_ns))
     return _View(
         label,
         run,
         ", ".join(name),
-        ", ".join(how),
+        ", ".join([*step, *how]),
         " · ".join(words.plain(text) for text in where if text),
         words.doubts(run),
         findings_of(run),
@@ -246,6 +265,18 @@ def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
             )
         )
     return views
+
+
+def _steps(runs: Sequence[Run]) -> list[_StepsView]:
+    return [
+        _StepsView(
+            steps_title(steps),
+            step_columns(steps),
+            step_lines(steps),
+            step_chart(steps, runs, f"steps-{number}"),
+        )
+        for number, steps in enumerate(steps_among(runs))
+    ]
 
 
 def _worst(run: Run) -> list[tuple[str, Sample, str, str]]:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from rtscope.model.scaling import Sweep
-from rtscope.report.charts import Chart
+from rtscope.report.chart import Chart
 from rtscope.report.placing import cpus_text, curve_name
 from rtscope.report.plots import figure_text
 from rtscope.report.words import plain

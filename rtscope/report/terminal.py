@@ -43,6 +43,7 @@ from rtscope.report.words import (
     span_text,
     thread_name,
     time_text,
+    tuning_text,
 )
 from rtscope.statistics.figures import Figures, figures
 from rtscope.statistics.verdict import Judgement, Outcome
@@ -169,6 +170,8 @@ def _line(mark: str, text: str, style: str = "") -> Text:
 def _heading(run: Run) -> list[Text]:
     machine, asked = run.machine, run.asked
     how = [f"load {plain(run.load)}"]
+    if run.tuning:
+        how.insert(0, tuning_text(run))
     if asked.interval_ns:
         how.append(f"every {format_duration_ns(asked.interval_ns)}")
     if run.elapsed_ns is not None:

@@ -65,6 +65,19 @@ def rate_text(unit: str, rate: float) -> str:
     return f"{rate:,.1f} {plain(unit).replace('_', ' ')}/s"
 
 
+def tuning_text(run: Run) -> str:
+    """How the machine was changed for a run; empty where it was not."""
+    tuning = run.tuning
+    if tuning is None:
+        return ""
+    cpus = f" for CPUs {tuning.cpus}" if tuning.cpus else ""
+    missing = f", {len(tuning.exceptions):,} not" if tuning.exceptions else ""
+    return plain(
+        f"{tuning.name} (step {tuning.step} of {tuning.profile}{cpus}, round {tuning.round}): "
+        f"{tuning.held:,} changes held{missing}"
+    )
+
+
 def load_lines(run: Run) -> list[str]:
     """One line a load: its name and what it did per second."""
     lines = []

@@ -140,7 +140,7 @@ def compare(a: Run, b: Run) -> Comparison:
         _quantile_row(left, right, percent, index, bool(refusal))
         for index, percent in enumerate(PERCENTS)
     ]
-    rows = [_mean_row(left, right), *_holm(tested), _max_row(left, right)]
+    rows = [_mean_row(left, right), *holm(tested), _max_row(left, right)]
     if refusal:
         return Comparison("not comparable", refusal, rows, left.figures, right.figures, told)
     outcome, sentence = _conclude(rows[1:-1])
@@ -249,7 +249,8 @@ def _p_value(a: _Side, b: _Side, percent: float, a_ns: float, b_ns: float) -> fl
     return math.exp(high)
 
 
-def _holm(rows: list[Row]) -> list[Row]:
+def holm(rows: list[Row]) -> list[Row]:
+    """The rows whose p-values are single ones, with corrected ones and their effects."""
     tested = [index for index, row in enumerate(rows) if row.p_value is not None]
     corrected = confidence.holm([rows[index].p_value or 0.0 for index in tested])
     result = list(rows)

@@ -9,6 +9,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points
 from rtscope.model.progress import Count, Figure, Moment, Ns, Progress, ThreadIndex
 from rtscope.model.threads import Threads
+from rtscope.model.tuning import Change
 
 PROTOCOL_VERSION = 1
 _LONGEST_SHOWN = 120
@@ -194,6 +195,7 @@ AnyLine = (
     | Start
     | Points
     | Threads
+    | Change
     | Progress
     | ThreadResult
     | ThreadHistogram

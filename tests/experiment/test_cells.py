@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.experiment.cells import Cell, cells_of, plan_hash
+from rtscope.experiment.cells import Cell, cells_of, plan_hash, unmeasured_steps
 from rtscope.experiment.planfile import parse_plan
 from rtscope.model.errors import RtscopeError
 
@@ -177,3 +177,79 @@ def test_a_plan_that_contradicts_itself_is_refused_with_its_line(
         cells(MATRIX + more)
     assert str(caught.value).startswith(f"plan.toml:{line}: ")
     assert said in str(caught.value)
+
+
+TUNED = """
+repetitions = 2
+order = "as written"
+[[measure]]
+probes = ["cyclic"]
+samples = 1000
+tune = { profile = "isolated-cores", cpus = "1-N" }
+"""
+
+
+def test_the_steps_of_a_profile_are_a_dimension_of_each_round() -> None:
+    made = cells(TUNED)
+    assert [cell.name for cell in made] == [
+        f"{step}: cyclic, load idle, repetition {repetition}"
+        for repetition in (1, 2)
+        for step in ("as booted", "tasks moved", "interrupts moved", "isolated")
+    ]
+    first, second = made[0].request.tuning, made[5].request.tuning
+    assert first
+    assert (first.profile, first.step, first.rules, first.round) == ("isolated-cores", 0, [], 1)
+    assert second
+    assert (second.step, second.cpus, second.round) == (1, "1-N", 2)
+    assert second.rules[0] == "tasks away={cpus}"
+
+
+def test_a_step_that_takes_a_boot_is_not_measured_and_said_so() -> None:
+    file = parse_plan('title = "x"' + TUNED, Path("plan.toml"))
+    (told,) = unmeasured_steps(file)
+    assert "'at the next boot' of isolated-cores is not measured" in told
+    assert not any("next boot" in cell.name for cell in cells_of(file))
+
+
+def test_some_steps_can_be_chosen() -> None:
+    made = cells(TUNED.replace('"1-N" }', '"1", steps = [0, 3] }').replace("= 2", "= 1"))
+    assert [cell.name for cell in made] == [
+        "as booted: cyclic, load idle",
+        "isolated: cyclic, load idle",
+    ]
+    assert made[1].request.command == [
+        *("rtscope", "tune", "measure", "isolated-cores", "--samples=1000", "--seed=1"),
+        *("--probe=cyclic", "--cpus=1", "--steps=3", "--rounds=1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tune", "said"),
+    [
+        ('{ profile = "isolated-core" }', "is it isolated-cores?"),
+        ('{ profile = "isolated-cores" }', "is for chosen CPUs"),
+        ('{ profile = "minimal", steps = [4] }', "no step 4: they are 0 (as booted), 1 (full"),
+        ('{ profile = "gone.toml" }', "gone.toml cannot be read"),
+        ('{ profil = "minimal" }', "'profil' is not a key of measure.tune"),
+    ],
+)
+def test_a_profile_that_cannot_be_measured_is_refused_on_its_line(tune: str, said: str) -> None:
+    text = TUNED.replace('{ profile = "isolated-cores", cpus = "1-N" }', tune)
+    with pytest.raises(RtscopeError) as caught:
+        cells(text)
+    assert str(caught.value).startswith("plan.toml:8: ")
+    assert said in str(caught.value)
+
+
+def test_a_profile_beside_the_plan_is_found_there(tmp_path: Path) -> None:
+    (tmp_path / "ours.toml").write_text(
+        'description = "x"\n[[step]]\nname = "a"\ntasks = { away = "1" }\n'
+    )
+    text = TUNED.replace(
+        '{ profile = "isolated-cores", cpus = "1-N" }', '{ profile = "./ours.toml" }'
+    )
+    made = cells_of(parse_plan(f'title = "x"{text}', tmp_path / "plan.toml"))
+    assert [cell.request.tuning and cell.request.tuning.name for cell in made[:2]] == [
+        "as booted",
+        "a",
+    ]

@@ -15,7 +15,7 @@ SHIPPED = {
     "celleb": 8,
     "loongson-table-2": 49,
     "loop-100hz": 12,
-    "multicore-steps": 2,
+    "multicore-steps": 40,
     "quick": 22,
     "slac-event": 44,
 }

@@ -1,0 +1,342 @@
+"""rtscope tune: change a machine's settings by a profile, and take them back."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.options import OneTarget
+from rtscope.cli.streams import complain, status, told
+from rtscope.cli.targets import reached
+from rtscope.cli.tune_measure import CpusOption, ProfileArgument, measure_steps, profile_names
+from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.model.run import RunWarning
+    from rtscope.model.tuning import Change
+    from rtscope.target.agent import Target
+
+_SILENCE_S = 90.0
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Change what stands in the way by a profile, prove that it helped, and take it back.",
+)
+
+JsonLines = Annotated[bool, typer.Option("--json", help="Print each change as a line of JSON.")]
+Journal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Where the target keeps what it changed. [default: /var/lib/rtscope/tune]",
+    ),
+]
+MaybeProfile = Annotated[
+    str | None,
+    typer.Argument(metavar="PROFILE", help="[default: all]", autocompletion=profile_names),
+]
+
+
+@app.command("list")
+def list_profiles(
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
+) -> None:
+    """List the profiles that come with rtscope."""
+    import msgspec
+
+    from rtscope.report.columns import Column, fitted
+    from rtscope.report.terminal import output_console
+    from rtscope.system.profile import read_profile, shipped_names
+
+    profiles = [read_profile(name) for name in shipped_names()]
+    if json:
+        for one in profiles:
+            typer.echo(msgspec.json.encode(one, enc_hook=int))
+        return
+    columns = [
+        Column("profile", 0, [one.name for one in profiles], left=True),
+        Column("wants", 2, ["--cpus" if one.is_for_cpus else "" for one in profiles], left=True),
+        Column("what it is for", 1, [one.description for one in profiles], left=True),
+    ]
+    console = output_console()
+    told(lambda: console.print(fitted(columns, console.width)))
+
+
+@app.command()
+def show(
+    profile: ProfileArgument,
+    cpus: CpusOption = None,
+    target: OneTarget = "local",
+    journal: Journal = None,
+    json: JsonLines = False,
+) -> None:
+    """Show every change that `apply` would make, with the present value. Changes nothing.
+
+    \b
+    sudo rtscope tune show isolated-cores --cpus 1-3
+    rtscope tune show ./our-board.toml --target vm:6.12-rt-amd64,cpus=4
+    """
+    place = reached(target)
+    words = _words(profile, cpus, place)
+    changes, warnings = _heard("show", words, journal, place, json=json)
+    if not json:
+        _print(f"{profile} on {place.name}: {_plan_words(changes)}", changes, warnings)
+
+
+@app.command()
+def apply(
+    profile: ProfileArgument,
+    cpus: CpusOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    target: OneTarget = "local",
+    journal: Journal = None,
+    json: JsonLines = False,
+) -> None:
+    """Show the changes, ask, make them, and look whether they hold.
+
+    Each is in a journal before it is made, so that `undo` takes it back whatever happens. Exit
+    status: 0, 1 where a change did not hold or failed, 2 for bad use, 130 on Ctrl-C.
+
+    \b
+    sudo rtscope tune apply isolated-cores --cpus 1-3
+    sudo rtscope tune apply minimal --yes
+    """
+    place = reached(target)
+    words = _words(profile, cpus, place)
+    if not yes:
+        if json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise RtscopeError(
+                "nobody can be asked here: look at `rtscope tune show`, then give --yes"
+            )
+        changes, warnings = _heard("show", words, journal, place)
+        _print(f"{profile} on {place.name}: {_plan_words(changes)}", changes, warnings)
+        if not changes:
+            return
+        typer.confirm("Make these changes?", abort=True)
+    changes, warnings = _heard("apply", words, journal, place, json=json)
+    if not json:
+        wrong = [one for one in changes if one.state != "applied"]
+        _print(_applied_words(profile, changes), wrong, warnings)
+        if changes and place.name.startswith("vm:"):
+            complain(f"{place.name} has ended with this command, and its settings with it")
+        elif changes:
+            typer.echo(f"rtscope tune undo {profile_name(words)} takes them back", err=True)
+    _end_by(changes)
+
+
+@app.command()
+def undo(
+    profile: MaybeProfile = None,
+    target: OneTarget = "local",
+    journal: Journal = None,
+    json: JsonLines = False,
+) -> None:
+    """Take back what a profile has changed, or all of them.
+
+    What somebody else has changed since is left as it is, and told; so is a thread that has ended.
+
+    \b
+    sudo rtscope tune undo isolated-cores
+    sudo rtscope tune undo
+    """
+    place = _lasting(target)
+    changes, warnings = _heard("undo", _named(profile), journal, place, json=json)
+    if not json:
+        _print("taken back" if changes else "there is nothing to take back", changes, warnings)
+    _end_by(changes)
+
+
+@app.command("status")
+def tell_status(
+    profile: MaybeProfile = None,
+    target: OneTarget = "local",
+    journal: Journal = None,
+    json: JsonLines = False,
+) -> None:
+    """Tell which changes are in effect, and which ended with a boot or were set back since.
+
+    \b
+    sudo rtscope tune status
+    """
+    place = _lasting(target)
+    changes, warnings = _heard("status", _named(profile), journal, place, json=json)
+    if not json:
+        title = f"changed on {place.name}" if changes else "no profile is applied"
+        _print(title, changes, warnings)
+    _end_by(changes)
+
+
+@app.command()
+def hold(
+    profile: ProfileArgument,
+    cpus: CpusOption = None,
+    unit: Annotated[
+        bool,
+        typer.Option(
+            "--unit", help="Print a systemd unit that holds it from each boot on, and end."
+        ),
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the changes when it ends; `undo` takes them back.")
+    ] = False,
+    target: OneTarget = "local",
+    journal: Journal = None,
+    json: JsonLines = False,
+) -> None:
+    """Apply a profile, and apply it to threads and interrupts that come later, until Ctrl-C.
+
+    It waits for the kernel to tell of them and does nothing in between. At the end all is taken
+    back.
+
+    \b
+    sudo rtscope tune hold isolated-cores --cpus 1-3
+    rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
+    """
+    from rtscope.report.words import plain
+    from rtscope.system.unit import systemd_unit
+    from rtscope.target.local import agent_path
+
+    place = _lasting(target)
+    words = _words(profile, cpus, place)
+    more = [*_journal_words(journal), *(["--keep"] if keep else [])]
+    if unit:
+        if place.name != "local":
+            raise RtscopeError("--unit is for this machine: run it there")
+        arguments = ["tune", "hold", *more, *words]
+        typer.echo(systemd_unit(profile_name(words), str(agent_path()), arguments), nl=False)
+        return
+
+    def tell(change: "Change") -> None:
+        values = [change.old, change.new]
+        if change.state == "restored":
+            values.reverse()
+        typer.echo(
+            plain(f"{change.state}: {change.what}: {' -> '.join(values)} {change.why}".rstrip())
+        )
+
+    if not json:
+        complain(f"holding {profile} on {place.name} until Ctrl-C")
+    words = [*more, *words]
+    changes, _ = _heard("hold", words, None, place, json=json, each=tell, silence_s=float("inf"))
+    _end_by(list({(one.kind, one.where): one for one in changes}.values()))
+
+
+app.command("measure")(measure_steps)
+
+
+def profile_name(words: Sequence[str]) -> str:
+    """The profile's name among the agent's words."""
+    return next(word for word in words if word.startswith("--profile=")).removeprefix("--profile=")
+
+
+def _words(name: str, cpus: str | None, place: "Target") -> list[str]:
+    """The agent's words for a whole profile. Raises RtscopeError."""
+    from rtscope.experiment.measure import read_machine
+    from rtscope.system.profile import filled_rules, read_profile, steps_of
+
+    profile = read_profile(name)
+    last = steps_of(profile, cpus)[-1]
+    rules = last.rules
+    if last.cpus:
+        with status(f"reading {place.name}"):
+            rules = filled_rules(rules, last.cpus, read_machine(place))
+    elif cpus:
+        complain(f"the profile {profile.name} is for no chosen CPUs: --cpus changes nothing")
+    return [f"--profile={profile.name}", *rules]
+
+
+def _named(profile: str | None) -> list[str]:
+    """The agent's words for a profile that need not exist any more."""
+    if profile is None:
+        return []
+    return [f"--profile={profile.rpartition('/')[2].removesuffix('.toml')}"]
+
+
+def _journal_words(journal: str | None) -> list[str]:
+    return [f"--journal={journal}"] if journal else []
+
+
+def _lasting(name: str) -> "Target":
+    place = reached(name)
+    if place.name.startswith("vm:"):
+        raise RtscopeError(
+            f"{name} lives no longer than one command, so nothing stays changed there: "
+            "rtscope tune show, apply and measure work in the lab"
+        )
+    return place
+
+
+def _heard(
+    verb: str,
+    words: Sequence[str],
+    journal: str | None,
+    place: "Target",
+    *,
+    json: bool = False,
+    each: "Callable[[Change], None] | None" = None,
+    silence_s: float = _SILENCE_S,
+) -> "tuple[list[Change], list[RunWarning]]":
+    """What the agent said of each change, told line by line where that is asked for.
+
+    Raises RtscopeError; typer.Exit where a signal ended it, which takes back what was made. With
+    `each` a signal is how it is to end.
+    """
+    import msgspec
+
+    from rtscope.model.run import RunWarning
+    from rtscope.model.tuning import Change
+    from rtscope.target.protocol import AgentWarning
+
+    interrupt = Interrupt()
+    changes: list[Change] = []
+    warnings: list[RunWarning] = []
+    arguments = ["tune", verb, "--json", *_journal_words(journal), *words]
+    doing = status(f"{place.name}: {verb}", quiet=json or each is not None)
+    with interrupt.installed(), place.started_agent(arguments) as agent, doing:
+        interrupt.watch(agent)
+        try:
+            for line in agent.lines(silence_s):
+                if isinstance(line, AgentWarning):
+                    warnings.append(RunWarning(line.code, line.text))
+                    if json or each:
+                        complain(line.text)
+                elif isinstance(line, Change):
+                    if json:
+                        typer.echo(msgspec.json.encode(line))
+                    elif each:
+                        each(line)
+                    changes.append(line)
+        except RtscopeError as error:
+            if interrupt.signal is None:
+                raise
+            complain(str(error))
+    if interrupt.signal is not None and not each:
+        if not json:
+            _print("interrupted", changes, warnings)
+        raise typer.Exit(128 + interrupt.signal)
+    return changes, warnings
+
+
+def _print(title: str, changes: "Sequence[Change]", warnings: "Sequence[RunWarning]") -> None:
+    from rtscope.report.terminal import output_console
+    from rtscope.report.tuning import ChangesView
+
+    told(lambda: output_console().print(ChangesView(title, changes, warnings)))
+
+
+def _plan_words(changes: "Sequence[Change]") -> str:
+    return "this would be changed" if changes else "all is as the profile wants it"
+
+
+def _applied_words(profile: str, changes: "Sequence[Change]") -> str:
+    from rtscope.report.tuning import counts_line
+
+    return f"{profile}: {counts_line(changes)}" if changes else "all is as the profile wants it"
+
+
+def _end_by(changes: "Sequence[Change]") -> None:
+    from rtscope.model.tuning import BROKEN
+
+    raise typer.Exit(int(any(one.state in BROKEN for one in changes)))

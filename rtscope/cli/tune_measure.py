@@ -1,0 +1,186 @@
+"""rtscope tune measure: apply a profile step by step, and tell what each step bought."""
+
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from rtscope.cli.options import Force, NoReport, OneTarget, Quiet, Report
+from rtscope.cli.outputs import check_files
+from rtscope.cli.targets import reached
+from rtscope.model.errors import RtscopeError
+from rtscope.model.units import parse_time_ns
+
+DEFAULT_DURATION = "30s"
+
+
+def profile_names(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    from rtscope.system.profile import shipped_names
+
+    return [name for name in shipped_names() if name.startswith(incomplete)]
+
+
+ProfileArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROFILE",
+        help="A name of `rtscope tune list`, or a file: docs/tune.md.",
+        autocompletion=profile_names,
+    ),
+]
+CpusOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cpus",
+        metavar="LIST",
+        help="The CPUs to keep free, such as 1-3; N is the last: 1-N. For profiles that want them.",
+    ),
+]
+
+
+def measure_steps(
+    profile: ProfileArgument,
+    cpus: CpusOption = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Only these, such as 0,3; 0 is as booted. [default: all]"
+        ),
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=1000, help="How often to go through all steps.")
+    ] = 5,
+    probe: Annotated[str, typer.Option(help="What to measure, as in rtscope measure.")] = "cyclic",
+    load: Annotated[
+        list[str] | None,
+        typer.Option("--load", "-L", metavar="LOAD", help="Once under each. [default: idle]"),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            "--duration",
+            "-D",
+            metavar="TIME",
+            help=f"Of each step in each round. [default: {DEFAULT_DURATION}]",
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", "-l", min=1, help="Samples a thread instead.")
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval", "-i", metavar="TIME", help="Between deadlines; a bare number is us."
+        ),
+    ] = None,
+    measure_cpus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="The CPUs to measure. [default: the probe's, mostly all]"
+        ),
+    ] = None,
+    priority: Annotated[int | None, typer.Option("--priority", "-p", min=1, max=99)] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="fifo, deadline or other.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the probe's own."),
+    ] = None,
+    break_at: Annotated[
+        str | None,
+        typer.Option("--break", "-b", metavar="TIME", help="End a run at the first so long."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the order, loads and phases.")] = 1,
+    worst: Annotated[int | None, typer.Option(min=0, max=64, help="Kept a thread.")] = None,
+    watchdog: Annotated[str | None, typer.Option(metavar="TIME", help="[default: 10s]")] = None,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option("--budget", "-B", metavar="LIMIT", help="Exit 1 unless each run keeps it."),
+    ] = None,
+    target: OneTarget = "local",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Show what would be measured, and end.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew, also where an experiment is unfinished.")
+    ] = False,
+    report: Report = None,
+    no_report: NoReport = False,
+    force: Force = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print each run, and at the end what the steps bought, as lines of JSON."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure a machine as booted and after each step of a profile, and tell what each bought.
+
+    Every run applies the steps up to its own and takes them back at its end. The rounds go through
+    all of them again, each in an order of its own, so that what changes meanwhile is not taken for
+    an effect. Steps that take a boot are not applied. Ctrl-C keeps what was measured; the same
+    command goes on.
+
+    \b
+    sudo rtscope tune measure isolated-cores --cpus 1-3 --load mixed
+    sudo rtscope tune measure ./our-board.toml --rounds 10 -D 1m --steps 0,2
+    rtscope tune measure isolated-cores --cpus 1-N -D 5s --rounds 2 -t vm:6.12-rt-amd64,cpus=4
+    """
+    import msgspec
+
+    from rtscope.cli.measure import probe_options
+    from rtscope.cli.run import Output, measure_plan
+    from rtscope.experiment.planfile import PlanFile
+    from rtscope.model.budget import parse_limit
+    from rtscope.model.plan import Plan, Policy
+
+    if policy and policy not in get_args(Policy):
+        raise RtscopeError(f"--policy is fifo, deadline or other, not '{policy[:40]}'")
+    for limit in budget or []:
+        parse_limit(limit)
+    check_files([report], force=force)
+    reached(target)
+
+    def time(text: str | None, bare_unit: str) -> int | None:
+        return parse_time_ns(text, bare_unit) if text else None
+
+    table = {
+        "probes": [probe],
+        "loads": load or ["idle"],
+        "intervals": [time(interval, "us")] if interval else [],
+        "policies": [policy] if policy else [],
+        "priority": priority,
+        "cpus": measure_cpus,
+        "duration": time(duration or (None if samples else DEFAULT_DURATION), "s"),
+        "samples": samples,
+        "break": time(break_at, "us"),
+        "worst": worst,
+        "watchdog": time(watchdog, "s"),
+        "options": probe_options(option or [], {}),
+        "tune": {"profile": profile, "cpus": cpus, "steps": _step_numbers(steps)},
+    }
+    content = {
+        "title": f"{Path(profile).name.removesuffix('.toml')}, step by step",
+        "measure": [table],
+        "seed": seed,
+        "repetitions": rounds,
+        "targets": [target],
+        "budget": [{"limits": budget}] if budget else [],
+    }
+    plan = msgspec.convert(content, type=Plan, dec_hook=lambda kind, value: kind(value))
+    output = Output(report, no_report, None, force, json, quiet)
+    measure_plan(PlanFile(plan), 1.0, output, dry_run=dry_run, fresh=fresh)
+
+
+def _step_numbers(text: str | None) -> list[int]:
+    from rtscope.model.cpulist import parse_cpu_list
+
+    try:
+        return parse_cpu_list(text or "")
+    except RtscopeError:
+        raise RtscopeError(
+            f"--steps {str(text)[:40]} is no list of steps: write numbers, such as 0,2-3"
+        ) from None

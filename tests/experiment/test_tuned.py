@@ -1,0 +1,91 @@
+"""What became of a profile's changes is in the run that was measured with them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rtscope.experiment.measure import Request, agent_arguments, hear_run
+from rtscope.experiment.tuned import rules_of
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Cpu, Machine
+from rtscope.model.run import Run
+from rtscope.model.tuning import TuningStep
+from rtscope.store.runfile import decode_run, encode_run
+from rtscope.target.protocol import decode_line
+
+MACHINE = Machine(cpus=[Cpu(0), Cpu(1), Cpu(2)])
+RULES = ["tasks away={cpus}", "latency limit=0", "boot add=nohz_full={cpus}"]
+STEP = TuningStep("ours", 1, "moved", "1-N", RULES, 3)
+HELLO = {"type": "hello", "protocol": 1, "agent": "1"}
+START = {
+    "type": "start", "probe": "cyclic", "utc_ns": 1_795_298_490_571_357_059, "interval_ns": 10**6,
+    "policy": "fifo", "priority": 80, "threads": [],
+}  # fmt: skip
+END = {"type": "end", "status": "complete", "time_ns": 10**9}
+
+
+def change(number: int, state: str, why: str = "") -> dict[str, Any]:
+    return {
+        "type": "change", "profile": "measurement", "kind": "thread-cpus", "what": f"a{number}",
+        "where": f"tid {number}", "old": "0-2", "new": "0", "state": state, "why": why,
+    }  # fmt: skip
+
+
+def heard(*lines: dict[str, Any]) -> Run:
+    decoded = [decode_line(json.dumps(line).encode()) for line in lines]
+    return hear_run(Request(tuning=STEP), MACHINE, decoded, lambda line: None)
+
+
+def test_the_agent_gets_the_rules_for_this_machine_but_those_that_take_a_boot() -> None:
+    rules = rules_of(STEP, MACHINE)
+    assert rules == ["tasks away=1-2"]
+    arguments = agent_arguments(Request(tuning=STEP), rules)
+    assert arguments[-2:] == ["--cpu-counts", "--tune=tasks away=1-2"]
+    assert "--cpu-counts" not in agent_arguments(Request())
+    assert rules_of(None, MACHINE) == []
+    with pytest.raises(RtscopeError, match="not an option of the probe's own"):
+        agent_arguments(Request(options={"tune": "tasks away=1"}))
+
+
+def test_what_held_is_counted_and_what_did_not_is_kept() -> None:
+    made = [change(1, "applied"), change(2, "immovable", "no"), change(3, "not-held", "a daemon")]
+    taken = [change(1, "restored"), change(4, "gone")]
+    run = heard(HELLO, *made, START, *taken, END)
+    assert run.tuning
+    assert (run.tuning.profile, run.tuning.step, run.tuning.name) == ("ours", 1, "moved")
+    assert (run.tuning.cpus, run.tuning.round, run.tuning.held) == ("1-2", 3, 1)
+    assert run.tuning.rules == ["tasks away=1-2"]
+    assert run.tuning.left_out == ["boot add=nohz_full=1-2"]
+    assert [(one.what, one.state) for one in run.tuning.exceptions] == [
+        ("a2", "immovable"),
+        ("a3", "not-held"),
+    ]
+    assert decode_run(encode_run(run)) == run
+
+
+def test_what_somebody_set_back_meanwhile_did_not_hold() -> None:
+    run = heard(HELLO, change(1, "applied"), change(2, "applied"), START, change(1, "left"), END)
+    assert run.tuning
+    assert run.tuning.held == 1
+    assert [one.state for one in run.tuning.exceptions] == ["left"]
+
+
+def test_what_the_agent_says_of_the_profile_lessens_no_figure() -> None:
+    note = {"type": "warning", "code": "rule-unmatched", "text": "nothing is called x"}
+    other = {"type": "warning", "code": "rt-throttling", "text": "throttled"}
+    run = heard(HELLO, note, other, START, END)
+    assert run.tuning
+    assert run.tuning.notes == ["nothing is called x"]
+    assert "rule-unmatched" not in {one.code for one in run.warnings}
+    assert "rt-throttling" in {one.code for one in run.warnings}
+
+
+def test_a_machine_with_one_cpu_is_measured_as_booted() -> None:
+    alone, booted = Machine(cpus=[Cpu(0)]), TuningStep("ours", 0, "as booted", "1-N", [])
+    decoded = [decode_line(json.dumps(line).encode()) for line in (HELLO, START, END)]
+    run = hear_run(Request(tuning=booted), alone, decoded, lambda line: None)
+    assert run.tuning
+    assert run.tuning.cpus == ""
+    with pytest.raises(RtscopeError, match="1-0"):
+        hear_run(Request(tuning=STEP), alone, decoded, lambda line: None)
