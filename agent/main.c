@@ -11,6 +11,7 @@
 #include "system/points.h"
 #include "system/symbols.h"
 #include "system/threads.h"
+#include "system/tune.h"
 
 const struct verb verbs[] = {
 	{ "async", "from signalling a thread until it runs", async_main, true },
@@ -27,6 +28,7 @@ const struct verb verbs[] = {
 	{ "signal", "how long an event takes to reach a program as a signal", signal_main, true },
 	{ "points", "a running program's measurement points", points_main, false },
 	{ "threads", "the machine's threads, who can preempt whom first", threads_main, false },
+	{ "tune", "changes the machine for real-time work, and takes that back", tune_main, false },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
 	{ "symbols", "where the kernel's functions are", symbols_main, false },
 	{ 0 },

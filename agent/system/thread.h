@@ -29,6 +29,7 @@ struct thread {
 	char name[THREAD_NAME_SIZE];
 	char state;
 	bool kernel;
+	bool bound;	     /* the kernel lets nobody change its CPUs */
 	unsigned int policy; /* the kernel's number */
 	int priority;	     /* 1..99 for fifo and rr, else 0 */
 	int nice;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sets of CPUs as the kernel writes them. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "system/tune_cpus.h"
+
+#define MASK_WORD_BITS 32
+
+static bool read_number(const char **text, unsigned long *number)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*number = strtoul(*text, &end, 10);
+	*text = end;
+	return *number < CPU_SETSIZE;
+}
+
+bool tune_cpus_parse(const char *text, cpu_set_t *cpus)
+{
+	unsigned long first, last;
+
+	CPU_ZERO(cpus);
+	if (!*text || *text == '\n')
+		return true;
+	for (;; text++) {
+		if (!read_number(&text, &first))
+			return false;
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (!read_number(&text, &last) || last < first)
+				return false;
+		}
+		for (; first <= last; first++)
+			CPU_SET(first, cpus);
+		if (*text != ',')
+			return !*text || *text == '\n';
+	}
+}
+
+void tune_cpus_format(const cpu_set_t *cpus, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (int cpu = 0; cpu < CPU_SETSIZE && used < size; cpu++) {
+		int first = cpu;
+
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, cpus))
+			cpu++;
+		used += (size_t)snprintf(text + used, size - used, "%s%d", used ? "," : "", first);
+		if (cpu > first && used < size)
+			used += (size_t)snprintf(text + used, size - used, "-%d", cpu);
+	}
+}
+
+bool tune_cpus_parse_mask(const char *text, cpu_set_t *cpus)
+{
+	size_t length = strcspn(text, "\n"), bit = 0;
+
+	CPU_ZERO(cpus);
+	while (length--) {
+		char digit[2] = { text[length] }, *end;
+		unsigned long four = strtoul(digit, &end, 16);
+
+		if (*digit == ',')
+			continue;
+		if (end == digit)
+			return false;
+		for (int i = 0; i < 4; i++, bit++) {
+			if (!(four >> i & 1))
+				continue;
+			if (bit >= CPU_SETSIZE)
+				return false;
+			CPU_SET(bit, cpus);
+		}
+	}
+	return bit;
+}
+
+void tune_cpus_format_mask(const cpu_set_t *cpus, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (int word = CPU_SETSIZE / MASK_WORD_BITS - 1; word >= 0 && used < size; word--) {
+		uint32_t bits = 0;
+
+		for (int i = 0; i < MASK_WORD_BITS; i++)
+			bits |= (uint32_t)!!CPU_ISSET(word * MASK_WORD_BITS + i, cpus) << i;
+		if (bits || used || !word)
+			used += (size_t)snprintf(text + used, size - used, used ? ",%08x" : "%x",
+						 bits);
+	}
+}
+
+void tune_cpus_online(cpu_set_t *cpus)
+{
+	char text[TUNE_CPUS_SIZE];
+
+	if (file_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof(text)) &&
+	    tune_cpus_parse(text, cpus) && CPU_COUNT(cpus))
+		return;
+	CPU_ZERO(cpus);
+	CPU_SET(0, cpus);
+}
+
+void tune_cpus_less(cpu_set_t *cpus, const cpu_set_t *away)
+{
+	cpu_set_t common;
+
+	CPU_AND(&common, cpus, away);
+	CPU_XOR(cpus, cpus, &common);
+}
+
+bool tune_cpus_have(const cpu_set_t *cpus, const cpu_set_t *part)
+{
+	cpu_set_t common;
+
+	CPU_AND(&common, cpus, part);
+	return CPU_EQUAL(&common, part);
+}
+
+void tune_cpus_leave(cpu_set_t *cpus, const cpu_set_t *away)
+{
+	cpu_set_t online, left = *cpus;
+
+	tune_cpus_online(&online);
+	tune_cpus_less(&online, away);
+	tune_cpus_less(&left, away);
+	*cpus = left;
+	CPU_AND(&left, cpus, &online);
+	if (!CPU_COUNT(&left))
+		*cpus = online;
+}
