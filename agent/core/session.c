@@ -358,9 +358,16 @@ static int write_result(const char *status, uint64_t end_ns)
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
 	output_result(&session, end_ns);
 	load_set_stop(session.loads);
+	tune_session_end(session_warn);
 	session.load_gone_ns = clock_now_ns();
 	output_end(&session, status, end_ns);
 	return session.json.failed || ferror(stdout) || fflush(stdout) ? 1 : 0;
+}
+
+/* Where the changes of the machine are told as lines. */
+static struct json *changes_out(void)
+{
+	return session.options.json ? &session.json : NULL;
 }
 
 static int measure(const sigset_t *waited, char *error, size_t error_size)
@@ -374,6 +381,9 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
 		return fail(1, error);
 	session.load_up_ns = clock_now_ns();
+	if (tune_session_begin(session.options.tune_journal, changes_out(), session_warn, error,
+			       error_size))
+		return fail(1, error);
 	if (threads_start(&session, samples_file, error, error_size))
 		return fail(1, error);
 	realtime_lock_memory(session_warn);
@@ -398,6 +408,7 @@ static int rehearse(char *error, size_t error_size)
 {
 	if (threads_plan(&session, session_warn, error, error_size))
 		return fail(2, error);
+	tune_session_rehearse(changes_out(), session_warn);
 	if (!session.options.json)
 		return printf("# all options are good; nothing was started\n") < 0;
 	session.start_ns = clock_now_ns();
@@ -425,6 +436,8 @@ int session_main(const struct probe *probe, int argc, char **argv)
 	if (cpus_parse(session.options.cpus, &session.usable, &session.cpus, error,
 		       sizeof(error)) ||
 	    parse_loads(error, sizeof(error)) ||
+	    tune_session_parse(session.options.tunes, session.options.tune_count, error,
+			       sizeof(error)) ||
 	    (!session.options.dry_run && open_samples_file(error, sizeof(error))))
 		return fail(2, error);
 
@@ -438,6 +451,7 @@ int session_main(const struct probe *probe, int argc, char **argv)
 	else
 		result = measure(&waited, error, sizeof(error));
 	load_set_stop(session.loads);
+	tune_session_end(session_warn);
 	load_set_free(session.loads);
 	return result;
 }

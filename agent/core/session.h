@@ -25,6 +25,7 @@
 #include "core/realtime.h"
 #include "core/record.h"
 #include "load/load.h"
+#include "system/tune_session.h"
 
 #define PROBE_OPTIONS_MAX 10
 #define PROBE_FACTS_MAX	  16
@@ -36,6 +37,9 @@ struct session_options {
 	const char *samples_file;
 	const char *loads[LOADS_MAX];
 	unsigned int load_count;
+	char *tunes[TUNE_RULES_MAX];
+	unsigned int tune_count;
+	const char *tune_journal;
 	enum policy policy;
 	unsigned int priority;
 	uint64_t interval_ns;

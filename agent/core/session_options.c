@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/options.h"
 #include "core/session.h"
+#include "system/tune_journal.h"
 
 #define WATCHDOG_MIN_NS (100 * NSEC_PER_MSEC)
 #define PROGRESS_MIN_NS (10 * NSEC_PER_MSEC)
@@ -21,6 +22,8 @@ enum {
 	OPTION_WORST,
 	OPTION_DRY_RUN,
 	OPTION_DEFAULT_DURATION,
+	OPTION_TUNE,
+	OPTION_TUNE_JOURNAL,
 };
 
 static const char short_options[] = ":a:b:D:hi:l:mNnp:qS";
@@ -51,6 +54,8 @@ static const struct option common[] = {
 	{ "worst", required_argument, NULL, OPTION_WORST },
 	{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
 	{ "default-duration", required_argument, NULL, OPTION_DEFAULT_DURATION },
+	{ "tune", required_argument, NULL, OPTION_TUNE },
+	{ "tune-journal", required_argument, NULL, OPTION_TUNE_JOURNAL },
 };
 
 #define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
@@ -70,6 +75,9 @@ void session_help(const struct probe *probe)
 	      "      --worst N            keep the N worst samples of each thread (10)\n"
 	      "      --samples-file FILE  write every sample to FILE\n"
 	      "      --load LOAD          run LOAD beside the measurement; may be repeated\n"
+	      "      --tune RULE          change the machine while it is measured, as rtscope-agent tune\n"
+	      "                           --help tells; may be repeated\n"
+	      "      --tune-journal DIR   where that is written down (" TUNE_JOURNAL ")\n"
 	      "      --seed N             seed of loads and phases (1)\n"
 	      "      --watchdog TIME      end when measuring starves the machine this long (10s)\n"
 	      "      --json               write the protocol instead of a table\n"
@@ -166,6 +174,15 @@ static int take(struct session_options *options, int val, const char *text, char
 				      "possible beside 16 others");
 		options->loads[options->load_count++] = text;
 		return 0;
+	case OPTION_TUNE:
+		if (options->tune_count == TUNE_RULES_MAX)
+			return refuse(error, error_size, "--tune", text,
+				      "possible beside 64 others");
+		options->tunes[options->tune_count++] = (char *)text;
+		return 0;
+	case OPTION_TUNE_JOURNAL:
+		options->tune_journal = text;
+		return 0;
 	case OPTION_SEED:
 		if (!option_number(text, UINT64_MAX, &options->seed))
 			return refuse(error, error_size, "--seed", text, "a number");
@@ -231,6 +248,7 @@ int session_parse(const struct probe *probe, int argc, char **argv, struct sessi
 		.progress_ns = 250 * NSEC_PER_MSEC,
 		.watchdog_ns = 10 * NSEC_PER_SEC,
 		.seed = 1,
+		.tune_journal = TUNE_JOURNAL,
 		.worst = 10,
 	};
 	if (probe->defaults)

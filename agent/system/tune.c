@@ -153,7 +153,7 @@ static int end(int status)
 	if (lines)
 		looking_end(&json, words[status != 0], 0);
 	else if (!told)
-		puts("nothing to tell: no change is open");
+		puts("nothing to do");
 	return json.failed || fflush(stdout) || ferror(stdout) ?
 		       fail(1, "the output could not be written in full") :
 		       status;
@@ -303,6 +303,7 @@ static int run(const char *action, char **words, unsigned int count)
 			return fail(2, error);
 		if (count && !profile)
 			profile = "rules";
+		rules.profile = profile;
 		return actions[i].act();
 	}
 	return fail(2, "say show, apply, undo or status first; see rtscope-agent tune --help");

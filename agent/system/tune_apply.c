@@ -19,6 +19,7 @@
 #include "system/tune_apply.h"
 #include "system/tune_files.h"
 #include "system/tune_interrupts.h"
+#include "system/tune_partition.h"
 #include "system/tune_threads.h"
 
 #define TICK_NS (20 * NSEC_PER_MSEC)
@@ -59,6 +60,9 @@ void tune_resolve(struct tune_rules *rules, struct tune_plan *plan, warn_fn *war
 		case RULE_FILE:
 			tune_files_resolve(rule, plan);
 			break;
+		case RULE_PARTITION:
+			tune_partition_resolve(rules, plan);
+			break;
 		default:
 			break;
 		}
@@ -75,6 +79,8 @@ void tune_claim(struct journal *journal, const char *profile, struct tune_plan *
 		struct tune_change *change = &plan->change[i];
 		struct journal_entry *holder;
 
+		if (!change->profile)
+			change->profile = strdup(profile);
 		if (change->state != TUNE_IN_EFFECT)
 			continue;
 		holder = journal_holder(journal, change->kind, change->key);
@@ -173,9 +179,10 @@ static void look(struct tune_change *change, const char *when)
 	if (error)
 		return;
 	if (tune_same(change->kind, value, change->new_value)) {
-		if (change->kind->effective)
-			change->kind->effective(change->key, value, change->why,
-						sizeof(change->why));
+		if (change->kind->effect &&
+		    change->kind->effect(change->key, value, change->why, sizeof(change->why)) ==
+			    EFFECT_NONE)
+			change->state = TUNE_NOT_HELD;
 		return;
 	}
 	change->state = TUNE_NOT_HELD;

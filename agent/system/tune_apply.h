@@ -12,8 +12,8 @@
 void tune_resolve(struct tune_rules *rules, struct tune_plan *plan, warn_fn *warn);
 
 /*
- * What of @plan from @first on is in effect already: that another profile has brought about is
- * planned, to be ours too; the rest is taken out.
+ * All of @plan from @first on is @profile's. What is in effect already and another profile's
+ * doing is planned, to be both's; what else is in effect is taken out.
  */
 void tune_claim(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first);
 

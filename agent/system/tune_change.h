@@ -26,6 +26,12 @@ enum tune_state {
 	TUNE_SET_BACK,
 };
 
+enum tune_effect {
+	EFFECT_FULL,
+	EFFECT_TO_COME,
+	EFFECT_NONE,
+};
+
 /*
  * A kind of thing: how it is read and written. A key names one thing of the kind, and is good for
  * as long as that lives: a thread's holds its start. Both return 0 or an errno, ESRCH where it has
@@ -41,8 +47,8 @@ struct tune_kind {
 	void (*describe)(const char *key, char *what, char *where, size_t size);
 	/* Why nobody can change it, where a write that ended with @error means that; else NULL. */
 	const char *(*immovable)(int error);
-	/* Whether it acts as it reads; if not @why, in a sentence. NULL: it always does. */
-	bool (*effective)(const char *key, const char *value, char *why, size_t size);
+	/* Whether it acts as it reads; if not in full @why, in a sentence. NULL: it always does. */
+	enum tune_effect (*effect)(const char *key, const char *value, char *why, size_t size);
 	/* The capability without which this process may not change it; NULL: it may. */
 	const char *(*lacking)(const char *key, const char *value);
 	const char *const *rivals; /* programs that are known to set it back, a NULL last */
@@ -50,7 +56,7 @@ struct tune_kind {
 };
 
 extern const struct tune_kind tune_thread_policy, tune_thread_nice, tune_thread_cpus,
-	tune_interrupt, tune_file;
+	tune_interrupt, tune_file, tune_partition;
 extern const struct tune_kind *const tune_kinds[]; /* ends with NULL */
 
 struct tune_change {

@@ -7,19 +7,21 @@
  * front. Such values are the same.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/file.h"
+#include "system/pattern.h"
 #include "system/tune_capability.h"
-#include "system/tune_cpus.h"
+#include "core/cpulist.h"
 #include "system/tune_files.h"
+
+#define FIRST_CPU "/sys/devices/system/cpu/cpu0/online"
 
 int file_write(const char *path, const char *text)
 {
@@ -84,8 +86,7 @@ static bool same_mask(const char *one, const char *other)
 	cpu_set_t a, b;
 
 	return (*one == '0' || *other == '0' || strchr(one, ',') || strchr(other, ',')) &&
-	       tune_cpus_parse_mask(one, &a) && tune_cpus_parse_mask(other, &b) &&
-	       CPU_EQUAL(&a, &b);
+	       cpulist_parse_mask(one, &a) && cpulist_parse_mask(other, &b) && CPU_EQUAL(&a, &b);
 }
 
 static bool same(const char *one, const char *other)
@@ -133,6 +134,11 @@ static void resolve(const char *path, const char *wanted, struct tune_plan *plan
 	int error = read_value(path, value, sizeof(value));
 
 	change = tune_plan_want(plan, &tune_file, path, value, wanted);
+	if (change && !strcmp(path, FIRST_CPU) && truth(wanted) != 1) {
+		change->state = TUNE_FAILED;
+		snprintf(change->why, sizeof(change->why), "CPU 0 stays usable");
+		return;
+	}
 	if (!change || !error)
 		return;
 	change->state = TUNE_FAILED;
@@ -140,18 +146,48 @@ static void resolve(const char *path, const char *wanted, struct tune_plan *plan
 		 "it cannot be read (%s), so it could not be taken back", strerror(error));
 }
 
-void tune_files_resolve(struct tune_rule *rule, struct tune_plan *plan)
+static void resolve_found(const char *path, struct tune_rule *rule, struct tune_plan *plan)
 {
 	char real[PATH_MAX];
-	glob_t found;
 
-	if (glob(rule->name, GLOB_NOSORT, NULL, &found))
+	if (!realpath(path, real) || !is_setting(real))
 		return;
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		if (!realpath(found.gl_pathv[i], real) || !is_setting(real))
-			continue;
-		rule->matched = true;
-		resolve(real, rule->value, plan);
+	rule->matched = true;
+	resolve(real, rule->value, plan);
+}
+
+/* The files that fit @pattern below @start, a folder at a time. */
+static void walk(const char *start, const char *pattern, struct tune_rule *rule,
+		 struct tune_plan *plan)
+{
+	size_t fixed = strcspn(pattern, "*?"), length;
+	struct dirent *entry;
+	char path[512];
+	DIR *folder;
+
+	while (pattern[fixed] && fixed && pattern[fixed - 1] != '/')
+		fixed--;
+	if (snprintf(path, sizeof(path), "%s%.*s", start, (int)fixed, pattern) >= (int)sizeof(path))
+		return;
+	if (!pattern[fixed]) {
+		resolve_found(path, rule, plan);
+		return;
 	}
-	globfree(&found);
+	length = strcspn(pattern + fixed, "/");
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		char found[sizeof(path)];
+
+		if (*entry->d_name != '.' && pattern_fits(entry->d_name, pattern + fixed, length) &&
+		    snprintf(found, sizeof(found), "%s%s", path, entry->d_name) <
+			    (int)sizeof(found))
+			walk(found, pattern + fixed + length, rule, plan);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+void tune_files_resolve(struct tune_rule *rule, struct tune_plan *plan)
+{
+	walk("", rule->name, rule, plan);
 }

@@ -19,7 +19,7 @@
 
 #include "core/file.h"
 #include "system/tune_capability.h"
-#include "system/tune_cpus.h"
+#include "core/cpulist.h"
 #include "system/tune_files.h"
 #include "system/tune_interrupts.h"
 
@@ -35,22 +35,22 @@ static int read_affinity(const char *path, char *value, size_t size)
 	value[strcspn(value, "\n")] = '\0';
 	if (strcmp(path, DEFAULT) != 0)
 		return 0;
-	if (!tune_cpus_parse_mask(value, &cpus))
+	if (!cpulist_parse_mask(value, &cpus))
 		return ENOTSUP;
-	tune_cpus_format(&cpus, value, size);
+	cpulist_format(&cpus, value, size);
 	return 0;
 }
 
 static int write_affinity(const char *path, const char *value)
 {
-	char mask[TUNE_CPUS_SIZE];
+	char mask[CPULIST_SIZE];
 	cpu_set_t cpus;
 
 	if (strcmp(path, DEFAULT) != 0)
 		return file_write(path, value);
-	if (!tune_cpus_parse(value, &cpus))
+	if (!cpulist_parse(value, &cpus))
 		return EINVAL;
-	tune_cpus_format_mask(&cpus, mask, sizeof(mask));
+	cpulist_format_mask(&cpus, mask, sizeof(mask));
 	return file_write(path, mask);
 }
 
@@ -94,20 +94,20 @@ static const char *immovable(int error)
 	return "the kernel keeps this interrupt where it is: it belongs to one CPU, or its driver spreads it";
 }
 
-static bool effective(const char *key, const char *value, char *why, size_t size)
+static enum tune_effect effect(const char *key, const char *value, char *why, size_t size)
 {
-	char path[64], now[TUNE_CPUS_SIZE];
+	char path[64], now[CPULIST_SIZE];
 	cpu_set_t wanted, used;
 
 	snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list",
 		 atoi(key + strlen("/proc/irq/")));
 	if (!strcmp(key, DEFAULT) || !file_text(AT_FDCWD, path, now, sizeof(now)) ||
-	    !tune_cpus_parse(now, &used) || !tune_cpus_parse(value, &wanted) ||
-	    tune_cpus_have(&wanted, &used))
-		return true;
+	    !cpulist_parse(now, &used) || !cpulist_parse(value, &wanted) ||
+	    cpulist_have(&wanted, &used))
+		return EFFECT_FULL;
 	snprintf(why, size, "it still goes to CPU %.*s, until it occurs next",
 		 (int)strcspn(now, "\n"), now);
-	return false;
+	return EFFECT_TO_COME;
 }
 
 static const char *lacking(const char *key, const char *value)
@@ -125,7 +125,7 @@ const struct tune_kind tune_interrupt = {
 	.write = write_affinity,
 	.describe = describe,
 	.immovable = immovable,
-	.effective = effective,
+	.effect = effect,
 	.lacking = lacking,
 	.rivals = rivals,
 };
@@ -133,13 +133,13 @@ const struct tune_kind tune_interrupt = {
 static void resolve(const struct tune_rules *rules, const char *path, const char *const *names,
 		    struct tune_plan *plan)
 {
-	char old_value[TUNE_CPUS_SIZE], new_value[TUNE_CPUS_SIZE];
+	char old_value[CPULIST_SIZE], new_value[CPULIST_SIZE];
 	cpu_set_t cpus;
 
-	if (read_affinity(path, old_value, sizeof(old_value)) ||
-	    !tune_cpus_parse(old_value, &cpus) || !tune_rules_match_interrupt(rules, names, &cpus))
+	if (read_affinity(path, old_value, sizeof(old_value)) || !cpulist_parse(old_value, &cpus) ||
+	    !tune_rules_match_interrupt(rules, names, &cpus))
 		return;
-	tune_cpus_format(&cpus, new_value, sizeof(new_value));
+	cpulist_format(&cpus, new_value, sizeof(new_value));
 	tune_plan_want(plan, &tune_interrupt, path, old_value, new_value);
 }
 

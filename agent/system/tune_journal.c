@@ -362,8 +362,6 @@ static bool add_entry(struct journal *journal, const char *profile, struct tune_
 	if (!keep(journal, change->kind, profile, number, values, false))
 		return false;
 	change->number = number;
-	if (!change->profile)
-		change->profile = strdup(profile);
 	put_change(file, journal->boot, &journal->entry[journal->count - 1].change);
 	return true;
 }

@@ -11,14 +11,14 @@
  * whatever a rule says: it is where the machine goes on living.
  */
 #define _GNU_SOURCE
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
 #include "core/options.h"
-#include "system/tune_cpus.h"
+#include "system/pattern.h"
+#include "core/cpulist.h"
 #include "system/tune_rules.h"
 
 #define LATENCY_MAX_NS (2 * NSEC_PER_SEC)
@@ -113,13 +113,13 @@ static int take_number(const struct parser *parser, const char *key, const char 
 static int check_online(const struct parser *parser, const cpu_set_t *cpus)
 {
 	cpu_set_t absent = *cpus;
-	char text[TUNE_CPUS_SIZE], there[TUNE_CPUS_SIZE];
+	char text[CPULIST_SIZE], there[CPULIST_SIZE];
 
-	tune_cpus_less(&absent, parser->online);
+	cpulist_less(&absent, parser->online);
 	if (!CPU_COUNT(&absent))
 		return 0;
-	tune_cpus_format(&absent, text, sizeof(text));
-	tune_cpus_format(parser->online, there, sizeof(there));
+	cpulist_format(&absent, text, sizeof(text));
+	cpulist_format(parser->online, there, sizeof(there));
 	snprintf(parser->error, parser->error_size,
 		 "the rule '%.100s' names CPU %.100s, which this machine does not have or which is offline; online are %.200s",
 		 parser->rule->text, text, there);
@@ -131,7 +131,7 @@ static int check_rest(const struct parser *parser, const cpu_set_t *taken)
 {
 	cpu_set_t left = *parser->online;
 
-	tune_cpus_less(&left, taken);
+	cpulist_less(&left, taken);
 	if (!CPU_ISSET(0, taken) && CPU_COUNT(&left))
 		return 0;
 	snprintf(parser->error, parser->error_size,
@@ -146,7 +146,7 @@ static int take_cpus(const struct parser *parser, enum key key, const char *name
 {
 	struct tune_rule *rule = parser->rule;
 
-	if (!tune_cpus_parse(text, &rule->cpus) || !CPU_COUNT(&rule->cpus))
+	if (!cpulist_parse(text, &rule->cpus) || !CPU_COUNT(&rule->cpus))
 		return refuse(parser, name, text,
 			      "a list of CPUs such as 2-3,8 with numbers below 1024");
 	rule->has_cpus = true;
@@ -170,7 +170,7 @@ static int take_path(const struct parser *parser, const char *text)
 static int check_parameter(const struct parser *parser, const char *word, size_t length)
 {
 	static const char *const taking[] = { "isolcpus=", "nohz_full=" };
-	char list[TUNE_CPUS_SIZE], *cpus = list;
+	char list[CPULIST_SIZE], *cpus = list;
 	cpu_set_t taken;
 
 	for (size_t i = 0; i < sizeof(taking) / sizeof(taking[0]); i++) {
@@ -181,7 +181,7 @@ static int check_parameter(const struct parser *parser, const char *word, size_t
 		snprintf(list, sizeof(list), "%.*s", (int)(length - name), word + name);
 		while (*cpus >= 'a' && *cpus <= 'z' && strchr(cpus, ','))
 			cpus = strchr(cpus, ',') + 1;
-		if (!tune_cpus_parse(cpus, &taken) || !CPU_COUNT(&taken))
+		if (!cpulist_parse(cpus, &taken) || !CPU_COUNT(&taken))
 			return refuse(parser, "add", word,
 				      "written with a list of CPUs such as 2-3,8");
 		return check_online(parser, &taken) || check_rest(parser, &taken) ? -1 : 0;
@@ -345,7 +345,7 @@ int tune_rules_parse(char **words, unsigned int count, struct tune_rules *rules,
 	cpu_set_t online;
 	struct parser parser = { .online = &online, .error = error, .error_size = error_size };
 
-	tune_cpus_online(&online);
+	cpulist_online(&online);
 	rules->count = 0;
 	rules->rule = calloc(count ? count : 1, sizeof(*rules->rule));
 	if (!rules->rule) {
@@ -386,7 +386,7 @@ static bool rule_names_thread(const struct tune_rule *rule, const char *name, bo
 {
 	return rule->kind == RULE_THREAD &&
 	       rule->owner != (kernel ? OWNER_PROGRAM : OWNER_KERNEL) &&
-	       !fnmatch(rule->name, name, 0);
+	       pattern_fits(name, rule->name, strlen(rule->name));
 }
 
 static void wish_cpus(struct tune_wish *wish, const cpu_set_t *cpus, bool explicit_cpus)
@@ -411,7 +411,7 @@ void tune_rules_match_thread(const struct tune_rules *rules, const char *name, b
 
 			rule->matched = true;
 			CPU_OR(&away, &away, &rule->cpus);
-			tune_cpus_leave(&left, &away);
+			cpulist_leave(&left, &away);
 			wish_cpus(wish, &left, false);
 		}
 		if (!rule_names_thread(rule, name, kernel))
@@ -433,7 +433,7 @@ void tune_rules_match_thread(const struct tune_rules *rules, const char *name, b
 static bool rule_names_interrupt(const struct tune_rule *rule, const char *const *names)
 {
 	for (; rule->kind == RULE_INTERRUPT && *names; names++) {
-		if (!fnmatch(rule->name, *names, 0))
+		if (pattern_fits(*names, rule->name, strlen(rule->name)))
 			return true;
 	}
 	return false;
@@ -454,7 +454,7 @@ bool tune_rules_match_interrupt(const struct tune_rules *rules, const char *cons
 			said = rule->matched = true;
 			*cpus = before;
 			CPU_OR(&away, &away, &rule->cpus);
-			tune_cpus_leave(cpus, &away);
+			cpulist_leave(cpus, &away);
 		}
 		if (rule_names_interrupt(rule, names)) {
 			said = rule->matched = true;

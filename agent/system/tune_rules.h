@@ -44,6 +44,7 @@ struct tune_rule {
 };
 
 struct tune_rules {
+	const char *profile; /* whose they are */
 	struct tune_rule *rule;
 	unsigned int count;
 };

@@ -23,7 +23,7 @@
 #include "core/file.h"
 #include "system/threads_read.h"
 #include "system/tune_capability.h"
-#include "system/tune_cpus.h"
+#include "core/cpulist.h"
 #include "system/tune_threads.h"
 
 #ifndef SCHED_RESET_ON_FORK
@@ -179,7 +179,7 @@ static int write_cpus(const char *key, const char *value)
 
 	if (error)
 		return error;
-	if (!tune_cpus_parse(value, &cpus))
+	if (!cpulist_parse(value, &cpus))
 		return EINVAL;
 	return syscall(SYS_sched_setaffinity, thread.tid, sizeof(cpus), &cpus) < 0 ? errno : 0;
 }
@@ -296,10 +296,10 @@ static void add_nice(const struct tune_wish *wish, const struct thread *thread, 
 static void add_cpus(const struct tune_wish *wish, const struct thread *thread, const char *key,
 		     const char *allowed, struct tune_plan *plan)
 {
-	char new_value[TUNE_CPUS_SIZE];
+	char new_value[CPULIST_SIZE];
 	struct tune_change *change;
 
-	tune_cpus_format(&wish->cpus, new_value, sizeof(new_value));
+	cpulist_format(&wish->cpus, new_value, sizeof(new_value));
 	change = tune_plan_want(plan, &tune_thread_cpus, key, allowed, new_value);
 	if (change && change->state == TUNE_PLANNED && thread->bound) {
 		change->state = TUNE_IMMOVABLE;
@@ -365,7 +365,7 @@ static void resolve(const struct tune_rules *rules, const struct thread *thread,
 	cpu_set_t cpus;
 	char key[48];
 
-	if (thread->pid == getpid() || !tune_cpus_parse(allowed, &cpus))
+	if (thread->pid == getpid() || !cpulist_parse(allowed, &cpus))
 		return;
 	tune_rules_match_thread(rules, thread->name, thread->kernel, &cpus, &wish);
 	make_key(thread, key, sizeof(key));
@@ -411,7 +411,7 @@ int tune_threads_resolve(const struct tune_rules *rules, struct tune_plan *plan,
 
 void tune_thread_resolve(const struct tune_rules *rules, int tid, struct tune_plan *plan)
 {
-	char allowed[TUNE_CPUS_SIZE];
+	char allowed[CPULIST_SIZE];
 	struct bound bound = { 0 };
 	struct lineage lineage;
 	struct thread thread;

@@ -144,6 +144,10 @@ static void look(struct tune_change *change)
 			 strerror(error));
 	} else if (tune_same(change->kind, value, change->new_value)) {
 		change->state = TUNE_IN_EFFECT;
+		if (change->kind->effect &&
+		    change->kind->effect(change->key, value, change->why, sizeof(change->why)) ==
+			    EFFECT_NONE)
+			change->state = TUNE_SET_BACK;
 	} else {
 		change->state = TUNE_SET_BACK;
 		snprintf(change->why, sizeof(change->why), "it is %.100s now", value);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "system/tune_cpus.h"
+#include "core/cpulist.h"
 
 #define MASK_WORD_BITS 32
 
@@ -23,7 +23,7 @@ static bool read_number(const char **text, unsigned long *number)
 	return *number < CPU_SETSIZE;
 }
 
-bool tune_cpus_parse(const char *text, cpu_set_t *cpus)
+bool cpulist_parse(const char *text, cpu_set_t *cpus)
 {
 	unsigned long first, last;
 
@@ -46,7 +46,7 @@ bool tune_cpus_parse(const char *text, cpu_set_t *cpus)
 	}
 }
 
-void tune_cpus_format(const cpu_set_t *cpus, char *text, size_t size)
+void cpulist_format(const cpu_set_t *cpus, char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -64,7 +64,7 @@ void tune_cpus_format(const cpu_set_t *cpus, char *text, size_t size)
 	}
 }
 
-bool tune_cpus_parse_mask(const char *text, cpu_set_t *cpus)
+bool cpulist_parse_mask(const char *text, cpu_set_t *cpus)
 {
 	size_t length = strcspn(text, "\n"), bit = 0;
 
@@ -88,7 +88,7 @@ bool tune_cpus_parse_mask(const char *text, cpu_set_t *cpus)
 	return bit;
 }
 
-void tune_cpus_format_mask(const cpu_set_t *cpus, char *text, size_t size)
+void cpulist_format_mask(const cpu_set_t *cpus, char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -104,18 +104,18 @@ void tune_cpus_format_mask(const cpu_set_t *cpus, char *text, size_t size)
 	}
 }
 
-void tune_cpus_online(cpu_set_t *cpus)
+void cpulist_online(cpu_set_t *cpus)
 {
-	char text[TUNE_CPUS_SIZE];
+	char text[CPULIST_SIZE];
 
 	if (file_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof(text)) &&
-	    tune_cpus_parse(text, cpus) && CPU_COUNT(cpus))
+	    cpulist_parse(text, cpus) && CPU_COUNT(cpus))
 		return;
 	CPU_ZERO(cpus);
 	CPU_SET(0, cpus);
 }
 
-void tune_cpus_less(cpu_set_t *cpus, const cpu_set_t *away)
+void cpulist_less(cpu_set_t *cpus, const cpu_set_t *away)
 {
 	cpu_set_t common;
 
@@ -123,7 +123,7 @@ void tune_cpus_less(cpu_set_t *cpus, const cpu_set_t *away)
 	CPU_XOR(cpus, cpus, &common);
 }
 
-bool tune_cpus_have(const cpu_set_t *cpus, const cpu_set_t *part)
+bool cpulist_have(const cpu_set_t *cpus, const cpu_set_t *part)
 {
 	cpu_set_t common;
 
@@ -131,13 +131,13 @@ bool tune_cpus_have(const cpu_set_t *cpus, const cpu_set_t *part)
 	return CPU_EQUAL(&common, part);
 }
 
-void tune_cpus_leave(cpu_set_t *cpus, const cpu_set_t *away)
+void cpulist_leave(cpu_set_t *cpus, const cpu_set_t *away)
 {
 	cpu_set_t online, left = *cpus;
 
-	tune_cpus_online(&online);
-	tune_cpus_less(&online, away);
-	tune_cpus_less(&left, away);
+	cpulist_online(&online);
+	cpulist_less(&online, away);
+	cpulist_less(&left, away);
 	*cpus = left;
 	CPU_AND(&left, cpus, &online);
 	if (!CPU_COUNT(&left))
