@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
 #include "core/cpulist.h"
+#include "core/cpus.h"
+#include "core/file.h"
 
 #define MASK_WORD_BITS 32
 
@@ -20,7 +21,7 @@ static bool read_number(const char **text, unsigned long *number)
 		return false;
 	*number = strtoul(*text, &end, 10);
 	*text = end;
-	return *number < CPU_SETSIZE;
+	return *number < CPUS_MAX;
 }
 
 bool cpulist_parse(const char *text, cpu_set_t *cpus)
@@ -51,12 +52,12 @@ void cpulist_format(const cpu_set_t *cpus, char *text, size_t size)
 	size_t used = 0;
 
 	*text = '\0';
-	for (int cpu = 0; cpu < CPU_SETSIZE && used < size; cpu++) {
+	for (int cpu = 0; cpu < CPUS_MAX && used < size; cpu++) {
 		int first = cpu;
 
 		if (!CPU_ISSET(cpu, cpus))
 			continue;
-		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, cpus))
+		while (cpu + 1 < CPUS_MAX && CPU_ISSET(cpu + 1, cpus))
 			cpu++;
 		used += (size_t)snprintf(text + used, size - used, "%s%d", used ? "," : "", first);
 		if (cpu > first && used < size)
@@ -80,7 +81,7 @@ bool cpulist_parse_mask(const char *text, cpu_set_t *cpus)
 		for (int i = 0; i < 4; i++, bit++) {
 			if (!(four >> i & 1))
 				continue;
-			if (bit >= CPU_SETSIZE)
+			if (bit >= CPUS_MAX)
 				return false;
 			CPU_SET(bit, cpus);
 		}
@@ -93,7 +94,7 @@ void cpulist_format_mask(const cpu_set_t *cpus, char *text, size_t size)
 	size_t used = 0;
 
 	*text = '\0';
-	for (int word = CPU_SETSIZE / MASK_WORD_BITS - 1; word >= 0 && used < size; word--) {
+	for (int word = CPUS_MAX / MASK_WORD_BITS - 1; word >= 0 && used < size; word--) {
 		uint32_t bits = 0;
 
 		for (int i = 0; i < MASK_WORD_BITS; i++)
