@@ -17,8 +17,10 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "system/tune_apply.h"
+#include "system/tune_boot.h"
 #include "system/tune_files.h"
 #include "system/tune_interrupts.h"
+#include "system/tune_irqbalance.h"
 #include "system/tune_partition.h"
 #include "system/tune_threads.h"
 
@@ -62,6 +64,12 @@ void tune_resolve(struct tune_rules *rules, struct tune_plan *plan, warn_fn *war
 			break;
 		case RULE_PARTITION:
 			tune_partition_resolve(rules, plan);
+			break;
+		case RULE_IRQBALANCE:
+			tune_irqbalance_resolve(rules, plan);
+			break;
+		case RULE_BOOT:
+			tune_boot_resolve(rules, plan);
 			break;
 		default:
 			break;
@@ -159,9 +167,10 @@ static void fail(struct tune_change *change, int error)
 
 	change->state = error == ESRCH ? TUNE_GONE : immovable ? TUNE_IMMOVABLE : TUNE_FAILED;
 	snprintf(change->why, sizeof(change->why), "%s",
-		 error == ESRCH ? "it has ended meanwhile" :
-		 immovable	? immovable :
-				  strerror(error));
+		 error == ESRCH				? "it has ended meanwhile" :
+		 immovable				? immovable :
+		 error == EIO && change->kind->io_error ? change->kind->io_error :
+							  strerror(error));
 }
 
 /* Whether it is as it was made; @when tells when it was looked at. */
@@ -183,6 +192,10 @@ static void look(struct tune_change *change, const char *when)
 		    change->kind->effect(change->key, value, change->why, sizeof(change->why)) ==
 			    EFFECT_NONE)
 			change->state = TUNE_NOT_HELD;
+		return;
+	}
+	if (change->kind->delayed && tune_same(change->kind, value, change->old_value)) {
+		snprintf(change->why, sizeof(change->why), "%s", change->kind->delayed);
 		return;
 	}
 	change->state = TUNE_NOT_HELD;

@@ -51,12 +51,14 @@ struct tune_kind {
 	enum tune_effect (*effect)(const char *key, const char *value, char *why, size_t size);
 	/* The capability without which this process may not change it; NULL: it may. */
 	const char *(*lacking)(const char *key, const char *value);
+	const char *delayed;	   /* why it reads as before for a while; NULL: it does not */
+	const char *io_error;	   /* what EIO means; NULL: no more than it says */
 	const char *const *rivals; /* programs that are known to set it back, a NULL last */
 	bool lasting;		   /* outlives a boot */
 };
 
 extern const struct tune_kind tune_thread_policy, tune_thread_nice, tune_thread_cpus,
-	tune_interrupt, tune_file, tune_partition;
+	tune_interrupt, tune_file, tune_partition, tune_irqbalance, tune_boot;
 extern const struct tune_kind *const tune_kinds[]; /* ends with NULL */
 
 struct tune_change {

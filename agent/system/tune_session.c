@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/clock.h"
 #include "core/cpulist.h"
@@ -22,32 +23,65 @@ static struct tune_rules rules = { .profile = PROFILE };
 static struct journal journal = { .directory = -1, .fd = -1 };
 static struct tune_plan plan;
 static unsigned int failed;
+static struct json *lines; /* NULL: a person reads */
 
 int tune_session_parse(char **words, unsigned int count, char *error, size_t error_size)
 {
 	return count ? tune_rules_parse(words, count, &rules, error, error_size) : 0;
 }
 
-static void tell_plan(struct json *json)
+/* No boot comes between here and the end. */
+static void drop_boot(warn_fn *warn)
 {
-	for (size_t i = 0; i < plan.count; i++) {
-		if (json)
-			tune_change_send(json, &plan.change[i]);
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < rules.count; i++) {
+		if (rules.rule[i].kind == RULE_BOOT)
+			free(rules.rule[i].cut);
 		else
-			tune_change_print(&plan.change[i]);
+			rules.rule[kept++] = rules.rule[i];
 	}
+	if (kept == rules.count)
+		return;
+	rules.count = kept;
+	warn("tune-boot",
+	     "parameters of the kernel count from the next boot on, so they are not part of this measurement: apply them, boot and measure again");
+}
+
+static void tell(const struct tune_change *change)
+{
+	if (lines)
+		tune_change_send(lines, change);
+	else
+		tune_change_print(change);
+}
+
+static void tell_plan(void)
+{
+	for (size_t i = 0; i < plan.count; i++)
+		tell(&plan.change[i]);
 }
 
 void tune_session_rehearse(struct json *json, warn_fn *warn)
 {
+	drop_boot(warn);
 	tune_resolve(&rules, &plan, warn);
 	tune_claim(&journal, PROFILE, &plan, 0);
-	tell_plan(json);
+	lines = json;
+	tell_plan();
 }
 
 static void count_failed(const struct tune_change *change)
 {
 	failed += change->state == TUNE_FAILED;
+}
+
+/* What somebody has set back while it was measured is of the run. */
+static void tell_unlike(const struct tune_change *change)
+{
+	count_failed(change);
+	if (change->state == TUNE_LEFT || change->state == TUNE_FAILED)
+		tell(change);
 }
 
 static void move_away(void)
@@ -86,8 +120,10 @@ static void warn_of_not_held(warn_fn *warn)
 int tune_session_begin(const char *folder, struct json *json, warn_fn *warn, char *error,
 		       size_t error_size)
 {
+	drop_boot(warn);
 	if (!rules.count)
 		return 0;
+	lines = json;
 	if (journal_open(&journal, folder, true, warn, error, error_size))
 		return -1;
 	tune_undo(&journal, PROFILE, 0, count_failed);
@@ -101,7 +137,7 @@ int tune_session_begin(const char *folder, struct json *json, warn_fn *warn, cha
 		tune_wait(NSEC_PER_SEC);
 	tune_look_again(&journal, &plan);
 	warn_of_not_held(warn);
-	tell_plan(json);
+	tell_plan();
 	return 0;
 }
 
@@ -112,7 +148,7 @@ void tune_session_end(warn_fn *warn)
 	if (journal.directory < 0)
 		return;
 	failed = 0;
-	tune_undo(&journal, PROFILE, 0, count_failed);
+	tune_undo(&journal, PROFILE, 0, tell_unlike);
 	journal_close(&journal);
 	if (!failed)
 		return;

@@ -49,19 +49,23 @@ static void leave(struct tune_change *change, const char *value)
 		 "somebody has changed it since: it is %.100s now", value);
 }
 
+/*
+ * What outlives a boot is written in any case: a file may have been about to be replaced, and
+ * a daemon may have yet to take up what it was told.
+ */
 static void take_back(struct tune_change *change)
 {
 	char value[TUNE_VALUE_SIZE];
 	int error = change->kind->read(change->key, value, sizeof(value));
+	bool as_was = !error && tune_same(change->kind, value, change->old_value);
+	bool ours = !error && tune_same(change->kind, value, change->new_value);
 
 	change->state = TUNE_RESTORED;
 	*change->why = '\0';
-	if (!error && !tune_same(change->kind, value, change->old_value)) {
-		if (tune_same(change->kind, value, change->new_value))
-			error = change->kind->write(change->key, change->old_value);
-		else
-			leave(change, value);
-	}
+	if (!error && !as_was && !ours)
+		leave(change, value);
+	else if (!error && (!as_was || change->kind->lasting))
+		error = change->kind->write(change->key, change->old_value);
 	if (error)
 		give_up(change, error);
 }
@@ -99,6 +103,8 @@ static void confirm(struct tune_change *change)
 	}
 	if (error) {
 		give_up(change, error);
+	} else if (change->kind->delayed && tune_same(change->kind, value, change->new_value)) {
+		snprintf(change->why, sizeof(change->why), "%s", change->kind->delayed);
 	} else if (!tune_same(change->kind, value, change->old_value)) {
 		change->state = TUNE_FAILED;
 		snprintf(change->why, sizeof(change->why),
