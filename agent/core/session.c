@@ -163,6 +163,24 @@ static void set_start(uint64_t start_ns)
 	}
 }
 
+static bool counts_cpu(const struct measuring *measuring)
+{
+	return session.options.cpu_counts && measuring->role.cpu >= 0 && !measuring->role.silent;
+}
+
+static void add_cpu_counts(struct measuring *measuring)
+{
+	const struct cpu_counts *before = &measuring->at_start;
+	struct cpu_counts now;
+
+	cpu_counts_read((unsigned int)measuring->role.cpu, &now);
+	measuring_fact(measuring, SESSION_FACT_INTERRUPTS,
+		       (double)(now.device_interrupts - before->device_interrupts));
+	if (now.switches_known && before->switches_known)
+		measuring_fact(measuring, SESSION_FACT_SWITCHES,
+			       (double)(now.switches - before->switches));
+}
+
 /* Where writing the start line takes longer than planned, the start is put off and told anew. */
 static void begin_measuring(void)
 {
@@ -175,6 +193,11 @@ static void begin_measuring(void)
 	}
 	session.load_start_ns = clock_now_ns();
 	session.high_resolution = realtime_high_resolution();
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (counts_cpu(&session.measuring[i]))
+			cpu_counts_read((unsigned int)session.measuring[i].role.cpu,
+					&session.measuring[i].at_start);
+	}
 	do {
 		set_start(clock_now_ns() + delay_ns);
 		output_start(&session);
@@ -397,6 +420,10 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	begin_measuring();
 	status = keep_house(waited);
 	threads_end(&session);
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (counts_cpu(&session.measuring[i]))
+			add_cpu_counts(&session.measuring[i]);
+	}
 	end_ns = threads_ended_ns(&session);
 	if (end_ns < session.load_start_ns) /* no thread could begin */
 		end_ns = clock_now_ns();

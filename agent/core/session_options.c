@@ -24,6 +24,7 @@ enum {
 	OPTION_DEFAULT_DURATION,
 	OPTION_TUNE,
 	OPTION_TUNE_JOURNAL,
+	OPTION_CPU_COUNTS,
 };
 
 static const char short_options[] = ":a:b:D:hi:l:mNnp:qS";
@@ -56,6 +57,7 @@ static const struct option common[] = {
 	{ "default-duration", required_argument, NULL, OPTION_DEFAULT_DURATION },
 	{ "tune", required_argument, NULL, OPTION_TUNE },
 	{ "tune-journal", required_argument, NULL, OPTION_TUNE_JOURNAL },
+	{ "cpu-counts", no_argument, NULL, OPTION_CPU_COUNTS },
 };
 
 #define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
@@ -78,6 +80,7 @@ void session_help(const struct probe *probe)
 	      "      --tune RULE          change the machine while it is measured, as rtscope-agent tune\n"
 	      "                           --help tells; may be repeated\n"
 	      "      --tune-journal DIR   where that is written down (" TUNE_JOURNAL ")\n"
+	      "      --cpu-counts         tell each CPU's interrupts of devices and switches of threads\n"
 	      "      --seed N             seed of loads and phases (1)\n"
 	      "      --watchdog TIME      end when measuring starves the machine this long (10s)\n"
 	      "      --json               write the protocol instead of a table\n"
@@ -182,6 +185,9 @@ static int take(struct session_options *options, int val, const char *text, char
 		return 0;
 	case OPTION_TUNE_JOURNAL:
 		options->tune_journal = text;
+		return 0;
+	case OPTION_CPU_COUNTS:
+		options->cpu_counts = true;
 		return 0;
 	case OPTION_SEED:
 		if (!option_number(text, UINT64_MAX, &options->seed))
