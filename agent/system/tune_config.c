@@ -23,10 +23,13 @@ static int write_synced(int fd, const char *text, const struct stat *old)
 
 static void sync_folder(const char *path)
 {
-	char folder[256];
+	char folder[256], *name;
 	int fd;
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	snprintf(folder, sizeof(folder), "%s", path);
+	name = strrchr(folder, '/');
+	if (name)
+		*name = '\0';
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;

@@ -182,10 +182,13 @@ static enum tune_effect effect(const char *key, const char *value, char *why, si
 
 static const char *lacking(const char *key, const char *value)
 {
-	char folder[PARTITION_PATH_SIZE];
+	char folder[PARTITION_PATH_SIZE], *name;
 
 	(void)value;
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(key, '/') - key), key);
+	snprintf(folder, sizeof(folder), "%s", key);
+	name = strrchr(folder, '/');
+	if (name)
+		*name = '\0';
 	return access(is_control(key) ? key : folder, W_OK) && errno == EACCES ?
 		       capability_lacking(CAPABILITY_DAC_OVERRIDE) :
 		       NULL;

@@ -33,9 +33,7 @@ def state(said: str, when: str) -> dict[str, str]:
 
 
 def lines_of(said: str, step: str) -> Lines:
-    part = said.split(f"@ {step}\r\n" if "\r\n" in said else f"@ {step}\n")[1].split(
-        "@ ", maxsplit=1
-    )[0]
+    part = said.replace("\r", "").split(f"@ {step}\n", maxsplit=1)[1].split("@ ", maxsplit=1)[0]
     return [json.loads(line) for line in part.splitlines() if line.startswith("{")]
 
 
