@@ -92,6 +92,7 @@ bool thread_parse_stat(char *text, struct thread *thread)
 			return false;
 		rest = next;
 	}
+	thread->parent = (int)figure[4];
 	thread->kernel = figure[9] & FLAG_KERNEL_THREAD;
 	thread->bound = figure[9] & FLAG_BOUND;
 	thread->ticks = (uint64_t)(figure[14] + figure[15]);

@@ -26,6 +26,7 @@ struct thread_times {
 struct thread {
 	int pid;
 	int tid;
+	int parent; /* the process that this one's is a child of */
 	char name[THREAD_NAME_SIZE];
 	char state;
 	bool kernel;

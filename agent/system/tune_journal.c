@@ -5,7 +5,7 @@
  * One file of lines, which only grows while it is worked on; words are parted by
  * blanks, their own blanks and everything unprintable percent-escaped:
  *
- *	change BOOT PROFILE NUMBER KIND KEY OLD NEW
+ *	change BOOT PROFILE NUMBER KIND KEY OLD NEW TICKS
  *	old NUMBER OLD		that change is taken back to OLD instead
  *	undone NUMBER
  *
@@ -27,12 +27,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/file.h"
 #include "system/tune_journal.h"
 
 #define FILE_NAME "journal"
 #define NEW_NAME  "journal.new"
-#define WORDS	  8
+#define WORDS	  9
 #define FORGOTTEN 256 /* entries from which on a journal of more forgotten ones is written anew */
 
 static void put_word(FILE *file, const char *word)
@@ -126,6 +127,7 @@ static bool keep(struct journal *journal, const struct tune_kind *kind, const ch
 {
 	struct journal_entry entry = {
 		.change = { .kind = kind, .number = number, .state = TUNE_APPLIED },
+		.ticks = journal->ticks,
 		.stale = stale,
 	};
 
@@ -150,7 +152,8 @@ static bool read_line(struct journal *journal, char *line)
 	unsigned int count = split(line, words);
 	const struct tune_kind *kind;
 
-	if (count == 8 && !strcmp(words[0], "change")) {
+	if (count == WORDS && !strcmp(words[0], "change")) {
+		journal->ticks = strtoull(words[8], NULL, 10);
 		kind = find_kind(words[4]);
 		return kind && keep(journal, kind, words[2], strtoull(words[3], NULL, 10),
 				    (const char *const[]){ words[5], words[6], words[7] },
@@ -304,8 +307,9 @@ int journal_open(struct journal *journal, const char *directory, bool change, wa
 	return 0;
 }
 
-static void put_change(FILE *file, const char *boot, const struct tune_change *change)
+static void put_change(FILE *file, const char *boot, const struct journal_entry *entry)
 {
+	const struct tune_change *change = &entry->change;
 	char number[24];
 
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)change->number);
@@ -317,7 +321,7 @@ static void put_change(FILE *file, const char *boot, const struct tune_change *c
 	put_word(file, change->key);
 	put_word(file, change->old_value);
 	put_word(file, change->new_value);
-	fputc('\n', file);
+	fprintf(file, " %llu\n", (unsigned long long)entry->ticks);
 }
 
 /* All of @text or nothing of it. */
@@ -362,7 +366,7 @@ static bool add_entry(struct journal *journal, const char *profile, struct tune_
 	if (!keep(journal, change->kind, profile, number, values, false))
 		return false;
 	change->number = number;
-	put_change(file, journal->boot, &journal->entry[journal->count - 1].change);
+	put_change(file, journal->boot, &journal->entry[journal->count - 1]);
 	return true;
 }
 
@@ -380,6 +384,9 @@ int journal_add(struct journal *journal, const char *profile, struct tune_plan *
 	char *text = NULL;
 	FILE *file = open_memstream(&text, &size);
 	int failed = file ? 0 : -1;
+
+	journal->ticks =
+		clock_read_ns(CLOCK_BOOTTIME) / (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 
 	for (size_t i = first; i < plan->count && !failed; i++) {
 		if (plan->change[i].state == TUNE_PLANNED &&
@@ -488,7 +495,7 @@ void journal_compact(struct journal *journal)
 		const struct journal_entry *entry = &journal->entry[i];
 
 		if (!entry->undone)
-			put_change(file, entry->stale ? "stale" : journal->boot, &entry->change);
+			put_change(file, entry->stale ? "stale" : journal->boot, entry);
 	}
 	if (!file || fclose(file) || fsync(fd) ||
 	    renameat(journal->directory, NEW_NAME, journal->directory, FILE_NAME)) {

@@ -10,7 +10,8 @@
 
 struct journal_entry {
 	struct tune_change change;
-	bool stale; /* of an earlier boot */
+	uint64_t ticks; /* when it was written down, as threads' starts are counted */
+	bool stale;	/* of an earlier boot */
 	bool undone;
 };
 
@@ -19,7 +20,8 @@ struct journal {
 	int fd;
 	char path[256];
 	char boot[64];
-	bool changed; /* since it was on disk */
+	uint64_t ticks; /* of the entries that are added */
+	bool changed;	/* since it was on disk */
 	struct journal_entry *entry;
 	size_t count;
 	size_t room;

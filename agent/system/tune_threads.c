@@ -56,9 +56,10 @@ static int read_key(const char *key, struct thread *thread)
 	return error ? error : thread->start_ticks == strtoull(rest, NULL, 10) ? 0 : ESRCH;
 }
 
-static void make_key(const struct thread *thread, char *key, size_t size)
+void tune_thread_key(const struct thread *thread, char key[TUNE_THREAD_KEY_SIZE])
 {
-	snprintf(key, size, "%d %llu", thread->tid, (unsigned long long)thread->start_ticks);
+	snprintf(key, TUNE_THREAD_KEY_SIZE, "%d %llu", thread->tid,
+		 (unsigned long long)thread->start_ticks);
 }
 
 static void describe(const char *key, char *what, char *where, size_t size)
@@ -363,12 +364,12 @@ static void resolve(const struct tune_rules *rules, const struct thread *thread,
 {
 	struct tune_wish wish;
 	cpu_set_t cpus;
-	char key[48];
+	char key[TUNE_THREAD_KEY_SIZE];
 
 	if (thread->pid == getpid() || !cpulist_parse(allowed, &cpus))
 		return;
 	tune_rules_match_thread(rules, thread->name, thread->kernel, &cpus, &wish);
-	make_key(thread, key, sizeof(key));
+	tune_thread_key(thread, key);
 	if (!is_ancestor(lineage, thread->pid)) {
 		add_policy(&wish, key, plan);
 		add_nice(&wish, thread, key, plan);

@@ -4,8 +4,14 @@
 #define RTSCOPE_SYSTEM_TUNE_THREADS_H
 
 #include "core/warning.h"
+#include "system/thread.h"
 #include "system/tune_change.h"
 #include "system/tune_rules.h"
+
+#define TUNE_THREAD_KEY_SIZE 48
+
+/* The key of a thread, which no other thread has until the next boot. */
+void tune_thread_key(const struct thread *thread, char key[TUNE_THREAD_KEY_SIZE]);
 
 /*
  * Add to @plan what the rules change of all threads. The agent's own are left as they are, and

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "system/tune_apply.h"
+#include "system/tune_inherited.h"
 
 static bool is_wanted(const struct journal_entry *entry, const char *profile, uint64_t from)
 {
@@ -120,6 +121,7 @@ bool tune_undo(struct journal *journal, const char *profile, uint64_t from, tune
 		if (is_wanted(&journal->entry[i], profile, from))
 			settle(journal, &journal->entry[i]);
 	}
+	tune_undo_inherited(journal, report);
 	for (size_t i = journal->count; i--;) {
 		struct journal_entry *entry = &journal->entry[i];
 

@@ -279,6 +279,60 @@ def test_an_interrupted_apply_takes_back_what_it_made(
     assert not (journal / "journal").exists()
 
 
+# Starts a "sleep" of its own for each line that it reads, and tells its number.
+_PARENT = """
+import subprocess, sys
+open("/proc/self/comm", "w").write("tn-parent")
+print("ready", flush=True)
+for line in sys.stdin:
+    words = ["sh", "-c", "sleep 60 & echo $!; wait"] if "grand" in line else ["sleep", "60"]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE if "grand" in line else None, text=True)
+    print(child.stdout.readline().strip() if child.stdout else child.pid, flush=True)
+"""
+
+
+def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(
+    agent_path: Path, journal: Path
+) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", _PARENT],
+        stdin=pipe,
+        stdout=pipe,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+
+        def born(how: str) -> int:
+            assert parent.stdin is not None
+            assert parent.stdout is not None
+            print(how, file=parent.stdin, flush=True)
+            return int(parent.stdout.readline())
+
+        try:
+            os.setpriority(os.PRIO_PROCESS, parent.pid, 0)
+            before = given(parent.pid)
+            older = born("child")
+            os.sched_setaffinity(older, {LAST_CPU})
+            time.sleep(0.05)  # several ticks, by which births are told apart
+            rule = f"thread name=tn-parent policy=batch nice=4 cpus={LAST_CPU}"
+            tune(agent_path, journal, "apply", rule)
+            younger = [born("child"), born("grandchild")]
+            tuned = Given(os.SCHED_BATCH, 0, 4, {LAST_CPU})
+            assert [given(tid) for tid in younger] == [tuned] * 2
+            undone = tune(agent_path, journal, "undo")
+            assert [given(tid) for tid in (parent.pid, *younger)] == [before] * 3
+            assert given(older).cpus == {LAST_CPU}
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+    assert set(undone.states()) == {"restored"}
+    inherited = {change["where"] for change in undone.changes if "inherited" in change["why"]}
+    assert inherited >= {f"tid {tid}" for tid in younger}
+
+
 # In a PID namespace of its own, where the next number can be chosen.
 _REBORN = """
 import os, subprocess, sys, time
@@ -434,7 +488,8 @@ REFUSALS = {
 def test_a_rule_that_cannot_be_is_refused_in_a_sentence(
     agent_path: Path, journal: Path, rule: str
 ) -> None:
-    refused = tune(agent_path, journal, "apply", "thread name=tn-nobody nice=1", rule)
+    # Not apply: who breaks the refusal would have this machine tuned.
+    refused = tune(agent_path, journal, "show", "thread name=tn-nobody nice=1", rule)
     assert (refused.status, refused.changes) == (2, [])
     assert REFUSALS[rule] in refused.complaint
     assert refused.complaint.count("\n") == 1
