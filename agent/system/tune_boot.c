@@ -6,7 +6,7 @@
  *
  *	Debian's GRUB: a file of our own in /etc/default/grub.d, where the machine was
  *		booted by GRUB and its grub-mkconfig reads that folder; update-grub follows
- *	a Raspberry Pi's cmdline.txt, where the running kernel has all its words
+ *	a Raspberry Pi's cmdline.txt, where the running kernel has its root=
  *
  * A key is the file's path, its value the parameters, of cmdline.txt all of
  * them. While our file is taken back it holds a comment alone, until update-grub
@@ -179,16 +179,14 @@ static bool booted_by_grub(void)
 	       has_text(GRUB_MAKE, "default/grub.d");
 }
 
-/* Whether the running kernel has each word of @words. */
+/* Whether the running kernel has the root file system that @words name. */
 static bool is_running_with(char *words)
 {
-	unsigned int count = 0;
-
-	for (char *word = strtok(words, " \n"); word; word = strtok(NULL, " \n"), count++) {
-		if (!has_text("/proc/cmdline", word))
-			return false;
+	for (char *word = strtok(words, " \n"); word; word = strtok(NULL, " \n")) {
+		if (!strncmp(word, "root=", strlen("root=")))
+			return has_text("/proc/cmdline", word);
 	}
-	return count;
+	return false;
 }
 
 static const char *pi_file(void)

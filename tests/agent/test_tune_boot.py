@@ -19,7 +19,7 @@ echo "linux /vmlinuz root=/dev/vda $GRUB_CMDLINE_LINUX" > /boot/grub/grub.cfg
 RULES = ("boot add=isolcpus=1 nohz_full=1", "boot add=rcu_nocbs=1")
 ADDED = "isolcpus=1 nohz_full=1 rcu_nocbs=1"
 
-pytestmark = needs_root
+pytestmark = [needs_root, pytest.mark.kernels]
 
 
 class Machine:
@@ -138,3 +138,37 @@ def test_a_boot_loader_that_is_not_certain_is_left_alone(machine: Machine, missi
     assert (applied.status, applied.states()) == (1, ["failed"])
     assert "by hand" in applied.changes[0]["why"]
     assert machine.files() == before
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_a_raspberry_pis_line_gets_the_parameters_and_loses_them(
+    agent_path: Path, tmp_path: Path, certain: bool
+) -> None:
+    """Its /proc has the little that this asks for."""
+    words = "console=tty1 root=PARTUUID=1 rootwait"
+    running = f"coherent_pool=1M {words}" if certain else "coherent_pool=1M root=/dev/nfs"
+    proc = {
+        "cmdline": running,
+        "device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0",
+        "sys/kernel/random/boot_id": "pi",
+    }
+    for path, text in proc.items():
+        (tmp_path / "proc" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "proc" / path).write_text(text + "\n")
+    (tmp_path / "boot/firmware").mkdir(parents=True)
+    line = tmp_path / "boot/firmware/cmdline.txt"
+    line.write_text(words + "\n")
+    mounts = [f"mount --bind {tmp_path / name} /{name}" for name in ("boot", "proc")]
+    namespace = ("unshare", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh")
+
+    applied = tune(agent_path, tmp_path / "journal", "apply", *RULES, before=namespace)
+    if not certain:
+        assert (applied.status, applied.states()) == (1, ["failed"])
+        assert line.read_text() == f"{words}\n"
+        return
+    assert (applied.status, applied.states()) == (0, ["applied"])
+    assert line.read_text() == f"{words} {ADDED}\n"
+    again = tune(agent_path, tmp_path / "journal", "apply", *RULES, before=namespace)
+    assert again.changes == []
+    tune(agent_path, tmp_path / "journal", "undo", before=namespace)
+    assert line.read_text() == f"{words}\n"
