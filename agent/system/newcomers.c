@@ -40,6 +40,7 @@
 #define LISTEN		   1
 #define ANSWER_LIMIT_MS	   1000
 #define BUFFER_SIZE	   (1 << 20)
+#define KTHREADD	   2 /* the process whose children the kernel's own threads are */
 
 enum process_event {
 	EVENT_ANSWER = 0,
@@ -181,9 +182,19 @@ static int ask_for_processes(int fd)
 	return -1;
 }
 
-static int open_processes(struct newcomers *from, char *error, size_t error_size)
+static int open_processes(struct newcomers *from, bool programs, char *error, size_t error_size)
 {
-	const struct filter_step steps[] = {
+	const struct filter_step of_kernel[] = {
+		LOAD_WORD(offsetof(struct process_message, what)),
+		IF_EQUAL(htonl(EVENT_ANSWER), 5),
+		IF_EQUAL(htonl(EVENT_FORK), 1),
+		DROP,
+		LOAD_WORD(offsetof(struct process_message, id)),
+		IF_EQUAL(htonl(KTHREADD), 1),
+		DROP,
+		TAKE,
+	};
+	const struct filter_step of_all[] = {
 		LOAD_WORD(offsetof(struct process_message, what)),
 		IF_EQUAL(htonl(EVENT_FORK), 4),
 		IF_EQUAL(htonl(EVENT_EXEC), 3),
@@ -192,7 +203,9 @@ static int open_processes(struct newcomers *from, char *error, size_t error_size
 		DROP,
 		TAKE,
 	};
-	const struct filter filter = { sizeof(steps) / sizeof(*steps), steps };
+	const struct filter filter =
+		programs ? (struct filter){ sizeof(of_all) / sizeof(*of_all), of_all } :
+			   (struct filter){ sizeof(of_kernel) / sizeof(*of_kernel), of_kernel };
 	int *fd = &from->fd[NEWCOMERS_PROCESSES];
 
 	*fd = listen_to(PROTOCOL_CONNECTOR, GROUP_PROCESSES, &filter);
@@ -237,10 +250,12 @@ static int open_links(struct newcomers *from, char *error, size_t error_size)
 	return refuse_all(from, error, error_size, "the kernel tells nothing of network links");
 }
 
-int newcomers_open(struct newcomers *from, bool threads, char *error, size_t error_size)
+int newcomers_open(struct newcomers *from, enum newcomers_threads threads, char *error,
+		   size_t error_size)
 {
 	*from = (struct newcomers){ { -1, -1, -1 } };
-	if (threads && open_processes(from, error, error_size))
+	if (threads != NEWCOMERS_NO_THREADS &&
+	    open_processes(from, threads == NEWCOMERS_ALL_THREADS, error, error_size))
 		return -1;
 	if (open_devices(from, error, error_size))
 		return -1;
@@ -266,6 +281,14 @@ static void add_thread(struct news *news, int tid)
 		news->tid[news->count++] = tid;
 	else
 		news->everything = true;
+}
+
+void news_add(struct news *news, const struct news *more)
+{
+	news->everything |= more->everything;
+	news->interrupts |= more->interrupts;
+	for (unsigned int i = 0; i < more->count; i++)
+		add_thread(news, more->tid[i]);
 }
 
 static void add_message(enum newcomers_source source, const union message *message, size_t size,

@@ -8,6 +8,12 @@
 
 #define NEWCOMERS_MAX 512
 
+enum newcomers_threads {
+	NEWCOMERS_NO_THREADS,
+	NEWCOMERS_KERNEL_THREADS, /* only the kernel's own, such as interrupts' */
+	NEWCOMERS_ALL_THREADS,
+};
+
 enum newcomers_source {
 	NEWCOMERS_PROCESSES,
 	NEWCOMERS_DEVICES,
@@ -26,14 +32,15 @@ struct news {
 	int tid[NEWCOMERS_MAX]; /* threads that began, or have another name, each once */
 };
 
-/*
- * Listen for CPUs and interrupts, and where @threads for threads. Returns 0, or -1 with a
- * sentence in @error.
- */
-int newcomers_open(struct newcomers *from, bool threads, char *error, size_t error_size);
+/* Listen for CPUs, interrupts and @threads. Returns 0, or -1 with a sentence in @error. */
+int newcomers_open(struct newcomers *from, enum newcomers_threads threads, char *error,
+		   size_t error_size);
 void newcomers_close(struct newcomers *from);
 
 /* Add to @news all that was told since. Does not wait. */
 void newcomers_read(const struct newcomers *from, struct news *news);
+
+/* Add @more to @news. */
+void news_add(struct news *news, const struct news *more);
 
 #endif

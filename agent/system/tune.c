@@ -19,6 +19,7 @@
 #include "system/looking.h"
 #include "system/tune.h"
 #include "system/tune_apply.h"
+#include "system/tune_hold.h"
 
 #define PASSES_MAX   4
 #define LOOK_NS	     NSEC_PER_SEC
@@ -28,18 +29,21 @@ enum {
 	OPTION_JSON = 1,
 	OPTION_PROFILE,
 	OPTION_JOURNAL,
+	OPTION_KEEP,
 };
 
 static const struct option options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
 	{ "journal", required_argument, NULL, OPTION_JOURNAL },
+	{ "keep", no_argument, NULL, OPTION_KEEP },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
 
 static const char *profile; /* NULL: none was named */
 static const char *journal_folder = TUNE_JOURNAL;
+static bool keep;
 static bool lines; /* JSON lines; else for a person */
 static struct json json;
 static struct journal journal;
@@ -49,14 +53,17 @@ static unsigned int told;
 
 static void help(void)
 {
-	fputs("usage: rtscope-agent tune show|apply|undo|status [OPTIONS] [RULE...]\n\n"
+	fputs("usage: rtscope-agent tune show|apply|undo|status|hold [OPTIONS] [RULE...]\n\n"
 	      "show    says what the rules would change, and changes nothing\n"
 	      "apply   changes it, each change written down before it is made, and looks again\n"
 	      "        a second later\n"
 	      "undo    takes back what is written down, of --profile or of all of them\n"
-	      "status  tells what of it is in effect\n\n"
+	      "status  tells what of it is in effect\n"
+	      "hold    applies, also to threads and interrupts that come later, until Ctrl-C; then\n"
+	      "        takes it back\n\n"
 	      "      --profile NAME  the name under which it is written down (rules)\n"
 	      "      --journal DIR   where it is written down (" TUNE_JOURNAL ")\n"
+	      "      --keep          hold: take nothing back at the end\n"
 	      "      --json          write JSON Lines, the agent's protocol\n\n"
 	      "A rule is one word of the command line:\n\n"
 	      "  'thread name=irq/*-eth? of=kernel policy=fifo priority=90 cpus=0'\n"
@@ -134,6 +141,9 @@ static int parse(int argc, char **argv, char *error, size_t error_size)
 				break;
 			return option_refuse("--journal", optarg, "a path that begins with /",
 					     error, error_size);
+		case OPTION_KEEP:
+			keep = true;
+			break;
 		default:
 			snprintf(error, error_size,
 				 "%s is no option, or lacks its value; see rtscope-agent tune --help",
@@ -213,6 +223,20 @@ static uint64_t first_number(void)
 	return UINT64_MAX;
 }
 
+/* Rules of a kind that this verb has no use for, in a warning. */
+static void leave_out(enum tune_rule_kind kind, const char *code, const char *text)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < rules.count; i++) {
+		if (rules.rule[i].kind != kind)
+			rules.rule[kept++] = rules.rule[i];
+	}
+	if (kept < rules.count)
+		warn(code, text);
+	rules.count = kept;
+}
+
 static int apply(void)
 {
 	char error[512];
@@ -221,6 +245,8 @@ static int apply(void)
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
 	begin();
+	leave_out(RULE_LATENCY, "latency-not-kept",
+		  "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
 	if (make_all(error, sizeof(error))) {
 		tune_undo(&journal, profile, first_number(), report);
 		end(1);
@@ -236,6 +262,37 @@ static int apply(void)
 	held = tune_look_again(&journal, &plan);
 	report_plan();
 	return end(!held);
+}
+
+static int hold(void)
+{
+	struct holding holding = {
+		.rules = &rules,
+		.journal = &journal,
+		.profile = profile,
+		.report = report,
+	};
+	char error[512];
+	bool restored;
+	int failed, result;
+
+	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
+		return fail(1, error);
+	begin();
+	leave_out(RULE_BOOT, "boot-not-held",
+		  "parameters of the kernel count from a boot on, so they are left out: use apply");
+	if (hold_begin(&holding, error, sizeof(error)) || make_all(error, sizeof(error))) {
+		tune_undo(&journal, profile, first_number(), report);
+		end(1);
+		return fail(1, error);
+	}
+	tune_wait(LOOK_NS);
+	tune_look_again(&journal, &plan);
+	report_plan();
+	failed = hold_on(&holding, error, sizeof(error));
+	restored = (keep && !failed) || tune_undo(&journal, profile, 0, report);
+	result = end(failed || !restored);
+	return failed ? fail(1, error) : result;
 }
 
 static int undo(void)
@@ -280,10 +337,8 @@ static const struct {
 	int (*act)(void);
 	bool takes_rules;
 } actions[] = {
-	{ "show", show, true },
-	{ "apply", apply, true },
-	{ "undo", undo, false },
-	{ "status", status, false },
+	{ "show", show, true },	     { "apply", apply, true }, { "undo", undo, false },
+	{ "status", status, false }, { "hold", hold, true },
 };
 
 #define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
@@ -306,7 +361,8 @@ static int run(const char *action, char **words, unsigned int count)
 		rules.profile = profile;
 		return actions[i].act();
 	}
-	return fail(2, "say show, apply, undo or status first; see rtscope-agent tune --help");
+	return fail(2,
+		    "say show, apply, undo, status or hold first; see rtscope-agent tune --help");
 }
 
 int tune_main(int argc, char **argv)

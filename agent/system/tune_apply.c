@@ -21,6 +21,7 @@
 #include "system/tune_files.h"
 #include "system/tune_interrupts.h"
 #include "system/tune_irqbalance.h"
+#include "system/tune_latency.h"
 #include "system/tune_partition.h"
 #include "system/tune_threads.h"
 
@@ -70,6 +71,9 @@ void tune_resolve(struct tune_rules *rules, struct tune_plan *plan, warn_fn *war
 			break;
 		case RULE_BOOT:
 			tune_boot_resolve(rules, plan);
+			break;
+		case RULE_LATENCY:
+			tune_latency_resolve(rules, plan);
 			break;
 		default:
 			break;
@@ -231,22 +235,31 @@ int tune_make(struct journal *journal, const char *profile, struct tune_plan *pl
 	return 0;
 }
 
+void tune_forget_unmade(struct journal *journal, const struct tune_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct tune_change *change = &plan->change[i];
+		struct journal_entry *entry =
+			change->number ? journal_find(journal, change->number) : NULL;
+
+		if (entry && (change->state == TUNE_FAILED || change->state == TUNE_IMMOVABLE ||
+			      change->state == TUNE_GONE))
+			journal_forget(journal, entry);
+	}
+}
+
 bool tune_look_again(struct journal *journal, struct tune_plan *plan)
 {
 	bool held = true;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		struct tune_change *change = &plan->change[i];
-		struct journal_entry *entry = journal_find(journal, change->number);
 
 		if (change->state == TUNE_APPLIED)
 			look(change, "a second later");
-		if (entry && change->number &&
-		    (change->state == TUNE_FAILED || change->state == TUNE_IMMOVABLE ||
-		     change->state == TUNE_GONE))
-			journal_forget(journal, entry);
 		held &= change->state != TUNE_FAILED && change->state != TUNE_NOT_HELD;
 	}
+	tune_forget_unmade(journal, plan);
 	return held;
 }
 

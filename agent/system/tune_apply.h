@@ -29,6 +29,9 @@ int tune_may(const struct tune_plan *plan, char *error, size_t error_size);
 int tune_make(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first,
 	      char *error, size_t error_size);
 
+/* Forget in the journal what of @plan could not be made. */
+void tune_forget_unmade(struct journal *journal, const struct tune_plan *plan);
+
 /*
  * Look once more at what is applied, and forget in the journal what could not be. Returns whether
  * all has held.

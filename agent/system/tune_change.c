@@ -16,9 +16,8 @@ static const char *const states[] = {
 };
 
 const struct tune_kind *const tune_kinds[] = {
-	&tune_thread_policy, &tune_thread_nice, &tune_thread_cpus,
-	&tune_interrupt,     &tune_file,	&tune_partition,
-	&tune_irqbalance,    &tune_boot,	NULL,
+	&tune_thread_policy, &tune_thread_nice, &tune_thread_cpus, &tune_interrupt, &tune_file,
+	&tune_partition,     &tune_irqbalance,	&tune_boot,	   &tune_latency,   NULL,
 };
 
 bool tune_same(const struct tune_kind *kind, const char *one, const char *other)

@@ -58,7 +58,7 @@ struct tune_kind {
 };
 
 extern const struct tune_kind tune_thread_policy, tune_thread_nice, tune_thread_cpus,
-	tune_interrupt, tune_file, tune_partition, tune_irqbalance, tune_boot;
+	tune_interrupt, tune_file, tune_partition, tune_irqbalance, tune_boot, tune_latency;
 extern const struct tune_kind *const tune_kinds[]; /* ends with NULL */
 
 struct tune_change {

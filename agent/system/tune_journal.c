@@ -358,11 +358,36 @@ static uint64_t next_number(const struct journal *journal)
 	return number + 1;
 }
 
+struct journal_entry *journal_holder(struct journal *journal, const struct tune_kind *kind,
+				     const char *key)
+{
+	for (size_t i = journal->count; i--;) {
+		struct journal_entry *entry = &journal->entry[i];
+
+		if (!entry->undone && !entry->stale && entry->change.kind == kind &&
+		    !strcmp(entry->change.key, key))
+			return entry;
+	}
+	return NULL;
+}
+
+/*
+ * What the profile has changed already and somebody has set back keeps its entry: the value before
+ * both is the one to restore.
+ */
 static bool add_entry(struct journal *journal, const char *profile, struct tune_change *change,
 		      uint64_t number, FILE *file)
 {
 	const char *values[] = { change->key, change->old_value, change->new_value };
+	const struct journal_entry *holder = journal_holder(journal, change->kind, change->key);
 
+	if (!change->profile)
+		change->profile = strdup(profile);
+	if (holder && !strcmp(holder->change.profile, profile) &&
+	    tune_same(change->kind, holder->change.new_value, change->new_value)) {
+		change->number = holder->change.number;
+		return true;
+	}
 	if (!keep(journal, change->kind, profile, number, values, false))
 		return false;
 	change->number = number;
@@ -443,19 +468,6 @@ void journal_hand_over(struct journal *journal, struct journal_entry *entry,
 	free(later->change.old_value);
 	later->change.old_value = old_value;
 	journal_forget(journal, entry);
-}
-
-struct journal_entry *journal_holder(struct journal *journal, const struct tune_kind *kind,
-				     const char *key)
-{
-	for (size_t i = journal->count; i--;) {
-		struct journal_entry *entry = &journal->entry[i];
-
-		if (!entry->undone && !entry->stale && entry->change.kind == kind &&
-		    !strcmp(entry->change.key, key))
-			return entry;
-	}
-	return NULL;
 }
 
 static size_t left(const struct journal *journal)

@@ -53,7 +53,7 @@ static int start(void **state)
 	(void)state;
 	if (geteuid())
 		return 0;
-	if (newcomers_open(&from, true, error, sizeof(error))) {
+	if (newcomers_open(&from, NEWCOMERS_ALL_THREADS, error, sizeof(error))) {
 		fprintf(stderr, "%s\n", error);
 		return -1;
 	}
