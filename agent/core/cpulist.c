@@ -116,6 +116,17 @@ void cpulist_online(cpu_set_t *cpus)
 	CPU_SET(0, cpus);
 }
 
+bool cpulist_unplugged(const char *text)
+{
+	cpu_set_t cpus, online;
+
+	cpulist_online(&online);
+	if (!cpulist_parse(text, &cpus))
+		return false;
+	CPU_AND(&online, &online, &cpus);
+	return !CPU_COUNT(&online);
+}
+
 void cpulist_less(cpu_set_t *cpus, const cpu_set_t *away)
 {
 	cpu_set_t common;

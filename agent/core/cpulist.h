@@ -19,6 +19,8 @@ void cpulist_format_mask(const cpu_set_t *cpus, char *text, size_t size);
 
 /* Those that are online; CPU 0 where the kernel does not tell. */
 void cpulist_online(cpu_set_t *cpus);
+/* Whether @text is a list of CPUs none of which is online. */
+bool cpulist_unplugged(const char *text);
 
 /* Take @away from @cpus. */
 void cpulist_less(cpu_set_t *cpus, const cpu_set_t *away);

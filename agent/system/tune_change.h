@@ -51,6 +51,11 @@ struct tune_kind {
 	enum tune_effect (*effect)(const char *key, const char *value, char *why, size_t size);
 	/* The capability without which this process may not change it; NULL: it may. */
 	const char *(*lacking)(const char *key, const char *value);
+	/*
+	 * Whether the kernel itself has given up @value, as that of CPUs that are all unplugged, and
+	 * put another in its place; NULL: it never does.
+	 */
+	bool (*given_up)(const char *value);
 	const char *delayed;	   /* why it reads as before for a while; NULL: it does not */
 	const char *io_error;	   /* what EIO means; NULL: no more than it says */
 	const char *const *rivals; /* programs that are known to set it back, a NULL last */

@@ -137,6 +137,17 @@ static void tidy(struct holding *holding)
 	holding->tidy_at = 2 * holding->journal->count + TIDY_MIN;
 }
 
+/* What belongs on CPUs that are unplugged is seen to when they are back. */
+static void leave_unplugged(struct tune_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct tune_change *change = &plan->change[i];
+
+		if (change->kind->given_up && change->kind->given_up(change->new_value))
+			change->state = TUNE_IMMOVABLE;
+	}
+}
+
 /* Have the rules in effect for @news; -1 with a sentence where the journal cannot be written. */
 static int settle(struct holding *holding, const struct news *news, char *error, size_t error_size)
 {
@@ -145,6 +156,7 @@ static int settle(struct holding *holding, const struct news *news, char *error,
 
 	resolve(holding, news, &plan);
 	tune_claim(holding->journal, holding->profile, &plan, 0);
+	leave_unplugged(&plan);
 	tune_plan_drop(&plan, 0, TUNE_IMMOVABLE); /* as all others of the kind */
 	if (plan.count)
 		failed = tune_make(holding->journal, holding->profile, &plan, 0, error, error_size);

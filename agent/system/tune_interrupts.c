@@ -127,6 +127,7 @@ const struct tune_kind tune_interrupt = {
 	.immovable = immovable,
 	.effect = effect,
 	.lacking = lacking,
+	.given_up = cpulist_unplugged,
 	.rivals = rivals,
 };
 

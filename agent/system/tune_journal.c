@@ -372,21 +372,39 @@ struct journal_entry *journal_holder(struct journal *journal, const struct tune_
 }
 
 /*
- * What the profile has changed already and somebody has set back keeps its entry: the value before
- * both is the one to restore.
+ * What the profile has changed already, and is to be changed again, keeps its entry. The value to
+ * restore is what somebody has made of it since, who may be the thread itself when it began to run;
+ * but where CPUs have been unplugged it may be what the kernel has made of it.
  */
+static bool keep_entry(struct journal_entry *holder, const struct tune_change *change, FILE *file)
+{
+	char *old_value;
+
+	if (change->kind->given_up || !strcmp(holder->change.old_value, change->old_value))
+		return true;
+	old_value = strdup(change->old_value);
+	if (!old_value)
+		return false;
+	free(holder->change.old_value);
+	holder->change.old_value = old_value;
+	fprintf(file, "old %llu", (unsigned long long)holder->change.number);
+	put_word(file, old_value);
+	fputc('\n', file);
+	return true;
+}
+
 static bool add_entry(struct journal *journal, const char *profile, struct tune_change *change,
 		      uint64_t number, FILE *file)
 {
 	const char *values[] = { change->key, change->old_value, change->new_value };
-	const struct journal_entry *holder = journal_holder(journal, change->kind, change->key);
+	struct journal_entry *holder = journal_holder(journal, change->kind, change->key);
 
 	if (!change->profile)
 		change->profile = strdup(profile);
 	if (holder && !strcmp(holder->change.profile, profile) &&
 	    tune_same(change->kind, holder->change.new_value, change->new_value)) {
 		change->number = holder->change.number;
-		return true;
+		return keep_entry(holder, change, file);
 	}
 	if (!keep(journal, change->kind, profile, number, values, false))
 		return false;
@@ -420,7 +438,7 @@ int journal_add(struct journal *journal, const char *profile, struct tune_plan *
 	}
 	if (file && fclose(file))
 		failed = -1;
-	if (!failed && journal->count > before)
+	if (!failed && size)
 		failed = append(journal->fd, text, size) || fsync(journal->fd) ||
 			 fsync(journal->directory);
 	free(text);

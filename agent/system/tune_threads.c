@@ -261,6 +261,7 @@ const struct tune_kind tune_thread_cpus = {
 	.describe = describe,
 	.immovable = immovable_cpus,
 	.lacking = lacking_cpus,
+	.given_up = cpulist_unplugged,
 	.rivals = rivals,
 };
 

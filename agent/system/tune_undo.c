@@ -59,7 +59,9 @@ static void take_back(struct tune_change *change)
 	char value[TUNE_VALUE_SIZE];
 	int error = change->kind->read(change->key, value, sizeof(value));
 	bool as_was = !error && tune_same(change->kind, value, change->old_value);
-	bool ours = !error && tune_same(change->kind, value, change->new_value);
+	bool ours =
+		!error && (tune_same(change->kind, value, change->new_value) ||
+			   (change->kind->given_up && change->kind->given_up(change->new_value)));
 
 	change->state = TUNE_RESTORED;
 	*change->why = '\0';
