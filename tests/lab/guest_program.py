@@ -60,9 +60,15 @@ def heard(
         ],
         check=True,
     )
-    (directory / KERNEL).symlink_to(kernel_file(target.kernel))
     ours = {f"{name}.ko": kernel_modules(target.kernel, name)[name] for name in modules}
-    image = initramfs({"init": program.read_bytes(), **ours, **(files or {})})
+    contents = {"init": program.read_bytes(), **ours, **(files or {})}
+    return booted(target, initramfs(contents), directory, limit_s)
+
+
+def booted(target: VmTarget, image: bytes, directory: Path, limit_s: int) -> Heard:
+    """Boot the machine with this initramfs, in a directory that it has for itself, until its
+    program says "@ end"."""
+    (directory / KERNEL).symlink_to(kernel_file(target.kernel))
     (directory / INITRAMFS).write_bytes(image)
     command = qemu_command(target.board, target.spec, target.kernel_options())
     done = subprocess.run(
