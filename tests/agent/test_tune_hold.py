@@ -82,7 +82,8 @@ def program(tmp_path: Path) -> Callable[[], "subprocess.Popen[bytes]"]:
 
 @contextmanager
 def held(agent: Path, journal: Path, *words: str) -> Iterator[Holding]:
-    command = [agent, "tune", "hold", "--json", "--profile", "held", "--journal", journal, *words]
+    command = [str(agent), "tune", "hold", "--json", "--profile", "held"]
+    command += ["--journal", str(journal), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         limit = threading.Timer(2 * LIMIT_S, process.kill)
         limit.start()
@@ -265,7 +266,7 @@ def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
     agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
 ) -> None:
     """As in a network of its own, where the process connector is not."""
-    command = [agent_path, "tune", "hold", "--journal", journal, FIFO_7]
+    command = [str(agent_path), "tune", "hold", "--journal", str(journal), FIFO_7]
     with ended(program()) as pid:
         done = subprocess.run(
             ["unshare", "--net", *command],
