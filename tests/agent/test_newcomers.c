@@ -127,6 +127,25 @@ static void test_one_that_ends_is_not(void **state)
 	assert_false(told(child));
 }
 
+static void test_of_the_kernels_own_threads_alone_others_are_not_told(void **state)
+{
+	const struct timespec moment = { .tv_nsec = 100000000 };
+	char error[512];
+	int order;
+	pid_t child;
+
+	(void)state;
+	need_root();
+	newcomers_close(&from);
+	assert_int_equal(newcomers_open(&from, NEWCOMERS_KERNEL_THREADS, error, sizeof(error)), 0);
+	child = begin_child(&order);
+	nanosleep(&moment, NULL);
+	newcomers_read(&from, &news);
+	assert_false(told(child));
+	close(order);
+	waitpid(child, NULL, 0);
+}
+
 static void test_more_than_can_be_kept_are_everything(void **state)
 {
 	(void)state;
@@ -152,6 +171,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_thread_that_begins_or_has_another_name_is_told,
 						start, stop),
 		cmocka_unit_test_setup_teardown(test_one_that_ends_is_not, start, stop),
+		cmocka_unit_test_setup_teardown(test_of_the_kernels_own_threads_alone_others_are_not_told,
+						start, stop),
 		cmocka_unit_test_setup_teardown(test_more_than_can_be_kept_are_everything, start,
 						stop),
 	};

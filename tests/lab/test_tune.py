@@ -170,6 +170,10 @@ def comings(
 rest() { read -t $1 nothing <&9; }
 born() { (printf $1 > /proc/self/comm; while :; do read -t 1 nothing <&9; done) & }
 policy() { cut -d" " -f40,41 /proc/$1/stat; }
+interrupts() {
+    exec agent daq --device edu --interval 1s --channels 1 --samples-per-channel 1536 -l 6 \\
+        --irq-priority 60 > /tmp/daq 2>&1
+}
 named() { grep -l "$1" /proc/[0-9]*/comm | cut -d/ -f3; }
 mkfifo /tmp/nobody; exec 9<>/tmp/nobody
 
@@ -213,17 +217,25 @@ plug 3 0; rest 3
 echo "@ held without its CPU"; allowed $held; policy $held
 plug 3 1; rest 3
 echo "@ held with its CPU"; allowed $held
-insmod /rtdaq.ko
-agent daq --device edu --interval 1s --channels 1 --samples-per-channel 1536 -l 6 \\
-    --irq-priority 60 > /tmp/daq 2>&1 &
-daq=$!
-rest 3
+insmod /rtdaq.ko; interrupts & daq=$!; rest 3
 echo "@ a device's interrupt"; grep rtdaq /proc/interrupts
 irq=$(grep rtdaq /proc/interrupts | tr -d " " | cut -d: -f1); cat /proc/irq/$irq/smp_affinity_list
 policy $(named rtdaq)
 wait $daq; echo "$?"; cat /tmp/daq
 echo "@ held"; kill -TERM $hold; wait $hold; echo "exit $?"; cat /tmp/held
 echo "@ no longer held"; allowed $held; policy $held; ls -A /tmp/journal
+
+away() { echo 0-3 > /proc/irq/4/smp_affinity_list; }
+told() { rest 1; echo "$1 $(cat /proc/irq/4/smp_affinity_list)"; }
+agent tune hold --json --journal /tmp/journal \\
+    "interrupt name=rtdaq cpus=1" "interrupt name=ttyS0 cpus=1" > /tmp/held &
+hold=$!; rest 8
+echo "@ interrupts alone"
+away; told nobody
+ifconfig lo up; told link
+away; echo bind > /sys/class/mem/null/uevent; told device
+interrupts & rest 3; cat /proc/irq/$irq/smp_affinity_list
+kill -TERM $hold; wait $hold; echo "exit $?"
 """
     target = vm_target(f"vm:{rt_kernel.name},cpus=4,mode=fast,edu=yes,memory=256")
     folder = tmp_path_factory.mktemp("comings")
@@ -300,3 +312,16 @@ def test_a_new_interrupt_and_its_thread_are_held(comings: dict[str, str]) -> Non
         for one in changes(comings["held"], "applied")
         if "rtdaq" in one["what"]
     } == {("thread-policy", "fifo:77"), ("interrupt", "2")}
+
+
+def test_drivers_and_network_links_are_when_interrupts_are_looked_at(
+    comings: dict[str, str],
+) -> None:
+    """Beside the threads of new ones. That somebody else moves one, nobody tells."""
+    assert comings["interrupts alone"].split("exit")[0].split() == [
+        *("nobody", "0-3"),
+        *("link", "1"),
+        *("device", "1"),
+        "1",
+    ]
+    assert status(comings["interrupts alone"]) == 0
