@@ -223,20 +223,6 @@ static uint64_t first_number(void)
 	return UINT64_MAX;
 }
 
-/* Rules of a kind that this verb has no use for, in a warning. */
-static void leave_out(enum tune_rule_kind kind, const char *code, const char *text)
-{
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < rules.count; i++) {
-		if (rules.rule[i].kind != kind)
-			rules.rule[kept++] = rules.rule[i];
-	}
-	if (kept < rules.count)
-		warn(code, text);
-	rules.count = kept;
-}
-
 static int apply(void)
 {
 	char error[512];
@@ -245,8 +231,9 @@ static int apply(void)
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
 	begin();
-	leave_out(RULE_LATENCY, "latency-not-kept",
-		  "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
+	if (tune_rules_leave_out(&rules, RULE_LATENCY))
+		warn("latency-not-kept",
+		     "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
 	if (make_all(error, sizeof(error))) {
 		tune_undo(&journal, profile, first_number(), report);
 		end(1);
@@ -279,8 +266,9 @@ static int hold(void)
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
 	begin();
-	leave_out(RULE_BOOT, "boot-not-held",
-		  "parameters of the kernel count from a boot on, so they are left out: use apply");
+	if (tune_rules_leave_out(&rules, RULE_BOOT))
+		warn("boot-not-held",
+		     "parameters of the kernel count from a boot on, so they are left out: use apply");
 	if (hold_begin(&holding, error, sizeof(error)) || make_all(error, sizeof(error))) {
 		tune_undo(&journal, profile, first_number(), report);
 		end(1);

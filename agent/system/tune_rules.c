@@ -373,6 +373,20 @@ void tune_rules_free(struct tune_rules *rules)
 	rules->rule = NULL;
 }
 
+bool tune_rules_leave_out(struct tune_rules *rules, enum tune_rule_kind kind)
+{
+	unsigned int kept = 0, count = rules->count;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (rules->rule[i].kind == kind)
+			free(rules->rule[i].cut);
+		else
+			rules->rule[kept++] = rules->rule[i];
+	}
+	rules->count = kept;
+	return kept < count;
+}
+
 bool tune_rules_have(const struct tune_rules *rules, enum tune_rule_kind kind)
 {
 	for (unsigned int i = 0; i < rules->count; i++) {

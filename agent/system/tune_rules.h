@@ -57,6 +57,9 @@ int tune_rules_parse(char **words, unsigned int count, struct tune_rules *rules,
 		     size_t error_size);
 void tune_rules_free(struct tune_rules *rules);
 
+/* Leave out those of this kind; whether there were any. */
+bool tune_rules_leave_out(struct tune_rules *rules, enum tune_rule_kind kind);
+
 /* Whether there is a rule of this kind. */
 bool tune_rules_have(const struct tune_rules *rules, enum tune_rule_kind kind);
 

@@ -33,19 +33,9 @@ int tune_session_parse(char **words, unsigned int count, char *error, size_t err
 /* No boot comes between here and the end. */
 static void drop_boot(warn_fn *warn)
 {
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < rules.count; i++) {
-		if (rules.rule[i].kind == RULE_BOOT)
-			free(rules.rule[i].cut);
-		else
-			rules.rule[kept++] = rules.rule[i];
-	}
-	if (kept == rules.count)
-		return;
-	rules.count = kept;
-	warn("tune-boot",
-	     "parameters of the kernel count from the next boot on, so they are not part of this measurement: apply them, boot and measure again");
+	if (tune_rules_leave_out(&rules, RULE_BOOT))
+		warn("tune-boot",
+		     "parameters of the kernel count from the next boot on, so they are not part of this measurement: apply them, boot and measure again");
 }
 
 static void tell(const struct tune_change *change)

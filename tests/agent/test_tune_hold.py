@@ -24,7 +24,6 @@ LIMIT_S = 30
 NAME = "rts-held"
 FIFO_7 = f"thread name={NAME}* policy=fifo priority=7"
 LATENCY = Path("/dev/cpu_dma_latency")
-NO_LIMIT_US = 2_000_000_000
 
 Line = dict[str, Any]
 
@@ -253,13 +252,11 @@ def test_a_limit_of_the_way_out_of_idle_is_held_as_long(agent_path: Path, journa
         with LATENCY.open("rb") as file:
             return int(struct.unpack("i", file.read(4))[0])
 
-    before = limit_us()
     with held(agent_path, journal, "latency limit=5000") as holding:
         change = holding.next_change("applied")
         assert (change["kind"], change["new"]) == ("latency", "5 us")
-        assert limit_us() == min(before, 5)
+        assert limit_us() <= 5, "another may ask for less"
         assert states(holding.end()) == ["restored"]
-    assert limit_us() == before
 
 
 def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
