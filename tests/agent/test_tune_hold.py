@@ -222,6 +222,24 @@ def test_it_ends_and_undoes_when_nobody_reads_any_more(
     assert not any(journal.iterdir())
 
 
+@pytest.mark.long
+def test_threads_that_have_ended_leave_the_journal(
+    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+) -> None:
+    """It is tidied up from a thousand entries on."""
+    with ended(program()), held(agent_path, journal, FIFO_7) as holding:
+        holding.next_change("applied")
+        for _ in range(30):
+            with ExitStack() as stack:
+                for _ in range(40):
+                    stack.enter_context(ended(program()))
+                for _ in range(40):
+                    holding.next_change("applied")
+        entries = (journal / "journal").read_text().splitlines()
+        assert len(entries) < 600
+        assert "restored" in states(holding.end())
+
+
 def test_nobody_else_tunes_while_a_profile_is_held(
     agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
 ) -> None:
