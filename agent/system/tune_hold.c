@@ -72,7 +72,7 @@ int hold_begin(struct holding *holding, char *error, size_t error_size)
 	return newcomers_open(&holding->from, wanted_threads(holding->rules), error, error_size);
 }
 
-/* Wait for news, but only for the end where @anew is false; @limit_ms below 0: without limit. */
+/* Wait for @news, or else only for the end; @limit_ms below 0: without limit. */
 static enum heard wait_for(const struct holding *holding, int signals, bool news, int limit_ms)
 {
 	struct pollfd from[2 + NEWCOMERS_SOURCES] = {
