@@ -12,6 +12,7 @@
 #include "system/points.h"
 #include "system/symbols.h"
 #include "system/threads.h"
+#include "system/tune.h"
 
 #define TETHER "--tether="
 
@@ -35,6 +36,7 @@ const struct verb verbs[] = {
 	  topology_main, true },
 	{ "points", "a running program's measurement points", points_main, false },
 	{ "threads", "the machine's threads, who can preempt whom first", threads_main, false },
+	{ "tune", "changes the machine for real-time work, and takes that back", tune_main, false },
 	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
 	{ "symbols", "where the kernel's functions are", symbols_main, false },
 	{ 0 },

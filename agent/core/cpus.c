@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/cpus.h"
+#include "core/partition.h"
 
 int cpus_pin(unsigned int cpu)
 {
@@ -16,7 +17,10 @@ int cpus_pin(unsigned int cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set);
+	if (!sched_setaffinity(0, sizeof(set), &set))
+		return 0;
+	return errno == EINVAL && partition_join(cpu) ? sched_setaffinity(0, sizeof(set), &set) :
+							-1;
 }
 
 int cpus_allow(const struct cpus *cpus)
@@ -37,10 +41,13 @@ void cpus_unpin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Of all CPUs the kernel grants a thread those that its cpuset has, isolated ones among them. */
+/*
+ * Of all CPUs the kernel grants a thread those that its cpuset has, isolated ones among them; a
+ * partition has others, which a thread can join.
+ */
 void cpus_usable(struct cpus *cpus)
 {
-	cpu_set_t before, granted;
+	cpu_set_t before, granted, apart;
 
 	cpus->count = 0;
 	if (sched_getaffinity(0, sizeof(before), &before))
@@ -48,6 +55,8 @@ void cpus_usable(struct cpus *cpus)
 	cpus_unpin();
 	if (sched_getaffinity(0, sizeof(granted), &granted))
 		granted = before;
+	partition_cpus(&apart);
+	CPU_OR(&granted, &granted, &apart);
 	sched_setaffinity(0, sizeof(before), &before);
 	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
 		if (CPU_ISSET(cpu, &granted))

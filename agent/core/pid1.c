@@ -67,6 +67,8 @@ static const struct {
 	{ "tmpfs", "/tmp" },
 };
 
+#define CGROUPS "/sys/fs/cgroup" /* the kernel makes it, where it has them */
+
 bool pid1_is_wanted(const char *name)
 {
 	const char *slash;
@@ -89,6 +91,8 @@ static void mount_all(void)
 		if (mount(mounts[i].type, mounts[i].path, mounts[i].type, 0, NULL))
 			complain("mount", mounts[i].path);
 	}
+	if (!access(CGROUPS, F_OK) && mount("cgroup2", CGROUPS, "cgroup2", 0, NULL))
+		complain("mount", CGROUPS);
 }
 
 /* The console in the initramfs may be missing, that of devtmpfs is not. */

@@ -172,6 +172,24 @@ static void set_start(uint64_t start_ns)
 	}
 }
 
+static bool counts_cpu(const struct measuring *measuring)
+{
+	return session.options.cpu_counts && measuring->role.cpu >= 0 && !measuring->role.silent;
+}
+
+static void add_cpu_counts(struct measuring *measuring)
+{
+	const struct cpu_counts *before = &measuring->at_start;
+	struct cpu_counts now;
+
+	cpu_counts_read((unsigned int)measuring->role.cpu, &now);
+	measuring_fact(measuring, SESSION_FACT_INTERRUPTS,
+		       (double)(now.device_interrupts - before->device_interrupts));
+	if (now.switches_known && before->switches_known)
+		measuring_fact(measuring, SESSION_FACT_SWITCHES,
+			       (double)(now.switches - before->switches));
+}
+
 /* Where writing the start line takes longer than planned, the start is put off and told anew. */
 static void begin_measuring(void)
 {
@@ -184,6 +202,11 @@ static void begin_measuring(void)
 	}
 	session.load_start_ns = clock_now_ns();
 	session.high_resolution = realtime_high_resolution();
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (counts_cpu(&session.measuring[i]))
+			cpu_counts_read((unsigned int)session.measuring[i].role.cpu,
+					&session.measuring[i].at_start);
+	}
 	do {
 		set_start(clock_now_ns() + delay_ns);
 		output_start(&session);
@@ -367,9 +390,16 @@ static int write_result(const char *status, uint64_t end_ns)
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
 	output_result(&session, end_ns);
 	load_set_stop(session.loads);
+	tune_session_end(session_warn);
 	session.load_gone_ns = clock_now_ns();
 	output_end(&session, status, end_ns);
 	return session.json.failed || ferror(stdout) || fflush(stdout) ? 1 : 0;
+}
+
+/* Where the changes of the machine are told as lines. */
+static struct json *changes_out(void)
+{
+	return session.options.json ? &session.json : NULL;
 }
 
 static int measure(const sigset_t *waited, char *error, size_t error_size)
@@ -383,6 +413,9 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
 		return fail(1, error);
 	session.load_up_ns = clock_now_ns();
+	if (tune_session_begin(session.options.tune_journal, changes_out(), session_warn, error,
+			       error_size))
+		return fail(1, error);
 	if (threads_start(&session, samples_file, error, error_size))
 		return fail(1, error);
 	realtime_lock_memory(session_warn);
@@ -396,6 +429,10 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	begin_measuring();
 	status = keep_house(waited);
 	threads_end(&session);
+	for (unsigned int i = 0; i < session.threads; i++) {
+		if (counts_cpu(&session.measuring[i]))
+			add_cpu_counts(&session.measuring[i]);
+	}
 	end_ns = threads_ended_ns(&session);
 	if (end_ns < session.load_start_ns) /* no thread could begin */
 		end_ns = clock_now_ns();
@@ -407,6 +444,7 @@ static int rehearse(char *error, size_t error_size)
 {
 	if (threads_plan(&session, session_warn, error, error_size))
 		return fail(2, error);
+	tune_session_rehearse(changes_out(), session_warn);
 	if (!session.options.json)
 		return printf("# all options are good; nothing was started\n") < 0;
 	session.start_ns = clock_now_ns();
@@ -434,6 +472,8 @@ int session_main(const struct probe *probe, int argc, char **argv)
 	if (cpus_parse(session.options.cpus, &session.usable, &session.cpus, error,
 		       sizeof(error)) ||
 	    parse_loads(error, sizeof(error)) ||
+	    tune_session_parse(session.options.tunes, session.options.tune_count, error,
+			       sizeof(error)) ||
 	    (!session.options.dry_run && open_samples_file(error, sizeof(error))))
 		return fail(2, error);
 
@@ -447,6 +487,7 @@ int session_main(const struct probe *probe, int argc, char **argv)
 	else
 		result = measure(&waited, error, sizeof(error));
 	load_set_stop(session.loads);
+	tune_session_end(session_warn);
 	load_set_free(session.loads);
 	return result;
 }

@@ -20,16 +20,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/cpu_counts.h"
 #include "core/cpus.h"
 #include "core/json.h"
 #include "core/realtime.h"
 #include "core/record.h"
 #include "load/load.h"
+#include "system/tune_session.h"
 
 #define PROBE_OPTIONS_MAX 10
 #define PROBE_FACTS_MAX	  16
-#define ROLES_MAX	  (CPUS_MAX + 64)
-#define INTERVAL_MIN_NS	  10000ULL
+/* Facts of a thread's CPU, with --cpu-counts. */
+#define SESSION_FACT_INTERRUPTS "device_interrupts"
+#define SESSION_FACT_SWITCHES	"switches"
+#define ROLES_MAX		(CPUS_MAX + 64)
+#define INTERVAL_MIN_NS		10000ULL
 
 struct session_options {
 	const char *cpus;
@@ -38,6 +43,10 @@ struct session_options {
 	const char *load_cpus; /* those of the loads; NULL: all */
 	char **command;	       /* the words after the options, NULL-terminated; NULL: none */
 	unsigned int load_count;
+	char *tunes[TUNE_RULES_MAX];
+	unsigned int tune_count;
+	const char *tune_journal;
+	bool cpu_counts;
 	enum policy policy;
 	unsigned int priority;
 	uint64_t interval_ns;
@@ -93,7 +102,8 @@ struct measuring {
 	uint64_t ended_ns;   /* when the body returned */
 	bool completed;	     /* set by the body: it came to the end that was asked */
 	bool done;
-	struct { /* the housekeeping thread's last look */
+	struct cpu_counts at_start; /* of its CPU */
+	struct {		    /* the housekeeping thread's last look */
 		uint64_t count;
 		uint64_t sum_ns;
 		uint64_t late_max_ns; /* of the window before, when it was read */

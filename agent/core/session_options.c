@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/options.h"
 #include "core/session.h"
+#include "system/tune_journal.h"
 
 #define WATCHDOG_MIN_NS (100 * NSEC_PER_MSEC)
 #define PROGRESS_MIN_NS (10 * NSEC_PER_MSEC)
@@ -22,6 +23,9 @@ enum {
 	OPTION_WORST,
 	OPTION_DRY_RUN,
 	OPTION_DEFAULT_DURATION,
+	OPTION_TUNE,
+	OPTION_TUNE_JOURNAL,
+	OPTION_CPU_COUNTS,
 };
 
 static const char short_options[] = ":a:b:D:hi:l:mNnp:qS";
@@ -53,6 +57,9 @@ static const struct option common[] = {
 	{ "worst", required_argument, NULL, OPTION_WORST },
 	{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
 	{ "default-duration", required_argument, NULL, OPTION_DEFAULT_DURATION },
+	{ "tune", required_argument, NULL, OPTION_TUNE },
+	{ "tune-journal", required_argument, NULL, OPTION_TUNE_JOURNAL },
+	{ "cpu-counts", no_argument, NULL, OPTION_CPU_COUNTS },
 };
 
 #define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
@@ -74,6 +81,10 @@ void session_help(const struct probe *probe)
 	      "      --samples-file FILE  write every sample to FILE\n"
 	      "      --load LOAD          run LOAD beside the measurement; may be repeated\n"
 	      "      --load-cpus LIST     keep the loads on these CPUs (all)\n"
+	      "      --tune RULE          change the machine while it is measured, as rtscope-agent tune\n"
+	      "                           --help tells; may be repeated\n"
+	      "      --tune-journal DIR   where that is written down (" TUNE_JOURNAL ")\n"
+	      "      --cpu-counts         tell each CPU's interrupts of devices and switches of threads\n"
 	      "      --seed N             seed of loads and phases (1)\n"
 	      "      --watchdog TIME      end when measuring starves the machine this long (10s)\n"
 	      "      --json               write the protocol instead of a table\n"
@@ -173,6 +184,18 @@ static int take(struct session_options *options, int val, const char *text, char
 	case OPTION_LOAD_CPUS:
 		options->load_cpus = text;
 		return 0;
+	case OPTION_TUNE:
+		if (options->tune_count == TUNE_RULES_MAX)
+			return refuse(error, error_size, "--tune", text,
+				      "possible beside 64 others");
+		options->tunes[options->tune_count++] = (char *)text;
+		return 0;
+	case OPTION_TUNE_JOURNAL:
+		options->tune_journal = text;
+		return 0;
+	case OPTION_CPU_COUNTS:
+		options->cpu_counts = true;
+		return 0;
 	case OPTION_SEED:
 		if (!option_number(text, UINT64_MAX, &options->seed))
 			return refuse(error, error_size, "--seed", text, "a number");
@@ -238,6 +261,7 @@ int session_parse(const struct probe *probe, int argc, char **argv, struct sessi
 		.progress_ns = 250 * NSEC_PER_MSEC,
 		.watchdog_ns = 10 * NSEC_PER_SEC,
 		.seed = 1,
+		.tune_journal = TUNE_JOURNAL,
 		.worst = 10,
 	};
 	if (probe->defaults)

@@ -94,6 +94,10 @@ void output_start(struct session *session)
 	json_array_begin(json, "facts");
 	for (unsigned int i = 0; probe->facts && probe->facts[i]; i++)
 		json_string(json, NULL, probe->facts[i]);
+	if (options->cpu_counts) {
+		json_string(json, NULL, SESSION_FACT_INTERRUPTS);
+		json_string(json, NULL, SESSION_FACT_SWITCHES);
+	}
 	json_array_end(json);
 	put_tristate(json, "high_resolution", session->high_resolution);
 	json_u64(json, "notice_address", record_notice_address());

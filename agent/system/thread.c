@@ -15,6 +15,7 @@
 #include "system/thread.h"
 
 #define FLAG_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
+#define FLAG_BOUND	   0x04000000 /* PF_NO_SETAFFINITY */
 
 /* As in linux/sched.h; the C libraries know half of them. */
 enum {
@@ -91,7 +92,9 @@ bool thread_parse_stat(char *text, struct thread *thread)
 			return false;
 		rest = next;
 	}
+	thread->parent = (int)figure[4];
 	thread->kernel = figure[9] & FLAG_KERNEL_THREAD;
+	thread->bound = figure[9] & FLAG_BOUND;
 	thread->ticks = (uint64_t)(figure[14] + figure[15]);
 	thread->nice = (int)figure[19];
 	thread->start_ticks = (uint64_t)figure[22];

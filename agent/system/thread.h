@@ -26,9 +26,11 @@ struct thread_times {
 struct thread {
 	int pid;
 	int tid;
+	int parent; /* the process that this one's is a child of */
 	char name[THREAD_NAME_SIZE];
 	char state;
 	bool kernel;
+	bool bound;	     /* the kernel lets nobody change its CPUs */
 	unsigned int policy; /* the kernel's number */
 	int priority;	     /* 1..99 for fifo and rr, else 0 */
 	int nice;

@@ -13,7 +13,8 @@ def build_load_driver(path: Path, compiler: str, *options: str) -> Path:
     sources = sorted((AGENT / "load").glob("*.c"))
     subprocess.run(
         [compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *options, f"-I{AGENT}",
-         *sources, AGENT / "core/cpus.c", AGENT / "core/file.c",
+         *sources,
+         *(AGENT / "core" / f"{name}.c" for name in ("cpulist", "cpus", "file", "partition")),
          Path(__file__).with_name("load_driver.c"), "-o", path],
         check=True,
     )  # fmt: skip

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tuning the machine, and taking that back.
+ *
+ * What rules change is found out first, then all of it is written down, then it
+ * is made and looked at again: whatever ends this program in between, undo finds
+ * what to take back. An interrupted apply takes back by itself what it has made.
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/hello.h"
+#include "core/options.h"
+#include "system/looking.h"
+#include "system/tune.h"
+#include "system/tune_apply.h"
+#include "system/tune_hold.h"
+
+#define PASSES_MAX   4
+#define LOOK_NS	     NSEC_PER_SEC
+#define PROFILE_SIZE 64
+
+enum {
+	OPTION_JSON = 1,
+	OPTION_PROFILE,
+	OPTION_JOURNAL,
+	OPTION_KEEP,
+};
+
+static const struct option options[] = {
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "profile", required_argument, NULL, OPTION_PROFILE },
+	{ "journal", required_argument, NULL, OPTION_JOURNAL },
+	{ "keep", no_argument, NULL, OPTION_KEEP },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static const char *profile; /* NULL: none was named */
+static const char *journal_folder = TUNE_JOURNAL;
+static bool keep;
+static bool lines; /* JSON lines; else for a person */
+static struct json json;
+static struct journal journal;
+static struct tune_rules rules;
+static struct tune_plan plan;
+static unsigned int told;
+
+static void help(void)
+{
+	fputs("usage: rtscope-agent tune show|apply|undo|status|hold [OPTIONS] [RULE...]\n\n"
+	      "show    says what the rules would change, and changes nothing\n"
+	      "apply   changes it, each change written down before it is made, and looks again\n"
+	      "        a second later\n"
+	      "undo    takes back what is written down, of --profile or of all of them\n"
+	      "status  tells what of it is in effect\n"
+	      "hold    applies, also to threads and interrupts that come later, until Ctrl-C; then\n"
+	      "        takes it back\n\n"
+	      "      --profile NAME  the name under which it is written down (rules)\n"
+	      "      --journal DIR   where it is written down (" TUNE_JOURNAL ")\n"
+	      "      --keep          hold: take nothing back at the end\n"
+	      "      --json          write JSON Lines, the agent's protocol\n\n"
+	      "A rule is one word of the command line:\n\n"
+	      "  'thread name=irq/*-eth? of=kernel policy=fifo priority=90 cpus=0'\n"
+	      "  'tasks away=2-3'                   every thread that can be moved\n"
+	      "  'interrupts away=2-3'\n"
+	      "  'interrupt name=eth* cpus=0'\n"
+	      "  'file path=/proc/sys/kernel/sched_rt_runtime_us value=-1'\n\n"
+	      "LIST is 0-3,8; in patterns '?' stands for a blank.\n\n"
+	      "  rtscope-agent tune apply --profile quiet 'tasks away=3' 'interrupts away=3'\n"
+	      "  rtscope-agent tune undo --profile quiet\n",
+	      stdout);
+}
+
+static int fail(int status, const char *text)
+{
+	fprintf(stderr, "rtscope-agent tune: %s\n", text);
+	return status;
+}
+
+static void warn(const char *code, const char *text)
+{
+	if (!lines)
+		fprintf(stderr, "warning: %s\n", text);
+	else
+		json_warning(&json, code, text);
+}
+
+static void report(const struct tune_change *change)
+{
+	told++;
+	if (lines)
+		tune_change_send(&json, change);
+	else
+		tune_change_print(change);
+}
+
+static void report_plan(void)
+{
+	for (size_t i = 0; i < plan.count; i++)
+		report(&plan.change[i]);
+}
+
+static bool is_name(const char *text)
+{
+	size_t length =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	return length && !text[length] && length < PROFILE_SIZE;
+}
+
+/* Returns 0, 1 after help, or -1 with a sentence in @error; @argv keeps the words in their order. */
+static int parse(int argc, char **argv, char *error, size_t error_size)
+{
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			help();
+			return 1;
+		case OPTION_JSON:
+			lines = true;
+			break;
+		case OPTION_PROFILE:
+			profile = optarg;
+			if (is_name(profile))
+				break;
+			return option_refuse("--profile", optarg,
+					     "a name of letters, digits, '.', '_' and '-'", error,
+					     error_size);
+		case OPTION_JOURNAL:
+			journal_folder = optarg;
+			if (*optarg == '/')
+				break;
+			return option_refuse("--journal", optarg, "a path that begins with /",
+					     error, error_size);
+		case OPTION_KEEP:
+			keep = true;
+			break;
+		default:
+			snprintf(error, error_size,
+				 "%s is no option, or lacks its value; see rtscope-agent tune --help",
+				 argv[optind - 1]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int end(int status)
+{
+	static const char *const words[] = { "complete", "failed" };
+
+	journal_close(&journal);
+	tune_plan_clear(&plan);
+	if (lines)
+		looking_end(&json, words[status != 0], 0);
+	else if (!told)
+		puts("nothing to do");
+	return json.failed || fflush(stdout) || ferror(stdout) ?
+		       fail(1, "the output could not be written in full") :
+		       status;
+}
+
+static void begin(void)
+{
+	looking_begin();
+	if (lines)
+		hello_write(&json);
+}
+
+static int show(void)
+{
+	char error[512];
+
+	/* Without it only what other profiles have brought about is left out. */
+	if (journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
+		warn("journal-unread", error);
+	begin();
+	tune_resolve(&rules, &plan, warn);
+	tune_claim(&journal, profile, &plan, 0);
+	report_plan();
+	return end(0);
+}
+
+static void told_already(const char *code, const char *text)
+{
+	(void)code;
+	(void)text;
+}
+
+/* Threads that were born meanwhile, by those not yet moved, are caught by another pass. */
+static int make_all(char *error, size_t error_size)
+{
+	for (unsigned int pass = 0; pass < PASSES_MAX && !tune_interrupted(); pass++) {
+		size_t first = plan.count;
+
+		tune_resolve(&rules, &plan, pass ? told_already : warn);
+		tune_claim(&journal, profile, &plan, first);
+		if (plan.count == first)
+			return 0;
+		if (!pass && tune_may(&plan, error, error_size))
+			return -1;
+		if (tune_make(&journal, profile, &plan, first, error, error_size))
+			return -1;
+	}
+	return 0;
+}
+
+static uint64_t first_number(void)
+{
+	for (size_t i = 0; i < plan.count; i++) {
+		if (plan.change[i].number)
+			return plan.change[i].number;
+	}
+	return UINT64_MAX;
+}
+
+static int apply(void)
+{
+	char error[512];
+	bool held;
+
+	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
+		return fail(1, error);
+	begin();
+	if (tune_rules_leave_out(&rules, RULE_LATENCY))
+		warn("latency-not-kept",
+		     "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
+	if (make_all(error, sizeof(error))) {
+		tune_undo(&journal, profile, first_number(), report);
+		end(1);
+		return fail(1, error);
+	}
+	if (plan.count)
+		tune_wait(LOOK_NS);
+	if (tune_interrupted()) {
+		tune_undo(&journal, profile, first_number(), report);
+		end(1);
+		return fail(1, "interrupted: what was changed is taken back");
+	}
+	held = tune_look_again(&journal, &plan);
+	report_plan();
+	return end(!held);
+}
+
+static int hold(void)
+{
+	struct holding holding = {
+		.rules = &rules,
+		.journal = &journal,
+		.profile = profile,
+		.report = report,
+	};
+	char error[512];
+	bool restored;
+	int failed, result;
+
+	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
+		return fail(1, error);
+	begin();
+	if (tune_rules_leave_out(&rules, RULE_BOOT))
+		warn("boot-not-held",
+		     "parameters of the kernel count from a boot on, so they are left out: use apply");
+	if (hold_begin(&holding, error, sizeof(error)) || make_all(error, sizeof(error))) {
+		tune_undo(&journal, profile, first_number(), report);
+		end(1);
+		return fail(1, error);
+	}
+	tune_wait(LOOK_NS);
+	tune_look_again(&journal, &plan);
+	report_plan();
+	failed = hold_on(&holding, error, sizeof(error));
+	restored = (keep && !failed) || tune_undo(&journal, profile, 0, report);
+	result = end(failed || !restored);
+	return failed ? fail(1, error) : result;
+}
+
+static int undo(void)
+{
+	char error[512];
+
+	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
+		return fail(1, error);
+	begin();
+	return end(!tune_undo(&journal, profile, 0, report));
+}
+
+static bool has_stale(void)
+{
+	for (size_t i = 0; i < journal.count; i++) {
+		if (journal.entry[i].stale && !journal.entry[i].undone)
+			return true;
+	}
+	return false;
+}
+
+/* Only to tidy up after an earlier boot the journal is changed. */
+static int status(void)
+{
+	char error[512];
+
+	if (journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
+		return fail(1, error);
+	if (has_stale()) {
+		journal_close(&journal);
+		if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)) &&
+		    journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
+			return fail(1, error);
+	}
+	begin();
+	tune_status(&journal, profile, report);
+	return end(0);
+}
+
+static const struct {
+	const char *name;
+	int (*act)(void);
+	bool takes_rules;
+} actions[] = {
+	{ "show", show, true },	     { "apply", apply, true }, { "undo", undo, false },
+	{ "status", status, false }, { "hold", hold, true },
+};
+
+#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
+
+/* @words: rules. */
+static int run(const char *action, char **words, unsigned int count)
+{
+	char error[512];
+
+	for (size_t i = 0; i < ACTION_COUNT; i++) {
+		if (strcmp(action, actions[i].name) != 0)
+			continue;
+		if (actions[i].takes_rules != !!count)
+			return fail(2, count ? "undo and status take no rules, but --profile NAME" :
+					       "there is no rule; see rtscope-agent tune --help");
+		if (count && tune_rules_parse(words, count, &rules, error, sizeof(error)))
+			return fail(2, error);
+		if (count && !profile)
+			profile = "rules";
+		rules.profile = profile;
+		return actions[i].act();
+	}
+	return fail(2,
+		    "say show, apply, undo, status or hold first; see rtscope-agent tune --help");
+}
+
+int tune_main(int argc, char **argv)
+{
+	char error[512];
+	int parsed = parse(argc, argv, error, sizeof(error)), result;
+
+	json.fd = STDOUT_FILENO;
+	if (parsed)
+		return parsed > 0 ? 0 : fail(2, error);
+	if (optind == argc)
+		return run("", NULL, 0);
+	result = run(argv[optind], argv + optind + 1, (unsigned int)(argc - optind - 1));
+	tune_rules_free(&rules);
+	return result;
+}

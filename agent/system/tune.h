@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verb that tunes the machine, and takes that back. */
+#ifndef RTSCOPE_SYSTEM_TUNE_H
+#define RTSCOPE_SYSTEM_TUNE_H
+
+int tune_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parameters of the kernel from the next boot on, in the boot loader's own place.
+ *
+ * That place is never guessed. It is one of
+ *
+ *	Debian's GRUB: a file of our own in /etc/default/grub.d, where the machine was
+ *		booted by GRUB and its grub-mkconfig reads that folder; update-grub follows
+ *	a Raspberry Pi's cmdline.txt, where the running kernel has its root=
+ *
+ * A key is the file's path, its value the parameters, of cmdline.txt all of
+ * them. While our file is taken back it holds a comment alone, until update-grub
+ * has ended: what is killed in between is unfinished, and still ours.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "system/tune_boot.h"
+#include "system/tune_capability.h"
+#include "system/tune_config.h"
+
+#define GRUB_FOLDER "/etc/default/grub.d"
+#define GRUB_RESULT "/boot/grub/grub.cfg"
+#define GRUB_MAKE   "/usr/sbin/grub-mkconfig"
+#define GRUB_UPDATE "/usr/sbin/update-grub"
+#define GRUB_BEGIN  "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX "
+#define COMMENT	    "# rtscope takes this back\n"
+#define UNFINISHED  "unfinished"
+
+static const char *const pi_files[] = { "/boot/firmware/cmdline.txt", "/boot/cmdline.txt" };
+
+static bool is_grub(const char *key)
+{
+	return !strncmp(key, GRUB_FOLDER "/", strlen(GRUB_FOLDER "/"));
+}
+
+static int read_boot(const char *key, char *value, size_t size)
+{
+	char *begin;
+	size_t length;
+
+	if (!file_text(AT_FDCWD, key, value, size))
+		return is_grub(key) ? 0 : ESRCH;
+	if (!is_grub(key)) {
+		value[strcspn(value, "\n")] = '\0';
+		return 0;
+	}
+	begin = strstr(value, GRUB_BEGIN);
+	if (!begin) {
+		snprintf(value, size, UNFINISHED);
+		return 0;
+	}
+	begin += strlen(GRUB_BEGIN);
+	length = strcspn(begin, "\"");
+	memmove(value, begin, length);
+	value[length] = '\0';
+	return 0;
+}
+
+static int update_grub(void)
+{
+	int status, null;
+	pid_t child = fork();
+
+	if (child < 0)
+		return errno;
+	if (!child) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		setsid(); /* Control-C ends the agent, not what would leave half a file */
+		null = open("/dev/null", O_RDWR);
+		for (int fd = 0; fd <= STDERR_FILENO; fd++)
+			dup2(null, fd);
+		execl(GRUB_UPDATE, GRUB_UPDATE, (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return errno;
+	}
+	return status ? EIO : 0;
+}
+
+static int write_grub(const char *key, const char *value)
+{
+	char text[TUNE_VALUE_SIZE + 64];
+	int error;
+
+	snprintf(text, sizeof(text), GRUB_BEGIN "%s\"\n", value);
+	error = config_replace(key, *value ? text : COMMENT);
+	if (!error)
+		error = update_grub();
+	if (!error && !*value)
+		return unlink(key) ? errno : 0;
+	if (error && *value && !unlink(key))
+		update_grub();
+	return error;
+}
+
+static int write_boot(const char *key, const char *value)
+{
+	char text[TUNE_VALUE_SIZE + 1];
+
+	if (is_grub(key))
+		return write_grub(key, value);
+	snprintf(text, sizeof(text), "%s\n", value);
+	return config_replace(key, text);
+}
+
+static bool same(const char *one, const char *other)
+{
+	return *one && *other && (!strcmp(one, UNFINISHED) || !strcmp(other, UNFINISHED));
+}
+
+static void describe(const char *key, char *what, char *where, size_t size)
+{
+	snprintf(where, size, "%s", key);
+	snprintf(what, size, "parameters of the kernel");
+}
+
+/* Whether a file of any size has @text. */
+static bool has_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "re");
+	char line[2 * TUNE_VALUE_SIZE];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, text);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static enum tune_effect effect(const char *key, const char *value, char *why, size_t size)
+{
+	if (is_grub(key) && !has_text(GRUB_RESULT, value)) {
+		snprintf(why, size, "update-grub has not put it into " GRUB_RESULT);
+		return EFFECT_NONE;
+	}
+	snprintf(why, size, "from the next boot on");
+	return EFFECT_TO_COME;
+}
+
+static const char *lacking(const char *key, const char *value)
+{
+	(void)value;
+	return access(is_grub(key) ? GRUB_FOLDER : key, W_OK) && errno == EACCES ?
+		       capability_lacking(CAPABILITY_DAC_OVERRIDE) :
+		       NULL;
+}
+
+const struct tune_kind tune_boot = {
+	.name = "boot",
+	.read = read_boot,
+	.write = write_boot,
+	.same = same,
+	.describe = describe,
+	.effect = effect,
+	.lacking = lacking,
+	.io_error = "update-grub failed; run it by hand to see why",
+	.lasting = true,
+};
+
+static bool booted_by_grub(void)
+{
+	return has_text("/proc/cmdline", "BOOT_IMAGE=") && !access(GRUB_RESULT, F_OK) &&
+	       !access(GRUB_FOLDER, F_OK) && !access(GRUB_UPDATE, X_OK) &&
+	       has_text(GRUB_MAKE, "default/grub.d");
+}
+
+/* Whether the running kernel has the root file system that @words name. */
+static bool is_running_with(char *words)
+{
+	for (char *word = strtok(words, " \n"); word; word = strtok(NULL, " \n")) {
+		if (!strncmp(word, "root=", strlen("root=")))
+			return has_text("/proc/cmdline", word);
+	}
+	return false;
+}
+
+static const char *pi_file(void)
+{
+	char text[TUNE_VALUE_SIZE];
+
+	if (!has_text("/proc/device-tree/model", "Raspberry Pi"))
+		return NULL;
+	for (size_t i = 0; i < sizeof(pi_files) / sizeof(pi_files[0]); i++) {
+		file_text(AT_FDCWD, pi_files[i], text, sizeof(text));
+		if (is_running_with(text))
+			return pi_files[i];
+	}
+	return NULL;
+}
+
+static void want_grub(const char *profile, const char *added, struct tune_plan *plan)
+{
+	char key[256], value[TUNE_VALUE_SIZE] = "";
+
+	snprintf(key, sizeof(key), GRUB_FOLDER "/rtscope-%s.cfg", profile);
+	read_boot(key, value, sizeof(value));
+	tune_plan_want(plan, &tune_boot, key, value, added);
+}
+
+/* What is added already is not added again. */
+static void want_pi(const char *path, const char *added, struct tune_plan *plan)
+{
+	char value[TUNE_VALUE_SIZE], wanted[2 * TUNE_VALUE_SIZE];
+
+	if (read_boot(path, value, sizeof(value)))
+		return;
+	snprintf(wanted, sizeof(wanted), strstr(value, added) ? "%s" : "%s %s", value, added);
+	if (strlen(wanted) < TUNE_VALUE_SIZE)
+		tune_plan_want(plan, &tune_boot, path, value, wanted);
+}
+
+void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
+{
+	char added[TUNE_VALUE_SIZE] = "";
+	const char *pi = pi_file();
+	struct tune_change *change;
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < rules->count && used < sizeof(added); i++) {
+		if (rules->rule[i].kind == RULE_BOOT)
+			used += (size_t)snprintf(added + used, sizeof(added) - used, "%s%s",
+						 used ? " " : "", rules->rule[i].value);
+	}
+	if (booted_by_grub()) {
+		want_grub(rules->profile, added, plan);
+	} else if (pi) {
+		want_pi(pi, added, plan);
+	} else {
+		change = tune_plan_want(plan, &tune_boot, "/proc/cmdline", "", added);
+		if (!change)
+			return;
+		change->state = TUNE_FAILED;
+		snprintf(change->why, sizeof(change->why),
+			 "the boot loader is none that is known for certain (GRUB as Debian has it, a Raspberry Pi's cmdline.txt): add them to the kernel's command line by hand");
+	}
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Settings that the kernel has as files, as rules want them.
+ *
+ * What is read is not always what was written: a choice is shown among the
+ * others, as in "always [madvise] never", a truth as Y, a mask with zeros in
+ * front. Such values are the same.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system/pattern.h"
+#include "system/tune_capability.h"
+#include "core/cpulist.h"
+#include "system/tune_files.h"
+
+#define FIRST_CPU "/sys/devices/system/cpu/cpu0/online"
+
+int file_write(const char *path, const char *text)
+{
+	int error = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? ESRCH : errno;
+	if (write(fd, text, strlen(text)) < 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+/* Of "always [madvise] never" the word in brackets. */
+static void keep_choice(char *value)
+{
+	char *first = strchr(value, '['), *last = first ? strchr(first, ']') : NULL;
+
+	if (!last || (first != value && first[-1] != ' ') || (last[1] && last[1] != ' '))
+		return;
+	*last = '\0';
+	memmove(value, first + 1, strlen(first + 1) + 1);
+}
+
+static int read_value(const char *path, char *value, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return errno == ENOENT ? ESRCH : errno;
+	got = read(fd, value, size - 1);
+	close(fd);
+	if (got < 0)
+		return errno;
+	if ((size_t)got == size - 1)
+		return EFBIG; /* it could not be put back */
+	value[got] = '\0';
+	while (got && strchr("\n ", value[got - 1]))
+		value[--got] = '\0';
+	keep_choice(value);
+	return 0;
+}
+
+static bool same_number(const char *one, const char *other)
+{
+	char *one_end, *other_end;
+	long long a = strtoll(one, &one_end, 0), b = strtoll(other, &other_end, 0);
+
+	return a == b && one_end != one && other_end != other && !*one_end && !*other_end;
+}
+
+/* 1, 0, or -1 for what is no truth. */
+static int truth(const char *text)
+{
+	return !*text || text[1] ? -1 : strchr("Yy1", *text) ? 1 : strchr("Nn0", *text) ? 0 : -1;
+}
+
+/* The kernel writes a mask with zeros in front, or with commas. */
+static bool same_mask(const char *one, const char *other)
+{
+	cpu_set_t a, b;
+
+	return (*one == '0' || *other == '0' || strchr(one, ',') || strchr(other, ',')) &&
+	       cpulist_parse_mask(one, &a) && cpulist_parse_mask(other, &b) && CPU_EQUAL(&a, &b);
+}
+
+static bool same(const char *one, const char *other)
+{
+	return same_number(one, other) || (truth(one) >= 0 && truth(one) == truth(other)) ||
+	       same_mask(one, other);
+}
+
+static void describe(const char *key, char *what, char *where, size_t size)
+{
+	const char *name = strrchr(key, '/');
+
+	snprintf(what, size, "%s", name ? name + 1 : key);
+	snprintf(where, size, "%s", key);
+}
+
+static const char *lacking(const char *key, const char *value)
+{
+	(void)value;
+	return access(key, W_OK) && errno == EACCES ? capability_lacking(CAPABILITY_DAC_OVERRIDE) :
+						      NULL;
+}
+
+static const char *const rivals[] = { "tuned", "power-profiles-daemon", "thermald", "tlp", NULL };
+
+const struct tune_kind tune_file = {
+	.name = "file",
+	.read = read_value,
+	.write = file_write,
+	.same = same,
+	.describe = describe,
+	.lacking = lacking,
+	.rivals = rivals,
+};
+
+static bool is_setting(const char *path)
+{
+	return !strncmp(path, "/proc/sys/", 10) || !strncmp(path, "/sys/", 5);
+}
+
+static void resolve(const char *path, const char *wanted, struct tune_plan *plan)
+{
+	char value[TUNE_VALUE_SIZE] = "";
+	struct tune_change *change;
+	int error = read_value(path, value, sizeof(value));
+
+	change = tune_plan_want(plan, &tune_file, path, value, wanted);
+	if (change && !strcmp(path, FIRST_CPU) && truth(wanted) != 1) {
+		change->state = TUNE_FAILED;
+		snprintf(change->why, sizeof(change->why), "CPU 0 stays usable");
+		return;
+	}
+	if (!change || !error)
+		return;
+	change->state = TUNE_FAILED;
+	snprintf(change->why, sizeof(change->why),
+		 "it cannot be read (%s), so it could not be taken back", strerror(error));
+}
+
+static void resolve_found(const char *path, struct tune_rule *rule, struct tune_plan *plan)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(path, real) || !is_setting(real))
+		return;
+	rule->matched = true;
+	resolve(real, rule->value, plan);
+}
+
+/* The files that fit @pattern below @start, a folder at a time. */
+static void walk(const char *start, const char *pattern, struct tune_rule *rule,
+		 struct tune_plan *plan)
+{
+	size_t fixed = strcspn(pattern, "*?"), length;
+	struct dirent *entry;
+	char path[512];
+	DIR *folder;
+
+	while (pattern[fixed] && fixed && pattern[fixed - 1] != '/')
+		fixed--;
+	if (snprintf(path, sizeof(path), "%s%.*s", start, (int)fixed, pattern) >= (int)sizeof(path))
+		return;
+	if (!pattern[fixed]) {
+		resolve_found(path, rule, plan);
+		return;
+	}
+	length = strcspn(pattern + fixed, "/");
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		char found[sizeof(path)];
+
+		if (*entry->d_name != '.' && pattern_fits(entry->d_name, pattern + fixed, length) &&
+		    snprintf(found, sizeof(found), "%s%s", path, entry->d_name) <
+			    (int)sizeof(found))
+			walk(found, pattern + fixed + length, rule, plan);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+void tune_files_resolve(struct tune_rule *rule, struct tune_plan *plan)
+{
+	walk("", rule->name, rule, plan);
+}

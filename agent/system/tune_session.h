@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tuning for the time of one measurement. */
+#ifndef RTSCOPE_SYSTEM_TUNE_SESSION_H
+#define RTSCOPE_SYSTEM_TUNE_SESSION_H
+
+#include "core/json.h"
+#include "core/warning.h"
+
+#define TUNE_RULES_MAX 64
+
+/* Read the rules. Returns 0, or -1 with a sentence in @error. */
+int tune_session_parse(char **words, unsigned int count, char *error, size_t error_size);
+
+/* Tell what would be changed; nothing is. @json is NULL where a person reads. */
+void tune_session_rehearse(struct json *json, warn_fn *warn);
+
+/*
+ * Change it, look again a second later, and tell all changes. What an earlier measurement that was
+ * killed has left is taken back first. Returns 0, or -1 with a sentence in @error.
+ */
+int tune_session_begin(const char *journal, struct json *json, warn_fn *warn, char *error,
+		       size_t error_size);
+
+/* Take it back, and warn of what could not be. Does nothing where nothing was begun. */
+void tune_session_end(warn_fn *warn);
+
+#endif

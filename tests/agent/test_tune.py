@@ -1,0 +1,526 @@
+"""Tuning threads of the test's own on this machine, and taking that back whatever happens."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count, product
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import LAST_CPU, NOBODY, needs_root, needs_two_cpus
+from tests.agent.tuning import Given, given, read, tune, waiting_threads
+
+HOSTILE = b'%41 a) R\n"\\\x1b[2J'
+RULE = f"thread name=tn-a* policy=fifo priority=3 nice=4 cpus={LAST_CPU}"
+TUNED = Given(os.SCHED_FIFO, 3, 4, {LAST_CPU})
+KINDS = ["thread-policy", "thread-nice", "thread-cpus"]
+
+pytestmark = [needs_root, needs_two_cpus]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+@pytest.fixture
+def tids() -> Iterator[list[int]]:
+    with waiting_threads(b"tn-a main", b"tn-a two") as threads:
+        yield threads
+
+
+@pytest.fixture
+def users_journal(public_agent: Path) -> Path:
+    """A folder of an ordinary user's."""
+    path = public_agent.parent / "journal"
+    path.mkdir(mode=0o700)
+    os.chown(path, 65534, 65534)
+    return path
+
+
+def entries(journal: Path) -> list[str]:
+    return (journal / "journal").read_text().splitlines()
+
+
+def test_show_tells_each_change_and_makes_none(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    before = [given(tid) for tid in tids]
+    shown = tune(agent_path, journal, "show", "--profile", "p", RULE)
+    assert shown.status == 0
+    assert [change["kind"] for change in shown.changes] == KINDS * 2
+    assert {change["where"] for change in shown.changes} == {f"tid {tid}" for tid in tids}
+    assert shown.changes[0] | {"what": "", "where": ""} == {
+        "type": "change", "profile": "p", "kind": "thread-policy", "what": "", "where": "",
+        "old": "other", "new": "fifo:3", "state": "planned", "why": "",
+    }  # fmt: skip
+    assert f"tn-a main (tid {tids[0]})" in {change["what"] for change in shown.changes}
+    assert [given(tid) for tid in tids] == before
+    assert not journal.exists()
+
+
+def test_what_is_applied_is_so_and_undo_puts_all_back(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    os.sched_setscheduler(tids[1], os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(7))
+    before = [given(tid) for tid in tids]
+    applied = tune(agent_path, journal, "apply", RULE)
+    assert applied.status == 0
+    assert applied.states() == ["applied"] * 6
+    assert given(tids[0]) == TUNED
+    assert given(tids[1]) == TUNED._replace(policy=os.SCHED_FIFO | os.SCHED_RESET_ON_FORK)
+    text = (journal / "journal").read_text()
+
+    again = tune(agent_path, journal, "apply", RULE)
+    assert (again.status, again.changes) == (0, [])
+    assert (journal / "journal").read_text() == text
+    assert tune(agent_path, journal, "status").states() == ["in-effect"] * 6
+
+    undone = tune(agent_path, journal, "undo")
+    assert undone.status == 0
+    assert undone.states() == ["restored"] * 6
+    assert [given(tid) for tid in tids] == before
+    assert not (journal / "journal").exists()
+    assert tune(agent_path, journal, "undo").changes == []
+
+
+def test_a_hostile_name_is_tuned_told_and_taken_back(agent_path: Path, journal: Path) -> None:
+    with waiting_threads(HOSTILE) as (tid,):
+        before = given(tid)
+        rule = "thread name=%41?a)?R* policy=batch nice=5"
+        applied = tune(agent_path, journal, "apply", rule)
+        assert applied.states() == ["applied"] * 2
+        assert applied.changes[0]["what"] == f"{HOSTILE.decode()[:15]} (tid {tid})"
+        assert len(entries(journal)) == 2
+        assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
+        assert given(tid) == before
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_of_overlapping_profiles_each_can_be_undone_first(
+    agent_path: Path, journal: Path, tids: list[int], first: str
+) -> None:
+    before = [given(tid) for tid in tids]
+    tune(agent_path, journal, "apply", "--profile", "a", RULE)
+    both = "thread name=tn-a* policy=fifo priority=3 nice=9"
+    applied = tune(agent_path, journal, "apply", "--profile", "b", both)
+    assert [(change["kind"], change["old"], change["new"]) for change in applied.changes] == [
+        ("thread-policy", "fifo:3", "fifo:3"),
+        ("thread-nice", "4", "9"),
+    ] * 2
+    assert "the profile a has done it already" in applied.changes[0]["why"]
+
+    undone = tune(agent_path, journal, "undo", "--profile", first)
+    assert undone.status == 0
+    left = TUNED if first == "b" else before[0]._replace(policy=os.SCHED_FIFO, priority=3, nice=9)
+    assert [given(tid) for tid in tids] == [left] * 2
+    if first == "a":
+        assert undone.states() == ["restored", "left", "left"] * 2
+        assert "the profile b has it too" in undone.changes[1]["why"]
+    tune(agent_path, journal, "undo")
+    assert [given(tid) for tid in tids] == before
+
+
+def test_two_at_once_are_refused_at_once(agent_path: Path, journal: Path, tids: list[int]) -> None:
+    journal.mkdir()
+    handle = os.open(journal, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    refused = [tune(agent_path, journal, "apply", RULE), tune(agent_path, journal, "undo")]
+    os.close(handle)
+    for one in refused:
+        assert one.status == 1
+        assert "another rtscope is tuning this machine" in one.complaint
+    assert given(tids[0]).policy == os.SCHED_OTHER
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+def test_killed_before_any_write_to_disk_or_machine_undo_restores_all(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    """Each call is made twice by then, and who enters it is killed; the last run is not."""
+    calls = ["write", "fsync", "sched_setscheduler", "setpriority", "sched_setaffinity"]
+    before = [given(tid) for tid in tids]
+    tuned = set()
+    for call, number in [*product(calls, (1, 2)), (",".join(calls[2:]), 3)]:
+        inject = f"inject={call}:signal=KILL:when={number}"
+        strace = ("strace", "-f", "-o", "/dev/null", "-e", inject)
+        ended = tune(agent_path, journal, "apply", RULE, before=strace)
+        assert ended.status == (-signal.SIGKILL if number < 3 else 0)
+        tuned.add(sum(given(tid) != was for tid, was in zip(tids, before, strict=True)))
+        undone = tune(agent_path, journal, "undo")
+        assert (undone.status, set(undone.states()) - {"restored"}) == (0, set())
+        assert [given(tid) for tid in tids] == before
+        assert not (journal / "journal").exists()
+    assert tuned == {0, 1, 2}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+def test_an_undo_that_was_killed_can_be_undone_on(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    before = [given(tid) for tid in tids]
+    tune(agent_path, journal, "apply", RULE)
+    for number in count(1):
+        inject = f"inject=write,sched_setaffinity,setpriority,unlinkat:signal=KILL:when={number}"
+        strace = ("strace", "-f", "-o", "/dev/null", "-e", inject)
+        if tune(agent_path, journal, "undo", before=strace).status == 0:
+            break
+    assert number > 1
+    assert [given(tid) for tid in tids] == before
+    assert not (journal / "journal").exists()
+
+
+def test_a_torn_journal_loses_its_torn_line_alone(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    before = given(tids[0])
+    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    whole = (journal / "journal").read_bytes()
+    for torn in (whole[:-1], whole[:30], b"c"):
+        (journal / "journal").write_bytes(whole + torn)
+        assert tune(agent_path, journal, "status").states() == ["in-effect"]
+    tune(agent_path, journal, "apply", "thread name=tn-a?two nice=4")
+    assert [entry.split()[3] for entry in entries(journal)] == ["1", "2"]
+    assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
+    assert given(tids[0]) == before
+
+
+def test_a_line_that_is_none_is_told_and_the_others_count(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    text = (journal / "journal").read_text()
+    (journal / "journal").write_text(f"change x\n{text}undone 99\n")
+    undone = tune(agent_path, journal, "undo")
+    assert undone.states() == ["restored"]
+    assert "line" in undone.warnings["journal-unreadable"]
+    assert given(tids[0]).nice == 0
+
+
+def test_what_an_earlier_boot_ended_is_stale_and_tidied_up(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", RULE)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    text = (journal / "journal").read_text().replace(boot, boot[::-1])
+    (journal / "journal").write_text(text)
+    assert tune(agent_path, journal, "status").states() == ["stale"] * 6
+    assert not (journal / "journal").exists()
+    assert given(tids[0]) == TUNED
+
+
+def test_a_journal_that_others_may_write_is_not_followed(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    (journal / "journal").chmod(0o666)
+    undone = tune(agent_path, journal, "undo")
+    assert undone.status == 1
+    assert "may be written by others" in undone.complaint
+    assert given(tids[0]).nice == 4
+
+
+def test_what_somebody_has_changed_since_is_left_and_told(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    os.setpriority(os.PRIO_PROCESS, tids[0], 11)
+    (status,) = tune(agent_path, journal, "status").changes
+    assert (status["state"], status["why"]) == ("set-back", "it is 11 now")
+    (undone,) = tune(agent_path, journal, "undo").changes
+    assert (undone["state"], given(tids[0]).nice) == ("left", 11)
+    assert "it is 11 now" in undone["why"]
+
+
+def test_what_is_set_back_within_a_second_has_not_held(agent_path: Path, journal: Path) -> None:
+    stubborn = (
+        "import os, time\nopen('/proc/self/comm', 'w').write('tn-stubborn')\n"
+        "print('ready', flush=True)\n"
+        "while True: os.sched_setaffinity(0, os.sched_getaffinity(1)); time.sleep(0.05)"
+    )
+    command = [sys.executable, "-c", stubborn]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            rule = f"thread name=tn-stubborn cpus={LAST_CPU}"
+            applied = tune(agent_path, journal, "apply", rule)
+        finally:
+            child.kill()
+    assert (applied.status, applied.states()) == (1, ["not-held"])
+    (gone,) = tune(agent_path, journal, "undo").changes
+    assert (gone["state"], gone["why"]) == ("gone", "it has ended")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_apply_takes_back_what_it_made(
+    agent_path: Path, journal: Path, tids: list[int], number: int
+) -> None:
+    before = [given(tid) for tid in tids]
+    command: list[str | Path] = [agent_path, "tune", "--json", "--journal", journal, "apply", RULE]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        end_s = time.monotonic() + 10
+        while given(tids[1]) != TUNED and time.monotonic() < end_s:
+            time.sleep(0.01)
+        process.send_signal(number)
+        output, complaint = process.communicate(timeout=10)
+    ended = read(process.returncode, output, complaint)
+    assert (ended.status, ended.states()) == (1, ["restored"] * 6)
+    assert "taken back" in complaint
+    assert [given(tid) for tid in tids] == before
+    assert not (journal / "journal").exists()
+
+
+# Starts a "sleep" of its own for each line that it reads, and tells its number.
+_PARENT = """
+import subprocess, sys
+open("/proc/self/comm", "w").write("tn-parent")
+print("ready", flush=True)
+for line in sys.stdin:
+    words = ["sh", "-c", "sleep 60 & echo $!; wait"] if "grand" in line else ["sleep", "60"]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE if "grand" in line else None, text=True)
+    print(child.stdout.readline().strip() if child.stdout else child.pid, flush=True)
+"""
+
+
+def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(
+    agent_path: Path, journal: Path
+) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", _PARENT],
+        stdin=pipe,
+        stdout=pipe,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+
+        def born(how: str) -> int:
+            assert parent.stdin is not None
+            assert parent.stdout is not None
+            print(how, file=parent.stdin, flush=True)
+            return int(parent.stdout.readline())
+
+        try:
+            os.setpriority(os.PRIO_PROCESS, parent.pid, 0)
+            before = given(parent.pid)
+            older = born("child")
+            os.sched_setaffinity(older, {LAST_CPU})
+            time.sleep(0.05)  # several ticks, by which births are told apart
+            rule = f"thread name=tn-parent policy=batch nice=4 cpus={LAST_CPU}"
+            tune(agent_path, journal, "apply", rule)
+            younger = [born("child"), born("grandchild")]
+            tuned = Given(os.SCHED_BATCH, 0, 4, {LAST_CPU})
+            assert [given(tid) for tid in younger] == [tuned] * 2
+            undone = tune(agent_path, journal, "undo")
+            assert [given(tid) for tid in (parent.pid, *younger)] == [before] * 3
+            assert given(older).cpus == {LAST_CPU}
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+    assert set(undone.states()) == {"restored"}
+    inherited = {change["where"] for change in undone.changes if "inherited" in change["why"]}
+    assert inherited >= {f"tid {tid}" for tid in younger}
+
+
+# In a PID namespace of its own, where the next number can be chosen.
+_REBORN = """
+import os, subprocess, sys, time
+agent, journal = sys.argv[1:]
+
+def begin():
+    child = subprocess.Popen(["sleep", "60"])
+    time.sleep(0.2)
+    return child
+
+def tune(*words):
+    return subprocess.run([agent, "tune", "--json", "--journal", journal, *words],
+                          capture_output=True, text=True).stdout
+
+first = begin()
+os.setpriority(os.PRIO_PROCESS, first.pid, 0)
+tune("apply", "thread name=sleep nice=7")
+assert os.getpriority(os.PRIO_PROCESS, first.pid) == 7
+first.kill()
+first.wait()
+open("/proc/sys/kernel/ns_last_pid", "w").write(str(first.pid - 1))
+second = begin()
+assert second.pid == first.pid, "the number was taken by somebody else"
+os.setpriority(os.PRIO_PROCESS, second.pid, 7)
+print(tune("undo"), end="")
+assert os.getpriority(os.PRIO_PROCESS, second.pid) == 7
+second.kill()
+"""
+
+
+def test_a_thread_born_again_under_the_same_number_is_not_touched(
+    agent_path: Path, journal: Path
+) -> None:
+    done = subprocess.run(
+        ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+         sys.executable, "-c", _REBORN, agent_path, journal],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (gone,) = read(0, done.stdout, "").changes
+    assert (gone["state"], gone["old"], gone["new"]) == ("gone", "0", "7")
+
+
+def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, journal: Path) -> None:
+    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as child:
+        try:
+            time.sleep(0.3)
+            inside = ("nsenter", f"--net=/proc/{child.pid}/ns/net")
+            path = "/proc/sys/net/ipv4/ip_default_ttl"
+
+            def value() -> str:
+                return subprocess.check_output([*inside, "cat", path], text=True).strip()
+
+            before = value()
+            rule = "file path=/proc/sys/net/ip?4/ip_default_t* value=77"
+            (applied,) = tune(agent_path, journal, "apply", rule, before=inside).changes
+            assert (applied["where"], applied["old"], applied["new"]) == (path, before, "77")
+            assert value() == "77"
+            tune(agent_path, journal, "undo", before=inside)
+            assert value() == before
+        finally:
+            child.kill()
+
+
+def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: Path) -> None:
+    rule = f"thread name=migration/0 of=kernel cpus={LAST_CPU}"
+    (change,) = tune(agent_path, journal, "show", rule).changes
+    assert change["state"] == "immovable"
+    shown = tune(agent_path, journal, "show", f"tasks away={LAST_CPU}")
+    assert "threads of the kernel's own stay" in shown.warnings["threads-bound"]
+    assert all(change["kind"] == "thread-cpus" for change in shown.changes)
+    assert not any(change["what"].startswith("migration/") for change in shown.changes)
+
+
+def test_the_agent_and_those_who_started_it_keep_their_policy(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    shown = tune(agent_path, journal, "show", "thread name=* of=program policy=rr priority=1")
+    tuned = {int(change["where"].split()[1]) for change in shown.changes}
+    assert tuned >= set(tids)
+    assert not tuned & {os.getpid(), os.getppid()}
+
+
+def test_a_rule_that_matches_nothing_is_told(agent_path: Path, journal: Path) -> None:
+    shown = tune(agent_path, journal, "show", "thread name=tn-nobody nice=1")
+    assert shown.status == 0
+    assert "'thread name=tn-nobody nice=1'" in shown.warnings["rule-unmatched"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "lacks"),
+    [
+        (RULE, "CAP_SYS_NICE"),
+        ("thread name=tn-own policy=fifo priority=90", "CAP_SYS_NICE"),
+        ("file path=/proc/sys/kernel/sched_rt_runtime_us value=1", "CAP_DAC_OVERRIDE"),
+    ],
+)
+def test_a_user_is_told_which_capability_is_missing(
+    public_agent: Path, users_journal: Path, tids: list[int], rule: str, lacks: str
+) -> None:
+    before = [given(tid) for tid in tids]
+    with waiting_threads(b"tn-own", before=NOBODY):
+        refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
+    assert (refused.status, refused.changes) == (1, [])
+    assert lacks in refused.complaint
+    assert "nothing was changed" in refused.complaint
+    assert [given(tid) for tid in tids] == before
+    assert not (users_journal / "journal").exists()
+
+
+def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal: Path) -> None:
+    with waiting_threads(b"tn-own", before=NOBODY) as (tid,):
+        rule = f"thread name=tn-own policy=batch nice=3 cpus={LAST_CPU}"
+        assert tune(public_agent, users_journal, "apply", rule, before=NOBODY).status == 0
+        assert given(tid) == Given(os.SCHED_BATCH, 0, 3, {LAST_CPU})
+
+
+def test_a_user_without_a_journal_is_told_so(public_agent: Path) -> None:
+    refused = tune(public_agent, Path("/proc/none"), "apply", RULE, before=NOBODY)
+    assert refused.status == 1
+    assert "cannot make the folder of the journal" in refused.complaint
+
+
+REFUSALS = {
+    "thread name=x": "changes nothing",
+    "thread name=x policy=fifo": "no priority from 1 to 99",
+    "thread name=x policy=fifo priority=100": "a number from 1 to 99",
+    "thread name=x policy=batch priority=5": "not to fifo or rr",
+    "thread name=x policy=deadline": "other, batch, idle, fifo or rr",
+    "thread nice=3": "lacks a key",
+    "thread name=x nice=3 nice=4": "given once",
+    "thread nome=x nice=3": "no key 'nome'",
+    "thread name=x cpus=1023": "does not have or which is offline",
+    "thread name=x cpus=4096": "is not a list of CPUs",
+    "thread name=x cpus=1-": "is not a list of CPUs",
+    "tasks away=0": "takes CPU 0 from the rest",
+    "interrupts away=0-1": "takes CPU 0 from the rest",
+    "partition cpus=0": "takes CPU 0 from the rest",
+    "tasks away=": "given a value",
+    "interrupt name=x": "lacks a key",
+    "file path=/etc/passwd value=x": "below /proc/sys/ or /sys/",
+    "file path=/sys/../etc/passwd value=x": "below /proc/sys/ or /sys/",
+    "boot add=isolcpus=nohz,domain,0-1": "takes CPU 0 from the rest",
+    "boot add=quiet nohz_full=all": "a list of CPUs",
+    "boot add=$(reboot)": "no meaning to a shell",
+    "latency limit=5s": "a number of nanoseconds",
+    "governor cpus=1": "is no rule",
+    "": "is no rule",
+}
+
+
+@pytest.mark.parametrize("rule", REFUSALS)
+def test_a_rule_that_cannot_be_is_refused_in_a_sentence(
+    agent_path: Path, journal: Path, rule: str
+) -> None:
+    # Not apply: who breaks the refusal would have this machine tuned.
+    refused = tune(agent_path, journal, "show", "thread name=tn-nobody nice=1", rule)
+    assert (refused.status, refused.changes) == (2, [])
+    assert REFUSALS[rule] in refused.complaint
+    assert refused.complaint.count("\n") == 1
+    assert not journal.exists()
+
+
+def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    before = [given(tid) for tid in tids]
+    options = ("--json", "--tune-journal", journal, "--tune", RULE, "--progress", "0")
+    with subprocess.Popen(
+        [agent_path, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        kinds = []
+        for line in process.stdout:
+            kinds.append(json.loads(line)["type"])
+            if kinds[-1] == "start":
+                break
+        assert kinds.count("change") == 6
+        assert [given(tid) for tid in tids] == [TUNED] * 2
+        process.kill()
+    assert tune(agent_path, journal, "status").states() == ["in-effect"] * 6
+
+    other = ("--tune", "thread name=tn-a?main nice=2")
+    done = subprocess.run(
+        [agent_path, "cyclic", "--samples", "100", "--json", "--tune-journal", journal, *other],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    (change,) = read(0, done.stdout, "").changes
+    assert (change["old"], change["new"], change["state"]) == ("0", "2", "applied")
+    assert [given(tid) for tid in tids] == before
+    assert not (journal / "journal").exists()

@@ -1,0 +1,174 @@
+"""Kernel parameters in the boot loader's own place, on a machine's files in a mount namespace.
+
+GRUB's own update-grub looks for disks; the one here joins the settings as that does, and no more.
+"""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import needs_root
+from tests.agent.tuning import Tuned, tune
+
+UPDATE = """#!/bin/sh
+. /etc/default/grub
+for file in /etc/default/grub.d/*.cfg; do [ ! -e "$file" ] || . "$file"; done
+echo "linux /vmlinuz root=/dev/vda $GRUB_CMDLINE_LINUX" > /boot/grub/grub.cfg
+"""
+RULES = ("boot add=isolcpus=1 nohz_full=1", "boot add=rcu_nocbs=1")
+ADDED = "isolcpus=1 nohz_full=1 rcu_nocbs=1"
+
+pytestmark = [needs_root, pytest.mark.kernels]
+
+
+class Machine:
+    """Its files, which the agent sees in their places, and the agent."""
+
+    def __init__(self, agent: Path, root: Path) -> None:
+        self.agent, self.root = agent, root
+        self.put("default/grub", 'GRUB_CMDLINE_LINUX="quiet"\n')
+        self.put("default/grub.d/other.cfg", 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX nosmt"\n')
+        self.put("boot/grub/grub.cfg", "linux /vmlinuz root=/dev/vda quiet nosmt\n")
+        self.put("sbin/update-grub", UPDATE, 0o755)
+        self.put("sbin/grub-mkconfig", "for x in ${sysconfdir}/default/grub.d/*.cfg ; do\n", 0o755)
+        self.put("cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/vda quiet nosmt\n")
+
+    def put(self, path: str, text: str, mode: int = 0o644) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(mode)
+
+    def files(self) -> dict[str, str]:
+        """All that could be changed, but for the journal."""
+        found = [path for path in self.root.rglob("*") if path.is_file()]
+        kept = (path for path in found if path.parent.name != "journal")
+        return {str(path): path.read_text() for path in kept}
+
+    def tune(self, *words: str, before: tuple[str, ...] = ()) -> Tuned:
+        places = {"default": "/etc/default", "boot": "/boot", "sbin": "/usr/sbin"}
+        mounts = [f"mount --bind {self.root / ours} {it}" for ours, it in places.items()]
+        mounts.append(f"mount --bind {self.root / 'cmdline'} /proc/cmdline")
+        script = " && ".join([*mounts, 'exec "$@"'])
+        namespace = ("unshare", "--mount", "sh", "-c", script, "sh", *before)
+        return tune(self.agent, self.root / "journal", *words, before=namespace)
+
+
+@pytest.fixture
+def machine(agent_path: Path, tmp_path: Path) -> Machine:
+    return Machine(agent_path, tmp_path)
+
+
+def test_parameters_are_there_from_the_next_boot_on_and_taken_back(machine: Machine) -> None:
+    before = machine.files()
+    (shown,) = machine.tune("show", "--profile", "iso", *RULES).changes
+    assert (shown["kind"], shown["old"], shown["new"]) == ("boot", "", ADDED)
+    assert shown["where"] == "/etc/default/grub.d/rtscope-iso.cfg"
+    assert machine.files() == before
+
+    applied = machine.tune("apply", "--profile", "iso", *RULES)
+    assert (applied.status, applied.states()) == (0, ["applied"])
+    assert applied.changes[0]["why"] == "from the next boot on"
+    booted = (machine.root / "boot/grub/grub.cfg").read_text()
+    assert booted == f"linux /vmlinuz root=/dev/vda quiet nosmt {ADDED}\n"
+    assert machine.tune("apply", "--profile", "iso", *RULES).changes == []
+
+    assert machine.tune("undo").states() == ["restored"]
+    assert machine.files() == before
+
+
+def test_they_outlive_the_boot(machine: Machine) -> None:
+    before = machine.files()
+    machine.tune("apply", *RULES)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    journal = machine.root / "journal/journal"
+    journal.write_text(journal.read_text().replace(boot, boot[::-1]))
+    assert machine.tune("status").states() == ["in-effect"]
+    assert machine.tune("undo").states() == ["restored"]
+    assert machine.files() == before
+
+
+@pytest.mark.parametrize(
+    ("action", "call", "number"),
+    [
+        *(("apply", call, 1) for call in ("rename", "fork,vfork,clone", "wait4")),
+        ("apply", "fsync", 3),
+        ("apply", "fsync", 4),
+        *(("undo", call, 1) for call in ("fsync", "rename", "fork,vfork,clone", "wait4", "unlink")),
+    ],
+)
+def test_killed_anywhere_undo_restores_the_boot_loader(
+    machine: Machine, action: str, call: str, number: int
+) -> None:
+    before = machine.files()
+    if action == "undo":
+        machine.tune("apply", *RULES)
+    strace = ("strace", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={number}")
+    words = ("apply", *RULES) if action == "apply" else ("undo",)
+    assert machine.tune(*words, before=strace).status == -signal.SIGKILL
+    assert machine.tune("undo").status == 0
+    assert machine.files() == before
+
+
+def test_where_update_grub_fails_nothing_is_left(machine: Machine) -> None:
+    machine.put("sbin/update-grub", "#!/bin/sh\nexit 3\n", 0o755)
+    before = machine.files()
+    applied = machine.tune("apply", *RULES)
+    assert (applied.status, applied.states()) == (1, ["failed"])
+    assert "update-grub failed" in applied.changes[0]["why"]
+    assert machine.files() == before
+
+
+def test_what_update_grub_does_not_put_there_has_not_held(machine: Machine) -> None:
+    machine.put("sbin/update-grub", "#!/bin/sh\n", 0o755)
+    applied = machine.tune("apply", *RULES)
+    assert (applied.status, applied.states()) == (1, ["not-held"])
+    assert "/boot/grub/grub.cfg" in applied.changes[0]["why"]
+
+
+@pytest.mark.parametrize("missing", ["BOOT_IMAGE", "grub.d"])
+def test_a_boot_loader_that_is_not_certain_is_left_alone(machine: Machine, missing: str) -> None:
+    if missing == "BOOT_IMAGE":
+        machine.put("cmdline", "root=/dev/vda quiet nosmt\n")
+    else:
+        machine.put("sbin/grub-mkconfig", "nothing of it\n", 0o755)
+    before = machine.files()
+    applied = machine.tune("apply", *RULES)
+    assert (applied.status, applied.states()) == (1, ["failed"])
+    assert "by hand" in applied.changes[0]["why"]
+    assert machine.files() == before
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_a_raspberry_pis_line_gets_the_parameters_and_loses_them(
+    agent_path: Path, tmp_path: Path, certain: bool
+) -> None:
+    """Its /proc has the little that this asks for."""
+    words = "console=tty1 root=PARTUUID=1 rootwait"
+    running = f"coherent_pool=1M {words}" if certain else "coherent_pool=1M root=/dev/nfs"
+    proc = {
+        "cmdline": running,
+        "device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0",
+        "sys/kernel/random/boot_id": "pi",
+    }
+    for path, text in proc.items():
+        (tmp_path / "proc" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "proc" / path).write_text(text + "\n")
+    (tmp_path / "boot/firmware").mkdir(parents=True)
+    line = tmp_path / "boot/firmware/cmdline.txt"
+    line.write_text(words + "\n")
+    mounts = [f"mount --bind {tmp_path / name} /{name}" for name in ("boot", "proc")]
+    namespace = ("unshare", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh")
+
+    applied = tune(agent_path, tmp_path / "journal", "apply", *RULES, before=namespace)
+    if not certain:
+        assert (applied.status, applied.states()) == (1, ["failed"])
+        assert line.read_text() == f"{words}\n"
+        return
+    assert (applied.status, applied.states()) == (0, ["applied"])
+    assert line.read_text() == f"{words} {ADDED}\n"
+    again = tune(agent_path, tmp_path / "journal", "apply", *RULES, before=namespace)
+    assert again.changes == []
+    tune(agent_path, tmp_path / "journal", "undo", before=namespace)
+    assert line.read_text() == f"{words}\n"

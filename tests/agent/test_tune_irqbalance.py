@@ -1,0 +1,146 @@
+"""The CPUs that irqbalance leaves alone: its file of settings, and a daemon that runs.
+
+The daemon here answers as irqbalance 1.9.2 was seen to: who sends no credentials of root's gets no
+answer, and what it is told shows when it looks next.
+"""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.agent.probing import LAST_CPU, needs_root, needs_two_cpus
+from tests.agent.tuning import Tuned, tune
+
+SETTINGS = "# settings\nIRQBALANCE_ARGS=\n#IRQBALANCE_BANNED_CPULIST=\n"
+RULE = f"irqbalance ban={LAST_CPU}"
+LINE = f"IRQBALANCE_BANNED_CPULIST={LAST_CPU}"
+LATER = "irqbalance takes it up when it looks next, within 10 s"
+
+pytestmark = [needs_root, needs_two_cpus, pytest.mark.kernels]
+
+
+class Daemon:
+    """What it bans, and what it was told since it looked."""
+
+    def __init__(self, path: Path) -> None:
+        self.banned = ""
+        self.told: list[str] = []
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.bind(str(path))
+        self.socket.listen()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        while True:
+            try:
+                caller, _ = self.socket.accept()
+            except OSError:
+                return
+            with caller:
+                words, ancillary, _, _ = caller.recvmsg(4096, socket.CMSG_SPACE(12))
+                uids = [struct.unpack("3i", data)[1] for _, _, data in ancillary]
+                if uids != [0]:
+                    continue
+                if words == b"setup":
+                    mask = sum(1 << int(cpu) for cpu in self.banned.split(",") if cpu)
+                    caller.sendall(f"SLEEP 10 IRQ 24 LOAD 7 CLASS 0 BANNED {mask:08x}".encode())
+                elif words.startswith(b"settings cpus "):
+                    self.told.append(words.decode().removeprefix("settings cpus "))
+
+    def look(self) -> None:
+        self.banned = self.told[-1].replace("NULL", "")
+
+
+class Machine:
+    """Its files, which the agent sees in their places."""
+
+    def __init__(self, agent: Path, root: Path) -> None:
+        self.agent, self.root = agent, root
+        (root / "default").mkdir()
+        (root / "run").mkdir()
+        self.settings = root / "default" / "irqbalance"
+        self.settings.write_text(SETTINGS)
+
+    def tune(self, *words: str) -> Tuned:
+        script = (
+            f"mount --bind {self.root / 'default'} /etc/default && mount -t tmpfs none /run && "
+            f"mkdir /run/irqbalance && mount --bind {self.root / 'run'} /run/irqbalance && "
+            'exec "$@"'
+        )
+        namespace = ("unshare", "--mount", "sh", "-c", script, "sh")
+        return tune(self.agent, self.root / "journal", *words, before=namespace)
+
+    @contextmanager
+    def daemon(self) -> Iterator[Daemon]:
+        daemon = Daemon(self.root / "run" / "irqbalance4711.sock")
+        try:
+            yield daemon
+        finally:
+            daemon.socket.shutdown(socket.SHUT_RDWR)
+            daemon.socket.close()
+
+
+@pytest.fixture
+def machine(agent_path: Path, tmp_path: Path) -> Machine:
+    return Machine(agent_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted"),
+    [
+        (SETTINGS, SETTINGS + LINE + "\n"),
+        (SETTINGS.rstrip(), SETTINGS + LINE + "\n"),
+        (f"{LINE}\n{SETTINGS}", None),
+        (f'IRQBALANCE_BANNED_CPULIST="0"\n{SETTINGS}', f"{LINE.replace('=', '=0-')}\n{SETTINGS}"),
+    ],
+)
+def test_the_file_is_set_once_and_put_back(
+    machine: Machine, before: str, wanted: str | None
+) -> None:
+    machine.settings.write_text(before)
+    machine.settings.chmod(0o640)
+    applied = machine.tune("apply", RULE)
+    assert applied.status == 0
+    assert machine.settings.read_text() == (wanted or before)
+    assert len(applied.changes) == (wanted is not None)
+    assert machine.settings.stat().st_mode & 0o777 == 0o640
+    assert machine.tune("undo").status == 0
+    assert machine.settings.read_text().rstrip() == before.rstrip()
+
+
+def test_the_running_daemon_is_told_and_told_back(machine: Machine) -> None:
+    with machine.daemon() as daemon:
+        socket_change, _ = machine.tune("apply", RULE).changes
+        assert (socket_change["old"], socket_change["new"]) == ("", str(LAST_CPU))
+        assert (socket_change["state"], socket_change["why"]) == ("applied", LATER)
+        assert daemon.told == [str(LAST_CPU)]
+        daemon.look()
+        assert machine.tune("status").states() == ["in-effect"] * 2
+        undone = machine.tune("undo")
+        assert undone.states() == ["restored"] * 2
+        assert daemon.told[-1] == "NULL"
+
+
+def test_a_daemon_that_has_not_looked_yet_is_told_back_too(machine: Machine) -> None:
+    with machine.daemon() as daemon:
+        machine.tune("apply", RULE)
+        machine.tune("undo")
+        assert daemon.told[-1] == "NULL"
+
+
+def test_a_daemon_that_has_ended_is_gone(machine: Machine) -> None:
+    with machine.daemon():
+        machine.tune("apply", RULE)
+    assert sorted(machine.tune("undo").states()) == ["gone", "restored"]
+
+
+def test_where_there_is_none_nothing_is_to_be_done(machine: Machine) -> None:
+    machine.settings.unlink()
+    applied = machine.tune("apply", RULE)
+    assert (applied.status, applied.changes) == (0, [])

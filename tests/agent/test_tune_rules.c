@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* CPU lists and masks, patterns, and which rule of a thread or an interrupt wins. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/cpulist.h"
+#include "system/pattern.h"
+#include "system/tune_rules.h"
+
+static cpu_set_t cpus_of(const char *list)
+{
+	cpu_set_t cpus;
+
+	assert_true(cpulist_parse(list, &cpus));
+	return cpus;
+}
+
+static void assert_cpus(const cpu_set_t *cpus, const char *wanted)
+{
+	char text[CPULIST_SIZE];
+
+	cpulist_format(cpus, text, sizeof(text));
+	assert_string_equal(text, wanted);
+}
+
+static void lists_and_masks_come_back_as_they_were(void **state)
+{
+	static const char *const lists[] = { "", "0", "0-3,8", "31-32,64,1022-1023" };
+	static const char *const masks[] = { "0", "1", "10f", "c0000000,00000001",
+					     "1,00000001,80000000" };
+	char text[CPULIST_SIZE];
+	cpu_set_t cpus;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		assert_true(cpulist_parse(lists[i], &cpus));
+		assert_cpus(&cpus, lists[i]);
+		cpulist_format_mask(&cpus, text, sizeof(text));
+		assert_true(cpulist_parse_mask(text, &cpus));
+		assert_cpus(&cpus, lists[i]);
+	}
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		assert_true(cpulist_parse_mask(masks[i], &cpus));
+		cpulist_format_mask(&cpus, text, sizeof(text));
+		assert_string_equal(text, masks[i]);
+	}
+}
+
+static void every_second_cpu_still_fits(void **state)
+{
+	char text[CPULIST_SIZE];
+	cpu_set_t cpus, read;
+
+	(void)state;
+	CPU_ZERO(&cpus);
+	for (int cpu = 0; cpu < 1024; cpu += 2)
+		CPU_SET(cpu, &cpus);
+	cpulist_format(&cpus, text, sizeof(text));
+	assert_true(cpulist_parse(text, &read));
+	assert_true(CPU_EQUAL(&cpus, &read));
+}
+
+static void what_is_no_list_or_mask_is_refused(void **state)
+{
+	static const char *const lists[] = { "x",   "1-",   "-1",     "2-1", "1,",   ",1",   "1;2",
+					     "1 2", "1024", "0-1024", "all", "0x10", "0-1-2" };
+	cpu_set_t cpus;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		assert_false(cpulist_parse(lists[i], &cpus));
+	assert_false(cpulist_parse_mask("", &cpus));
+	assert_false(cpulist_parse_mask("g", &cpus));
+	assert_true(cpulist_parse("0-3\n", &cpus)); /* as a file has it */
+}
+
+static bool fits(const char *name, const char *pattern)
+{
+	return pattern_fits(name, pattern, strlen(pattern));
+}
+
+static void patterns_fit_whole_names(void **state)
+{
+	(void)state;
+	assert_true(fits("irq/24-eth0", "irq/*-eth?"));
+	assert_true(fits("a b", "a?b"));
+	assert_true(fits("", "*"));
+	assert_true(fits("aXbXc", "*X*c"));
+	assert_true(fits("ababac", "*abac"));
+	assert_true(fits("*[x]", "*[x]"));
+	assert_false(fits("irq/24-eth10", "irq/*-eth?"));
+	assert_false(fits("ab", "a"));
+	assert_false(fits("a", "ab"));
+	assert_false(fits("", "?"));
+	assert_true(pattern_fits("cpu1", "cpu*/online", 4));
+}
+
+/* By hand, for what can be parsed depends on the CPUs that are online. */
+static struct tune_rule thread_rule(const char *name, int policy, const char *cpus)
+{
+	struct tune_rule rule = { .kind = RULE_THREAD, .name = name, .policy = policy };
+
+	rule.priority = policy < 0 ? 0 : 10;
+	rule.has_cpus = cpus;
+	if (cpus)
+		rule.cpus = cpus_of(cpus);
+	return rule;
+}
+
+static struct tune_rule away(enum tune_rule_kind kind, const char *cpus)
+{
+	return (struct tune_rule){ .kind = kind, .policy = -1, .cpus = cpus_of(cpus) };
+}
+
+static void the_last_rule_that_says_something_of_a_thread_wins(void **state)
+{
+	struct tune_rule rule[] = { thread_rule("ctrl*", SCHED_FIFO, NULL), away(RULE_TASKS, "1-2"),
+				    thread_rule("ctrl-a", -1, "2"),
+				    thread_rule("*", SCHED_RR, NULL), away(RULE_TASKS, "3") };
+	struct tune_rules rules = { .rule = rule, .count = 4 };
+	cpu_set_t now = cpus_of("0-3");
+	struct tune_wish wish;
+
+	(void)state;
+	tune_rules_match_thread(&rules, "ctrl-a", false, &now, &wish);
+	assert_int_equal(wish.policy, SCHED_RR);
+	assert_true(wish.has_cpus && wish.explicit_cpus);
+	assert_cpus(&wish.cpus, "2");
+
+	tune_rules_match_thread(&rules, "other", false, &now, &wish);
+	assert_false(wish.explicit_cpus);
+	assert_cpus(&wish.cpus, "0,3");
+
+	rules.count = 5; /* what one takes away no other gives back */
+	tune_rules_match_thread(&rules, "other", false, &now, &wish);
+	assert_cpus(&wish.cpus, "0");
+}
+
+static void kernel_threads_and_programs_are_told_apart(void **state)
+{
+	struct tune_rule rule = thread_rule("x", SCHED_FIFO, NULL);
+	struct tune_rules rules = { .rule = &rule, .count = 1 };
+	cpu_set_t now = cpus_of("0");
+	struct tune_wish wish;
+
+	(void)state;
+	rule.owner = OWNER_KERNEL;
+	tune_rules_match_thread(&rules, "x", false, &now, &wish);
+	assert_int_equal(wish.policy, -1);
+	assert_false(rule.matched);
+	tune_rules_match_thread(&rules, "x", true, &now, &wish);
+	assert_int_equal(wish.policy, SCHED_FIFO);
+	rule.owner = OWNER_PROGRAM;
+	tune_rules_match_thread(&rules, "x", true, &now, &wish);
+	assert_int_equal(wish.policy, -1);
+}
+
+static void an_interrupt_goes_by_the_last_rule_of_any_of_its_names(void **state)
+{
+	static const char *const names[] = { "eth0", "uart", NULL };
+	struct tune_rule rule[] = {
+		away(RULE_INTERRUPTS, "2-3"),
+		{ .kind = RULE_INTERRUPT, .name = "uart", .cpus = cpus_of("3") }
+	};
+	struct tune_rules rules = { .rule = rule, .count = 2 };
+	cpu_set_t cpus = cpus_of("0-3");
+
+	(void)state;
+	assert_true(tune_rules_match_interrupt(&rules, names, &cpus));
+	assert_cpus(&cpus, "3");
+	rules.count = 1;
+	cpus = cpus_of("0-3");
+	assert_true(tune_rules_match_interrupt(&rules, names, &cpus));
+	assert_cpus(&cpus, "0-1");
+	rules.count = 0;
+	assert_false(tune_rules_match_interrupt(&rules, names, &cpus));
+}
+
+static void who_has_nowhere_left_goes_to_what_is_online(void **state)
+{
+	cpu_set_t cpus = cpus_of("900"), gone = cpus_of("900"), online;
+
+	(void)state;
+	cpulist_online(&online);
+	cpulist_leave(&cpus, &gone);
+	assert_true(CPU_EQUAL(&cpus, &online));
+}
+
+static void the_words_of_a_rule_come_in_any_order(void **state)
+{
+	char *words[] = { "thread priority=7 policy=fifo name=a?b=c nice=-3",
+			  "file value=a b=c path", "boot add=quiet threadirqs" };
+	struct tune_rules rules;
+	char error[512];
+
+	(void)state;
+	assert_int_equal(tune_rules_parse(words, 1, &rules, error, sizeof(error)), 0);
+	assert_string_equal(rules.rule[0].name, "a?b=c");
+	assert_int_equal(rules.rule[0].policy, SCHED_FIFO);
+	assert_int_equal(rules.rule[0].priority, 7);
+	assert_int_equal(rules.rule[0].nice, -3);
+	tune_rules_free(&rules);
+	assert_int_equal(tune_rules_parse(words + 1, 1, &rules, error, sizeof(error)), -1);
+	assert_int_equal(tune_rules_parse(words + 2, 1, &rules, error, sizeof(error)), 0);
+	assert_string_equal(rules.rule[0].value, "quiet threadirqs");
+	tune_rules_free(&rules);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_and_masks_come_back_as_they_were),
+		cmocka_unit_test(every_second_cpu_still_fits),
+		cmocka_unit_test(what_is_no_list_or_mask_is_refused),
+		cmocka_unit_test(patterns_fit_whole_names),
+		cmocka_unit_test(the_last_rule_that_says_something_of_a_thread_wins),
+		cmocka_unit_test(kernel_threads_and_programs_are_told_apart),
+		cmocka_unit_test(an_interrupt_goes_by_the_last_rule_of_any_of_its_names),
+		cmocka_unit_test(who_has_nowhere_left_goes_to_what_is_online),
+		cmocka_unit_test(the_words_of_a_rule_come_in_any_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
