@@ -110,6 +110,29 @@ def test_the_probes_measure(
         assert counter is None or threads[counter]["facts"]["frequency_hz"] > 1e6
 
 
+@pytest.mark.parametrize("probe", [("topology",), ("memory", "--largest", "1")], ids=lambda p: p[0])
+@pytest.mark.parametrize(("arch", "emulator", "cpu"), CPUS)
+def test_arithmetic_and_memory_are_worked_on(
+    arch: str, emulator: str, cpu: str | None, probe: tuple[str, ...]
+) -> None:
+    short = ("--json", "-a", "0", "--policy", "other", "-l", "1", "--slot", "1ms")
+    output = emulated(arch, emulator, cpu, *probe, *short)
+    lines = [json.loads(line) for line in output.splitlines()]
+    assert lines[-1]["status"] == "complete"
+    (thread,) = (line for line in lines if line["type"] == "thread")
+    curves = [line["value"][0] for line in lines if line["type"] == "matrix"]
+    if probe[0] == "memory":
+        assert len(curves) == 4
+        assert all(figure > 0 for curve in curves for figure in curve)
+    else:
+        assert thread["facts"]["scalar_operations_per_s"] > 0
+        vector = lines[[line["type"] for line in lines].index("start")]["options"]["vector"]
+        assert vector in {
+            "aarch64": {"neon"}, "x86_64": {"sse2", "avx2"}, "powerpc64": {"altivec", "none"},
+        }.get(arch, {"none"})  # fmt: skip
+        assert ("vector_operations_per_s" in thread["facts"]) == (vector != "none")
+
+
 @pytest.mark.parametrize(("arch", "emulator", "cpu"), CPUS)
 def test_threads_are_seen(arch: str, emulator: str, cpu: str | None) -> None:
     output = emulated(arch, emulator, cpu, "threads", "--json")
