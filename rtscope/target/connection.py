@@ -23,7 +23,7 @@ ANSWER: Final = b"rtscope: "
 LOST: Final = 255
 """the exit status of ssh where it is ssh that fails"""
 _OPTIONS: Final = (
-    *("-T", "-a", "-x", "-oControlMaster=auto", "-oControlPersist=15", "-oConnectTimeout=20"),
+    *("-T", "-a", "-x", "-oControlMaster=auto", "-oControlPersist=5", "-oConnectTimeout=20"),
     *("-oServerAliveInterval=2", "-oServerAliveCountMax=3", "-oClearAllForwardings=yes"),
     *("-oRemoteCommand=none", "-oPermitLocalCommand=no", "-oLogLevel=ERROR"),
 )
@@ -129,6 +129,7 @@ class Connection:
             raise RtscopeError("there is no ssh here: it comes with the package openssh-client")
         self._name = name
         self._destination = destination
+        self._held: subprocess.Popen[bytes] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="rtscope-ssh-", dir=_socket_folder()))
         atexit.register(self.close)
         said = self._connect()
@@ -137,9 +138,20 @@ class Connection:
             said = self._connect()
         if said.status == LOST:
             raise RtscopeError(f"{name} cannot be reached: {self._meaning(said.complaint)}")
+        # So that it lasts between commands, and no longer than this process, however that ends.
+        self._held = subprocess.Popen(
+            self.command("exec cat >/dev/null"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def close(self) -> None:
         """End the connection, and with it all that was started through it."""
+        if self._held:
+            self._held.kill()
+            self._held.communicate()
         if self._folder.exists():
             with suppress(subprocess.TimeoutExpired):
                 subprocess.run(

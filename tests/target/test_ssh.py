@@ -6,6 +6,7 @@ import pty
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,6 +108,16 @@ def test_the_agent_is_brought_once_and_replaces_older_ones(reach: Reach, board: 
     assert "mine" in first
     reach("ssh:board")
     assert board.sh(f"ls -i {AGENTS}/*") == first
+
+
+@pytest.mark.kernels
+def test_one_connection_carries_all_until_the_end(reach: Reach, board: Board) -> None:
+    logins = "grep -c ^Accepted /run/board/log"
+    before = int(board.sh(logins))
+    target = reach("ssh:board")
+    time.sleep(8)
+    assert target.machine_files(lambda agent: None)["uname:machine"]
+    assert int(board.sh(logins)) == before + 1
 
 
 def test_a_board_with_nothing_but_busybox_will_do(reach: Reach, board: Board) -> None:
