@@ -3,12 +3,13 @@
 import atexit
 import os
 import re
+import secrets
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
@@ -130,7 +131,7 @@ class Connection:
         self._name = name
         self._destination = destination
         self._held: subprocess.Popen[bytes] | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="rtscope-ssh-", dir=_socket_folder()))
+        self._socket = _socket_folder() / f"ssh-{secrets.token_hex(4)}"
         atexit.register(self.close)
         said = self._connect()
         if said.status == LOST and _may_help_to_ask(said.complaint):
@@ -152,7 +153,7 @@ class Connection:
         if self._held:
             self._held.kill()
             self._held.communicate()
-        if self._folder.exists():
+        if self._socket.exists():
             with suppress(subprocess.TimeoutExpired):
                 subprocess.run(
                     self._ssh("-Oexit"),
@@ -161,7 +162,6 @@ class Connection:
                     check=False,
                     timeout=_END_S,
                 )
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def command(self, script: str, *words: str) -> list[str]:
         """The command that runs a script of sh's on the board, which has the words as $1 and on."""
@@ -181,7 +181,7 @@ class Connection:
         return self.run("exit 0")
 
     def _ssh(self, *more: str, batch: str = "yes") -> list[str]:
-        own = (f"-oBatchMode={batch}", f"-oControlPath={self._folder}/master")
+        own = (f"-oBatchMode={batch}", f"-oControlPath={self._socket}")
         return ["ssh", *_OPTIONS, *own, *more, *self._destination.words]
 
     def _meaning(self, complaint: str) -> str:
@@ -192,11 +192,26 @@ class Connection:
         return complaint or f"it fell silent; `{by_hand} true` may tell more"
 
 
-def _socket_folder() -> str:
-    """Where a socket may have a short name, without letters that mean something to ssh."""
-    folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    short = re.fullmatch(r"/[\w./-]{1,60}", folder) and os.access(folder, os.W_OK)
-    return folder if short else "/tmp"  # noqa: S108 - a private folder is made in it
+def _socket_folder() -> Path:
+    """This user's own, where a socket has a short name, without letters that mean something to ssh.
+
+    Raises RtscopeError.
+    """
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    short = re.fullmatch(r"/[\w./-]{1,60}", runtime) and os.access(runtime, os.W_OK)
+    folder = Path(runtime if short else "/tmp", f"rtscope-{os.getuid()}")  # noqa: S108 - see below
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise RtscopeError(
+            f"{folder}, for ssh's sockets, cannot be made: {error.strerror}"
+        ) from None
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077 or status.st_uid != os.getuid():
+        raise RtscopeError(
+            f"{folder}, for ssh's sockets, is not a folder that only you may use: remove it"
+        )
+    return folder
 
 
 def _ask(command: list[str]) -> None:

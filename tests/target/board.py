@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -77,12 +78,13 @@ _ACCOUNTS = {
 class Board:
     """A running board."""
 
-    def __init__(self, folder: Path, link: str, address: str, init: int) -> None:
+    def __init__(self, folder: Path, runtime: str, link: str, init: int) -> None:
         self.folder = folder
         """with the keys, and a folder bin for PATH, whose ssh has a configuration of its own"""
+        self.runtime = runtime
+        """where sockets of those who connect may be, a short name"""
         self.link = link
         """the interface here that leads there"""
-        self.address = address
         self.init = init
         """the board's first process, as it is numbered here"""
 
@@ -114,13 +116,14 @@ class Board:
         said = self.processes().items()
         return [pid for pid, words in said if words.startswith("sshd: ") and pid != self.init]
 
-    def clients(self) -> list[Path]:
-        """The processes of ssh's here that lead there, or try to."""
+    def clients(self) -> list[str]:
+        """The command lines of those ssh here that lead there, or try to."""
+        lines = [_command_line(process) for process in Path("/proc").glob("[0-9]*")]
         return [
-            process
-            for process in Path("/proc").glob("[0-9]*")
-            if re.match(r"(/\S*/)?ssh:? ", line := _command_line(process))
-            and str(self.folder) in line
+            line
+            for line in lines
+            if re.match(r"(/\S*/)?ssh:? ", line)
+            and (str(self.folder) in line or self.runtime in line)
         ]
 
     def is_left(self) -> bool:
@@ -194,7 +197,8 @@ def running_board(folder: Path) -> Iterator[Board]:
                 subprocess.run(command.split(), check=True)
             print("plugged", file=process.stdin, flush=True)
             _await_sshd(folder)
-            yield Board(folder, link, address, init)
+            with tempfile.TemporaryDirectory(prefix="rts", dir="/tmp") as runtime:
+                yield Board(folder, runtime, link, init)
         finally:
             process.kill()
             # What was still to be sent keeps the board's network for minutes.

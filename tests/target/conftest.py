@@ -31,6 +31,7 @@ def board(shared_board: Board) -> Board:
 def reach(board: Board, agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reach]:
     """Targets by name, whose connections end with the test."""
     monkeypatch.setenv("PATH", f"{board.folder}/bin", prepend=":")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", board.runtime)
     monkeypatch.setenv("RTSCOPE_AGENT", str(agent_path))
     targets = []
 

@@ -290,6 +290,17 @@ def test_ctrl_c_at_that_question_ends_it(reach: Reach, board: Board) -> None:
         assert process.wait(timeout=30) == 130
 
 
+def test_a_folder_for_sockets_that_others_can_change_is_refused(reach: Reach, board: Board) -> None:
+    folder = Path(board.runtime, f"rtscope-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o770)
+    try:
+        with pytest.raises(RtscopeError, match="is not a folder that only you may use: remove it"):
+            reach("ssh:board")
+    finally:
+        folder.chmod(0o700)
+
+
 @pytest.mark.parametrize(
     ("text", "host", "port"),
     [

@@ -31,7 +31,7 @@ def environment(board: Board, agent_path: Path) -> dict[str, str]:
         "PATH": f"{board.folder}/bin:{os.environ['PATH']}",
         "RTSCOPE_AGENT": str(agent_path),
         "XDG_DATA_HOME": str(board.folder),
-        "XDG_RUNTIME_DIR": str(board.folder),
+        "XDG_RUNTIME_DIR": board.runtime,
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
 
@@ -52,6 +52,8 @@ def measuring(board: Board, agent_path: Path, user: str) -> Iterator[subprocess.
             said = process.stderr.readline()
             assert " samples" in said, said + process.stderr.read()
             assert len(board.agents()) >= len(("tether", "agent", "keeper", "nest", "cpu", "files"))
+            assert board.sessions()
+            assert any("mux" in line for line in board.clients())
             yield process
         finally:
             process.kill()
@@ -140,7 +142,7 @@ def test_a_signal_ends_the_wait_for_a_board_that_does_not_answer(
         finally:
             process.kill()
     assert not board.clients()
-    assert not list(board.folder.glob("rtscope-ssh-*"))
+    assert not list(Path(board.runtime).glob("*/*"))
 
 
 def test_a_board_that_does_not_answer_is_told(board: Board, agent_path: Path) -> None:
