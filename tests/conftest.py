@@ -12,7 +12,7 @@ import pytest
 
 # The machine is shared: how long an example takes says nothing. A change is judged by the same
 # examples each time; new ones are searched for by `make check-long`.
-hypothesis.settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("same")
 

@@ -312,7 +312,7 @@ def test_the_quick_plan_is_measured_whole(rtscope: Rtscope) -> None:
     done = rtscope("run", str(PLANS / "quick.toml"), "--scale", "0.1")
     assert done.returncode == 0, done.stderr
     held = runs(rtscope)
-    assert len(held) == 18
+    assert len(held) == 24
     assert {run["status"] for run in held} == {"complete"}
 
 
