@@ -78,10 +78,10 @@ lint: .venv/.installed .venv/.check
 units: build/units/build.ninja
 	$(BIN)/meson test -C build/units --print-errorlogs
 
-# What measures this machine runs alone, one test after the other.
+# What measures this machine does not run beside what keeps it busy.
 pytest: .venv/.installed .venv/.check
 	$(BIN)/python -m pytest $(SHARED) --ignore tests/agent --ignore tests/cli
-	$(BIN)/python -m pytest tests/agent tests/cli
+	$(BIN)/python -m pytest $(SHARED) tests/agent tests/cli
 
 .venv/.tools: pyproject.toml
 	@setup/python $(PYTHON)

@@ -45,8 +45,8 @@ def list_profiles(
 ) -> None:
     """List the profiles that come with rtscope."""
     import msgspec
+    from rich.table import Table
 
-    from rtscope.report.columns import Column, fitted
     from rtscope.report.terminal import output_console
     from rtscope.system.profile import read_profile, shipped_names
 
@@ -55,13 +55,10 @@ def list_profiles(
         for one in profiles:
             typer.echo(msgspec.json.encode(one, enc_hook=int))
         return
-    columns = [
-        Column("profile", 0, [one.name for one in profiles], left=True),
-        Column("wants", 2, ["--cpus" if one.is_for_cpus else "" for one in profiles], left=True),
-        Column("what it is for", 1, [one.description for one in profiles], left=True),
-    ]
-    console = output_console()
-    told(lambda: console.print(fitted(columns, console.width)))
+    table = Table("profile", "wants", "what it is for", box=None, pad_edge=False)
+    for one in profiles:
+        table.add_row(one.name, "--cpus" if one.is_for_cpus else "", one.description)
+    told(lambda: output_console().print(table))
 
 
 @app.command()

@@ -80,7 +80,7 @@ def test_the_profiles_are_listed_and_completed(
     rtscope: Rtscope, environment: dict[str, str]
 ) -> None:
     printed = rtscope("tune", "list").stdout
-    assert re.search(r"^isolated-cores +.*off chosen CPUs", printed, re.MULTILINE)
+    assert re.search(r"^isolated-cores +--cpus +\w", printed, re.MULTILINE)
     told = changes(rtscope("tune", "list", "--json").stdout)
     assert "isolated-cores" in [one["name"] for one in told]
     completed = rtscope(
