@@ -45,7 +45,7 @@ def test_the_agent_takes_every_cell(name: str) -> None:
     assert file.plan.description
 
 
-def test_quick_has_every_probe_that_needs_neither_module_nor_program_and_ends_in_under_two_minutes() -> (
+def test_quick_has_every_probe_of_no_module_or_program_and_ends_in_under_two_minutes() -> (
     None
 ):
     file = read_plan(PLANS / "quick.toml")
