@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from rtscope.experiment.measure import Request, agent_arguments
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.lab.build import build_kernel, plan_build
 from rtscope.lab.kernels import list_kernels
 from rtscope.lab.vm import VmTarget, vm_target

@@ -91,7 +91,7 @@ def verify(
 
     Exit status: 0 when all are the same to the bit, 1 when they part, and where.
     """
-    from rtscope.experiment.measure import Request, agent_arguments
+    from rtscope.experiment.request import Request, agent_arguments
     from rtscope.lab.verify import first_difference, repeat
     from rtscope.lab.vm import vm_target
 

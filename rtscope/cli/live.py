@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rtscope.cli.interrupt import Interrupt
-    from rtscope.experiment.measure import Request
+    from rtscope.experiment.request import Request
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
     from rtscope.report.live import LiveState

@@ -226,7 +226,8 @@ def measure(
     from rtscope.cli.seeds import measure_seeds, several_seeds
     from rtscope.experiment.check import check_limits, rehearse
     from rtscope.experiment.explain import explainable
-    from rtscope.experiment.measure import Request, read_machine
+    from rtscope.experiment.measure import read_machine
+    from rtscope.experiment.request import Request
     from rtscope.model.budget import parse_limit
     from rtscope.statistics.verdict import judge
 

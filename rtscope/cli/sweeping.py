@@ -14,7 +14,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
-    from rtscope.experiment.measure import Request
+    from rtscope.experiment.request import Request
     from rtscope.experiment.sweep import Slot
     from rtscope.model.machine import Machine
     from rtscope.model.scaling import Sweep
@@ -64,7 +64,7 @@ def workloads_of(
 ) -> dict[str, "Request"]:
     """The requests by workload, without their CPUs. Raises RtscopeError."""
     from rtscope.experiment.check import rehearse
-    from rtscope.experiment.measure import Request
+    from rtscope.experiment.request import Request
 
     if program:
         given = {"--form": forms, "--table": table, "--parallel": parallel}

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from rtscope.experiment.measure import Request
 from rtscope.experiment.planfile import PlanFile
+from rtscope.experiment.request import Request
 from rtscope.experiment.tuned import measurable
 from rtscope.model.errors import RtscopeError
 from rtscope.model.plan import BudgetRule, Measure, OptionValue

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from rtscope.experiment.cells import Cell
-from rtscope.experiment.measure import Request, agent_arguments
 from rtscope.experiment.planfile import PlanFile
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.targets import target_of
 from rtscope.experiment.tuned import rules_of
 from rtscope.lab.vm import VmTarget

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import msgspec
 
 from rtscope.experiment.crew import Crew
-from rtscope.experiment.measure import Request, instructions, measure
+from rtscope.experiment.measure import instructions, measure
+from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import LoadWork, Member, Run, Status, Thread

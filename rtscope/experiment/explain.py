@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from rtscope.experiment.measure import Request, agent_arguments, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.explain.timeline import Late, explanation
 from rtscope.explain.witness import read_witness
 from rtscope.lab.vm import VmTarget

@@ -1,13 +1,14 @@
-"""One measurement: a request becomes the agent's arguments, and its lines become a Run."""
+"""One measurement: the agent is asked for it, and its lines become a Run."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast, get_args
 
 import msgspec
 
 from rtscope.experiment.outside import seen_from_outside
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.tuned import NOTES, HeardChanges, rules_of, tuning_of
 from rtscope.experiment.windows import WindowLog, log_progress
 from rtscope.model.errors import RtscopeError
@@ -27,7 +28,7 @@ from rtscope.model.run import (
     Taker,
     Thread,
 )
-from rtscope.model.tuning import Change, TuningStep
+from rtscope.model.tuning import Change
 from rtscope.statistics.figures import figures_of_run
 from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
@@ -36,33 +37,9 @@ from rtscope.target.agent import Agent, Target
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.local import LOCAL
 
-PROGRESS_NS = 250_000_000
 _SILENCE_S = 90.0
 """more than a load's 60 s to come up"""
 
-
-_SESSION_OPTIONS: Final = (
-    *("affinity", "break", "cpu-counts", "cpus", "default-duration", "dry-run", "duration"),
-    *(
-        "help",
-        "interval",
-        "json",
-        "load",
-        "load-cpus",
-        "loops",
-        "mlockall",
-        "nanosleep",
-        "nsecs",
-        "policy",
-        "prio",
-        "priority",
-    ),
-    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "tune", "tune-journal"),
-    *("watchdog", "worst"),
-)
-"""what the agent takes for every probe, also by its beginning"""
-_OWN_ALL_THE_SAME: Final = {("loop", "in")}
-"""a probe's option that is the beginning of one of these, and meant where it stands whole"""
 _COMPLAINT: Final = re.compile(
     r"^(?:\[[^\]\n]*\] ?|\[ )?(?:\w+: )?"
     r"(?:BUG|WARNING|INFO|Oops|Internal error|Unable to handle)\b.*$"
@@ -73,84 +50,6 @@ _COMPLAINT: Final = re.compile(
 _MOST_WARNINGS: Final = 100
 _MOST_LOADS: Final = 256
 _MOST_MATRICES: Final = 64
-
-
-class Request(msgspec.Struct, frozen=True):
-    """What to measure. Times are in nanoseconds; None leaves the agent's default."""
-
-    probe: str = "cyclic"
-    load: str = "idle"
-    interval_ns: int | None = None
-    duration_ns: int | None = None
-    default_duration_ns: int | None = None
-    """where neither a duration nor samples are given and the probe has no end of its own"""
-    samples: int | None = None
-    policy: str | None = None
-    priority: int | None = None
-    cpus: str | None = None
-    threshold_ns: int | None = None
-    seed: int | None = None
-    worst: int | None = None
-    watchdog_ns: int | None = None
-    samples_file: str | None = None
-    options: dict[str, str] = {}
-    """the probe's own options, as the agent names them without their dashes"""
-    load_cpus: str | None = None
-    """where the loads run; None: everywhere"""
-    program: list[str] = []
-    """of exec: the user's command"""
-    tuning: TuningStep | None = None
-    """what is changed of the machine for this measurement alone"""
-    budget: list[str] = []
-    command: list[str] = []
-
-    @property
-    def loops_in_kernel(self) -> bool:
-        """Whether what is measured is a loop of the kernel's and none of the agent's."""
-        return self.probe == "loop" and self.options.get("in") == "kernel"
-
-
-def agent_arguments(request: Request, rules: Sequence[str] = ()) -> list[str]:
-    """The agent's command line for a request, which changes the machine by these rules meanwhile.
-
-    Raises RtscopeError where an option is not the probe's own: the record would not tell of it.
-    """
-    for name in request.options:
-        own = (request.probe, name) in _OWN_ALL_THE_SAME
-        if not own and any(known.startswith(name) for known in _SESSION_OPTIONS):
-            raise RtscopeError(
-                f"'{name}' is not an option of the probe's own but one of every measurement: "
-                "rtscope measure --help and docs/plans.md tell how it is given"
-            )
-    options: dict[str, str | int | None] = {
-        "--cpus": request.cpus,
-        "--policy": request.policy,
-        "--priority": request.priority,
-        "--samples": request.samples,
-        "--seed": request.seed,
-        "--worst": request.worst,
-        "--samples-file": request.samples_file,
-        "--load-cpus": request.load_cpus,
-        "--load": None if request.load == "idle" else request.load,
-        "--progress": f"{PROGRESS_NS}ns",
-    }
-    times = {
-        "--interval": request.interval_ns,
-        "--duration": request.duration_ns,
-        "--default-duration": request.default_duration_ns,
-        "--break": request.threshold_ns,
-        "--watchdog": request.watchdog_ns,
-    }
-    options |= {name: f"{ns}ns" for name, ns in times.items() if ns is not None}
-    options |= {f"--{name}": value for name, value in request.options.items()}
-    return [
-        request.probe,
-        "--json",
-        *(f"{name}={value}" for name, value in options.items() if value is not None),
-        *(["--cpu-counts"] if request.tuning else []),
-        *(f"--tune={rule}" for rule in rules),
-        *(["--", *request.program] if request.program else []),
-    ]
 
 
 def read_machine(

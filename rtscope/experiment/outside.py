@@ -8,19 +8,17 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
+from rtscope.experiment.request import Request
 from rtscope.lab.plugins import built_plugin, with_plugin
 from rtscope.lab.vm import VmTarget
 from rtscope.lab.witness import kernel_symbols
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent, Target
-
-if TYPE_CHECKING:
-    from rtscope.experiment.measure import Request
 
 _EDGE: Final = "rtloop_edge"
 _NOBODY_WATCHED: Final = "loop-no-observer"
@@ -28,7 +26,7 @@ _NOBODY_WATCHED: Final = "loop-no-observer"
 
 @contextmanager
 def seen_from_outside(
-    request: "Request", arguments: list[str], target: Target, on_start: Callable[[Agent], None]
+    request: Request, arguments: list[str], target: Target, on_start: Callable[[Agent], None]
 ) -> Iterator[tuple[Target, Callable[[Run], Run]]]:
     """The machine to measure on, and what adds to its run the facts that were seen from outside.
 

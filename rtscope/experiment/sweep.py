@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 
 from rtscope.experiment.check import rehearse
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram

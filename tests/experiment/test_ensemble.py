@@ -9,7 +9,7 @@ import pytest
 
 from rtscope.experiment.crew import Crew
 from rtscope.experiment.ensemble import measure_ensemble, union
-from rtscope.experiment.measure import Request
+from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import Request, agent_arguments, hear_run, in_lab
+from rtscope.experiment.measure import hear_run, in_lab
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Lab, Run

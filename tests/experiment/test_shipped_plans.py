@@ -45,9 +45,7 @@ def test_the_agent_takes_every_cell(name: str) -> None:
     assert file.plan.description
 
 
-def test_quick_has_every_probe_of_no_module_or_program_and_ends_in_under_two_minutes() -> (
-    None
-):
+def test_quick_has_every_probe_of_no_module_or_program_and_ends_in_under_two_minutes() -> None:
     file = read_plan(PLANS / "quick.toml")
     cells = cells_of(file)
     starts = check_cells(file, cells)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import Request, agent_arguments
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.sweep import Slot, fitting_interval_ns, slots_of, swept
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from rtscope.experiment.measure import Request, agent_arguments, hear_run
+from rtscope.experiment.measure import hear_run
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.tuned import rules_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Cpu, Machine

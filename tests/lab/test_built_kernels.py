@@ -9,8 +9,9 @@ import pytest
 from rtscope.experiment.cells import cells_of
 from rtscope.experiment.check import check_cells
 from rtscope.experiment.explain import explainable
-from rtscope.experiment.measure import Request, measure, read_machine
+from rtscope.experiment.measure import measure, read_machine
 from rtscope.experiment.planfile import read_plan
+from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.build import build_kernel, plan_build
 from rtscope.lab.kernels import Kernel

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from rtscope.experiment.check import rehearse
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError

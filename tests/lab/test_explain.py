@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from rtscope.experiment.explain import Heard, explained
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.explain.timeline import ASLEEP
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target

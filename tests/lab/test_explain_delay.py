@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from rtscope.experiment.explain import Heard, explained
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.measure import Request, measure, read_machine
+from rtscope.experiment.measure import measure, read_machine
+from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import vm_target

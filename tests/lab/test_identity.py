@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.measure import Request, agent_arguments
+from rtscope.experiment.request import Request, agent_arguments
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.target.protocol import check_hello

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.lab.boards import BOARDS
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import VmTarget, vm_target

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from rtscope.experiment.explain import check_noticed_at_once
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError

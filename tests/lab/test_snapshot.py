@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import Request, measure
+from rtscope.experiment.measure import measure
+from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import VmTarget, vm_target

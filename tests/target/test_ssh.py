@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.measure import Request, measure, read_machine
+from rtscope.experiment.measure import measure, read_machine
+from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress
 from rtscope.model.run import Run
