@@ -70,7 +70,11 @@ static void help(void)
 	      "  'tasks away=2-3'                   every thread that can be moved\n"
 	      "  'interrupts away=2-3'\n"
 	      "  'interrupt name=eth* cpus=0'\n"
-	      "  'file path=/proc/sys/kernel/sched_rt_runtime_us value=-1'\n\n"
+	      "  'file path=/proc/sys/kernel/sched_rt_runtime_us value=-1'\n"
+	      "  'partition cpus=2-3'               a cpuset that the scheduler leaves alone\n"
+	      "  'irqbalance ban=2-3'\n"
+	      "  'boot add=isolcpus=2-3 nohz_full=2-3'  where the boot loader has its parameters\n"
+	      "  'latency limit=0'                  of idle states in ns, while it is held\n\n"
 	      "LIST is 0-3,8; in patterns '?' stands for a blank.\n\n"
 	      "  rtscope-agent tune apply --profile quiet 'tasks away=3' 'interrupts away=3'\n"
 	      "  rtscope-agent tune undo --profile quiet\n",
