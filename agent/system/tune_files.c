@@ -23,12 +23,15 @@
 
 #define FIRST_CPU "/sys/devices/system/cpu/cpu0/online"
 
+/* A write of no bytes changes nothing: a value that is empty is put back as an empty line. */
 int file_write(const char *path, const char *text)
 {
 	int error = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ENOENT ? ESRCH : errno;
+	if (!*text)
+		text = "\n";
 	if (write(fd, text, strlen(text)) < 0)
 		error = errno;
 	close(fd);

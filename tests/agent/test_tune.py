@@ -20,6 +20,8 @@ from tests.agent.tuning import Given, given, read, tune, waiting_threads
 HOSTILE = b'%41 a) R\n"\\\x1b[2J'
 RULE = f"thread name=tn-a* policy=fifo priority=3 nice=4 cpus={LAST_CPU}"
 TUNED = Given(os.SCHED_FIFO, 3, 4, {LAST_CPU})
+DOMAIN = "/proc/sys/kernel/domainname"
+"""a UTS namespace has its own"""
 KINDS = ["thread-policy", "thread-nice", "thread-cpus"]
 
 pytestmark = [needs_root, needs_two_cpus]
@@ -395,6 +397,20 @@ def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, jou
             assert value() == before
         finally:
             child.kill()
+
+
+def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path) -> None:
+    script = f"""
+    echo > {DOMAIN} || exit
+    "$@" apply 'file path={DOMAIN} value=tn-domain' > /dev/null && cat {DOMAIN}
+    "$@" undo && cat {DOMAIN}
+    """
+    words = ("sh", agent_path, "tune", "--journal", journal)
+    said = subprocess.check_output(["unshare", "--uts", "sh", "-c", script, *words], text=True)
+    applied, undone, empty = said.splitlines()
+    assert applied == "tn-domain"
+    assert undone.startswith("restored")
+    assert empty == ""
 
 
 def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: Path) -> None:
