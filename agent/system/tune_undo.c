@@ -127,7 +127,7 @@ bool tune_undo(struct journal *journal, const char *profile, uint64_t from, tune
 	for (size_t i = journal->count; i--;) {
 		struct journal_entry *entry = &journal->entry[i];
 
-		if (entry->change.state == TUNE_APPLIED) /* another profile's */
+		if (entry->change.state == TUNE_APPLIED) /* another profile's, or undone before */
 			continue;
 		if (entry->change.state == TUNE_RESTORED)
 			confirm(&entry->change);
@@ -136,6 +136,7 @@ bool tune_undo(struct journal *journal, const char *profile, uint64_t from, tune
 		else if (!entry->undone)
 			journal_forget(journal, entry);
 		report(&entry->change);
+		entry->change.state = TUNE_APPLIED; /* the next undo is none of its business */
 	}
 	return restored;
 }

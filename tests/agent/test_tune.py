@@ -540,3 +540,22 @@ def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
     assert (change["old"], change["new"], change["state"]) == ("0", "2", "applied")
     assert [given(tid) for tid in tids] == before
     assert not (journal / "journal").exists()
+
+
+def test_what_is_changed_during_a_measurement_stays_though_another_was_killed_before(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    def measure(rule: str, ending: signal.Signals, meanwhile: int) -> None:
+        options = ("--json", "--tune-journal", journal, "--tune", rule, "--progress", "0")
+        with subprocess.Popen(
+            [agent_path, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            next(line for line in process.stdout if json.loads(line)["type"] == "start")
+            os.setpriority(os.PRIO_PROCESS, tids[0], meanwhile)
+            process.send_signal(ending)
+            process.stdout.read()
+
+    measure("thread name=tn-a?main nice=4", signal.SIGKILL, 4)
+    measure("thread name=tn-a?main nice=2", signal.SIGINT, 7)
+    assert given(tids[0]).nice == 7
