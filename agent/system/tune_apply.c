@@ -153,6 +153,7 @@ int tune_may(const struct tune_plan *plan, char *error, size_t error_size)
 	if (!count)
 		return 0;
 	first->kind->describe(first->key, what, where, sizeof(what));
+	tune_plain(what);
 	snprintf(error, error_size,
 		 "%u of %zu changes need %s, which this user does not have, among them %s of %.200s; nothing was changed: run as root",
 		 count, plan->count, lacks, first->kind->name, what);

@@ -104,6 +104,7 @@ static void warn_of_not_held(warn_fn *warn)
 	snprintf(text, sizeof(text),
 		 "%u of %zu changes of the machine did not hold while it was measured, the first of them %.100s: %.250s",
 		 count, plan.count, what, first->why);
+	tune_plain(text);
 	warn("tune-not-held", text);
 }
 

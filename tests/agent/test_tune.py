@@ -459,6 +459,14 @@ def test_a_user_is_told_which_capability_is_missing(
     assert not (users_journal / "journal").exists()
 
 
+def test_a_name_in_a_refusal_steers_no_terminal(public_agent: Path, users_journal: Path) -> None:
+    with waiting_threads(HOSTILE):
+        rule = "thread name=%41?a)?R* policy=batch"
+        refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
+    assert "of %41 a) R?" in refused.complaint
+    assert refused.complaint.rstrip("\n").isprintable()
+
+
 def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal: Path) -> None:
     with waiting_threads(b"tn-own", before=NOBODY) as (tid,):
         rule = f"thread name=tn-own policy=batch nice=3 cpus={LAST_CPU}"
