@@ -281,6 +281,26 @@ def test_an_interrupted_apply_takes_back_what_it_made(
     assert not (journal / "journal").exists()
 
 
+def test_an_interrupted_second_apply_leaves_what_the_first_one_made(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    rule = "thread name=tn-a* nice=4"
+    tune(agent_path, journal, "apply", rule)
+    os.setpriority(os.PRIO_PROCESS, tids[0], 9)
+    with subprocess.Popen(
+        [agent_path, "tune", "apply", "--json", "--journal", journal, rule],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        end_s = time.monotonic() + 10
+        while given(tids[0]).nice != 4 and time.monotonic() < end_s:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+    assert [given(tid).nice for tid in tids] == [9, 4]
+    assert tune(agent_path, journal, "undo").states() == ["restored"]
+    assert [given(tid).nice for tid in tids] == [9, 0]
+
+
 # Starts a "sleep" of its own for each line that it reads, and tells its number.
 _PARENT = """
 import subprocess, sys
