@@ -419,6 +419,12 @@ def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, jou
             child.kill()
 
 
+def test_the_first_cpu_is_not_taken_away_step_by_step(agent_path: Path, journal: Path) -> None:
+    rule = "file path=/sys/devices/system/cpu/cpu0/hotplug/target value=0"
+    (change,) = tune(agent_path, journal, "show", rule).changes
+    assert (change["state"], change["why"]) == ("failed", "CPU 0 stays usable")
+
+
 def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path) -> None:
     script = f"""
     echo > {DOMAIN} || exit
