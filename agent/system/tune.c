@@ -218,15 +218,6 @@ static int make_all(char *error, size_t error_size)
 	return 0;
 }
 
-static uint64_t first_number(void)
-{
-	for (size_t i = 0; i < plan.count; i++) {
-		if (plan.change[i].number)
-			return plan.change[i].number;
-	}
-	return UINT64_MAX;
-}
-
 static int apply(void)
 {
 	char error[512];
@@ -239,14 +230,14 @@ static int apply(void)
 		warn("latency-not-kept",
 		     "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
 	if (make_all(error, sizeof(error))) {
-		tune_undo(&journal, profile, first_number(), report);
+		tune_undo(&journal, profile, &plan, report);
 		end(1);
 		return fail(1, error);
 	}
 	if (plan.count)
 		tune_wait(LOOK_NS);
 	if (tune_interrupted()) {
-		tune_undo(&journal, profile, first_number(), report);
+		tune_undo(&journal, profile, &plan, report);
 		end(1);
 		return fail(1, "interrupted: what was changed is taken back");
 	}
@@ -274,7 +265,7 @@ static int hold(void)
 		warn("boot-not-held",
 		     "parameters of the kernel count from a boot on, so they are left out: use apply");
 	if (hold_begin(&holding, error, sizeof(error)) || make_all(error, sizeof(error))) {
-		tune_undo(&journal, profile, first_number(), report);
+		tune_undo(&journal, profile, &plan, report);
 		end(1);
 		return fail(1, error);
 	}
@@ -282,7 +273,7 @@ static int hold(void)
 	tune_look_again(&journal, &plan);
 	report_plan();
 	failed = hold_on(&holding, error, sizeof(error));
-	restored = (keep && !failed) || tune_undo(&journal, profile, 0, report);
+	restored = (keep && !failed) || tune_undo(&journal, profile, NULL, report);
 	result = end(failed || !restored);
 	return failed ? fail(1, error) : result;
 }
@@ -294,7 +285,7 @@ static int undo(void)
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
 	begin();
-	return end(!tune_undo(&journal, profile, 0, report));
+	return end(!tune_undo(&journal, profile, NULL, report));
 }
 
 static bool has_stale(void)

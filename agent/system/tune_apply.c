@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -85,6 +86,25 @@ void tune_resolve(struct tune_rules *rules, struct tune_plan *plan, warn_fn *war
 		warn("tune-cut", "there was no memory for all changes; the rest is left out");
 }
 
+/*
+ * What was killed halfway, or was never put into effect, reads as if it were: it is planned once
+ * more, from what it was before it was touched.
+ */
+static void plan_unfinished(struct tune_change *change, const struct journal_entry *holder)
+{
+	char *old_value, why[TUNE_WHY_SIZE];
+
+	if (!change->kind->effect ||
+	    change->kind->effect(change->key, change->new_value, why, sizeof(why)) != EFFECT_NONE)
+		return;
+	old_value = strdup(holder->change.old_value);
+	if (!old_value)
+		return;
+	free(change->old_value);
+	change->old_value = old_value;
+	change->state = TUNE_PLANNED;
+}
+
 void tune_claim(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first)
 {
 	for (size_t i = first; i < plan->count; i++) {
@@ -96,8 +116,12 @@ void tune_claim(struct journal *journal, const char *profile, struct tune_plan *
 		if (change->state != TUNE_IN_EFFECT)
 			continue;
 		holder = journal_holder(journal, change->kind, change->key);
-		if (!holder || !strcmp(holder->change.profile, profile))
+		if (!holder)
 			continue;
+		if (!strcmp(holder->change.profile, profile)) {
+			plan_unfinished(change, holder);
+			continue;
+		}
 		change->state = TUNE_PLANNED;
 		snprintf(change->why, sizeof(change->why),
 			 "the profile %.64s has done it already; it stays until both are undone",
@@ -129,6 +153,7 @@ int tune_may(const struct tune_plan *plan, char *error, size_t error_size)
 	if (!count)
 		return 0;
 	first->kind->describe(first->key, what, where, sizeof(what));
+	tune_plain(what);
 	snprintf(error, error_size,
 		 "%u of %zu changes need %s, which this user does not have, among them %s of %.200s; nothing was changed: run as root",
 		 count, plan->count, lacks, first->kind->name, what);

@@ -47,10 +47,12 @@ void tune_wait(uint64_t ns);
 typedef void tune_report_fn(const struct tune_change *change);
 
 /*
- * Take back what @profile (NULL: any) has changed, the latest first, but for entries below number
- * @from. Returns whether all that is still there is as it was or has been changed by others.
+ * Take back what @profile (NULL: any) has changed, the latest first, and of that what is in the
+ * plan @only (NULL: all). Returns whether all that is still there is as it was or has been changed
+ * by others.
  */
-bool tune_undo(struct journal *journal, const char *profile, uint64_t from, tune_report_fn *report);
+bool tune_undo(struct journal *journal, const char *profile, const struct tune_plan *only,
+	       tune_report_fn *report);
 
 /* Tell of each change of @profile (NULL: any) how it stands, and forget what an earlier boot ended. */
 void tune_status(struct journal *journal, const char *profile, tune_report_fn *report);

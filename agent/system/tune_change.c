@@ -117,11 +117,21 @@ void tune_change_send(struct json *json, const struct tune_change *change)
 	json_end(json);
 }
 
-/* What may steer a terminal becomes a question mark. */
+static char plain(char character)
+{
+	return character < ' ' || character > '~' ? '?' : character;
+}
+
+void tune_plain(char *text)
+{
+	for (; *text; text++)
+		*text = plain(*text);
+}
+
 static void print_text(const char *text)
 {
 	for (; *text; text++)
-		putchar(*text < ' ' || *text > '~' ? '?' : *text);
+		putchar(plain(*text));
 }
 
 void tune_change_print(const struct tune_change *change)

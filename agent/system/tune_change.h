@@ -96,6 +96,9 @@ void tune_plan_clear(struct tune_plan *plan);
 
 bool tune_same(const struct tune_kind *kind, const char *one, const char *other);
 
+/* Put a question mark for whatever may steer a terminal: names are chosen by whoever runs. */
+void tune_plain(char *text);
+
 /* A line of the type "change". */
 void tune_change_send(struct json *json, const struct tune_change *change);
 /* The same for a person. */

@@ -21,14 +21,17 @@
 #include "core/cpulist.h"
 #include "system/tune_files.h"
 
-#define FIRST_CPU "/sys/devices/system/cpu/cpu0/online"
+#define FIRST_CPU "/sys/devices/system/cpu/cpu0/"
 
+/* A write of no bytes changes nothing: a value that is empty is put back as an empty line. */
 int file_write(const char *path, const char *text)
 {
 	int error = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ENOENT ? ESRCH : errno;
+	if (!*text)
+		text = "\n";
 	if (write(fd, text, strlen(text)) < 0)
 		error = errno;
 	close(fd);
@@ -127,6 +130,13 @@ static bool is_setting(const char *path)
 	return !strncmp(path, "/proc/sys/", 10) || !strncmp(path, "/sys/", 5);
 }
 
+/* Either file takes the CPU away, the second step by step. */
+static bool unplugs_first(const char *path, const char *wanted)
+{
+	return !strcmp(path, FIRST_CPU "hotplug/target") ||
+	       (!strcmp(path, FIRST_CPU "online") && truth(wanted) != 1);
+}
+
 static void resolve(const char *path, const char *wanted, struct tune_plan *plan)
 {
 	char value[TUNE_VALUE_SIZE] = "";
@@ -134,7 +144,7 @@ static void resolve(const char *path, const char *wanted, struct tune_plan *plan
 	int error = read_value(path, value, sizeof(value));
 
 	change = tune_plan_want(plan, &tune_file, path, value, wanted);
-	if (change && !strcmp(path, FIRST_CPU) && truth(wanted) != 1) {
+	if (change && unplugs_first(path, wanted)) {
 		change->state = TUNE_FAILED;
 		snprintf(change->why, sizeof(change->why), "CPU 0 stays usable");
 		return;

@@ -447,6 +447,8 @@ int journal_add(struct journal *journal, const char *profile, struct tune_plan *
 	snprintf(error, error_size, "cannot write the journal %s: %s; nothing more is changed",
 		 journal->path, strerror(errno));
 	drop_entries(journal, before);
+	for (size_t i = first; i < plan->count; i++)
+		plan->change[i].number = 0;
 	return -1;
 }
 

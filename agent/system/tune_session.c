@@ -104,6 +104,7 @@ static void warn_of_not_held(warn_fn *warn)
 	snprintf(text, sizeof(text),
 		 "%u of %zu changes of the machine did not hold while it was measured, the first of them %.100s: %.250s",
 		 count, plan.count, what, first->why);
+	tune_plain(text);
 	warn("tune-not-held", text);
 }
 
@@ -116,7 +117,7 @@ int tune_session_begin(const char *folder, struct json *json, warn_fn *warn, cha
 	lines = json;
 	if (journal_open(&journal, folder, true, warn, error, error_size))
 		return -1;
-	tune_undo(&journal, PROFILE, 0, count_failed);
+	tune_undo(&journal, PROFILE, NULL, count_failed);
 	tune_resolve(&rules, &plan, warn);
 	tune_claim(&journal, PROFILE, &plan, 0);
 	if (tune_may(&plan, error, error_size) ||
@@ -138,7 +139,7 @@ void tune_session_end(warn_fn *warn)
 	if (journal.directory < 0)
 		return;
 	failed = 0;
-	tune_undo(&journal, PROFILE, 0, tell_unlike);
+	tune_undo(&journal, PROFILE, NULL, tell_unlike);
 	journal_close(&journal);
 	if (!failed)
 		return;

@@ -407,6 +407,7 @@ int tune_threads_resolve(const struct tune_rules *rules, struct tune_plan *plan,
 	snprintf(text, sizeof(text),
 		 "%u threads of the kernel's own stay where they are, for it lets nobody move them: %s%s",
 		 bound.count, bound.names, bound.count > 4 ? " and others" : "");
+	tune_plain(text);
 	warn("threads-bound", text);
 	return 0;
 }

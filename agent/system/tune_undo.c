@@ -14,10 +14,18 @@
 #include "system/tune_apply.h"
 #include "system/tune_inherited.h"
 
-static bool is_wanted(const struct journal_entry *entry, const char *profile, uint64_t from)
+static bool is_wanted(const struct journal_entry *entry, const char *profile)
 {
-	return !entry->undone && entry->change.number >= from &&
-	       (!profile || !strcmp(entry->change.profile, profile));
+	return !entry->undone && (!profile || !strcmp(entry->change.profile, profile));
+}
+
+static bool is_planned(const struct tune_plan *plan, uint64_t number)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->change[i].number == number)
+			return true;
+	}
+	return false;
 }
 
 /* Of the same thing, made after it and not taken back. */
@@ -115,19 +123,22 @@ static void confirm(struct tune_change *change)
 	}
 }
 
-bool tune_undo(struct journal *journal, const char *profile, uint64_t from, tune_report_fn *report)
+bool tune_undo(struct journal *journal, const char *profile, const struct tune_plan *only,
+	       tune_report_fn *report)
 {
 	bool restored = true;
 
 	for (size_t i = journal->count; i--;) {
-		if (is_wanted(&journal->entry[i], profile, from))
-			settle(journal, &journal->entry[i]);
+		struct journal_entry *entry = &journal->entry[i];
+
+		if (is_wanted(entry, profile) && (!only || is_planned(only, entry->change.number)))
+			settle(journal, entry);
 	}
 	tune_undo_inherited(journal, report);
 	for (size_t i = journal->count; i--;) {
 		struct journal_entry *entry = &journal->entry[i];
 
-		if (entry->change.state == TUNE_APPLIED) /* another profile's */
+		if (entry->change.state == TUNE_APPLIED) /* another profile's, or undone before */
 			continue;
 		if (entry->change.state == TUNE_RESTORED)
 			confirm(&entry->change);
@@ -136,6 +147,7 @@ bool tune_undo(struct journal *journal, const char *profile, uint64_t from, tune
 		else if (!entry->undone)
 			journal_forget(journal, entry);
 		report(&entry->change);
+		entry->change.state = TUNE_APPLIED; /* the next undo is none of its business */
 	}
 	return restored;
 }
@@ -169,7 +181,7 @@ void tune_status(struct journal *journal, const char *profile, tune_report_fn *r
 	for (size_t i = 0; i < journal->count; i++) {
 		struct journal_entry *entry = &journal->entry[i], *next;
 
-		if (!is_wanted(entry, profile, 0))
+		if (!is_wanted(entry, profile))
 			continue;
 		next = later(journal, entry);
 		if (entry->stale) {

@@ -28,9 +28,10 @@ FILLED: Final = ("cpus", "others", "cpus_mask", "others_mask")
 NEEDS_BOOT: Final = "boot "
 """how a rule begins whose change takes a boot"""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _OPEN: Final = re.compile(r"\{([^{}]*)\}")
 _MASK_BITS: Final = 32
+_MEASURED: Final = "measurement"
 
 Filled = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1000)]
 Cpus = Annotated[str, Meta(pattern=r"^(\{(cpus|others)\}|[0-9,:-]+)$", max_length=1000)]
@@ -201,7 +202,12 @@ def parse_profile(text: str, path: Path) -> Profile:
     if not _NAME.fullmatch(name):
         raise RtscopeError(
             f"{path}: a profile has its file's name, and '{name[:80]}' is none: letters, digits, "
-            "'.', '_' and '-', at most 64"
+            "'.', '_' and '-', at most 63"
+        )
+    if name == _MEASURED:
+        raise RtscopeError(
+            f"{path}: '{name}' is the name under which a measurement tunes, and each begins by "
+            "taking back what it finds under it: rename the file"
         )
     content = parse_text(text, path, _Content, _KIND, _decode)
     names: set[str] = set()

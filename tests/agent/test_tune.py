@@ -20,6 +20,8 @@ from tests.agent.tuning import Given, given, read, tune, waiting_threads
 HOSTILE = b'%41 a) R\n"\\\x1b[2J'
 RULE = f"thread name=tn-a* policy=fifo priority=3 nice=4 cpus={LAST_CPU}"
 TUNED = Given(os.SCHED_FIFO, 3, 4, {LAST_CPU})
+DOMAIN = "/proc/sys/kernel/domainname"
+"""a UTS namespace has its own"""
 KINDS = ["thread-policy", "thread-nice", "thread-cpus"]
 
 pytestmark = [needs_root, needs_two_cpus]
@@ -279,6 +281,26 @@ def test_an_interrupted_apply_takes_back_what_it_made(
     assert not (journal / "journal").exists()
 
 
+def test_an_interrupted_second_apply_leaves_what_the_first_one_made(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    rule = "thread name=tn-a* nice=4"
+    tune(agent_path, journal, "apply", rule)
+    os.setpriority(os.PRIO_PROCESS, tids[0], 9)
+    with subprocess.Popen(
+        [agent_path, "tune", "apply", "--json", "--journal", journal, rule],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        end_s = time.monotonic() + 10
+        while given(tids[0]).nice != 4 and time.monotonic() < end_s:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+    assert [given(tid).nice for tid in tids] == [9, 4]
+    assert tune(agent_path, journal, "undo").states() == ["restored"]
+    assert [given(tid).nice for tid in tids] == [9, 0]
+
+
 # Starts a "sleep" of its own for each line that it reads, and tells its number.
 _PARENT = """
 import subprocess, sys
@@ -397,6 +419,26 @@ def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, jou
             child.kill()
 
 
+def test_the_first_cpu_is_not_taken_away_step_by_step(agent_path: Path, journal: Path) -> None:
+    rule = "file path=/sys/devices/system/cpu/cpu0/hotplug/target value=0"
+    (change,) = tune(agent_path, journal, "show", rule).changes
+    assert (change["state"], change["why"]) == ("failed", "CPU 0 stays usable")
+
+
+def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path) -> None:
+    script = f"""
+    echo > {DOMAIN} || exit
+    "$@" apply 'file path={DOMAIN} value=tn-domain' > /dev/null && cat {DOMAIN}
+    "$@" undo && cat {DOMAIN}
+    """
+    words = ("sh", agent_path, "tune", "--journal", journal)
+    said = subprocess.check_output(["unshare", "--uts", "sh", "-c", script, *words], text=True)
+    applied, undone, empty = said.splitlines()
+    assert applied == "tn-domain"
+    assert undone.startswith("restored")
+    assert empty == ""
+
+
 def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: Path) -> None:
     rule = f"thread name=migration/0 of=kernel cpus={LAST_CPU}"
     (change,) = tune(agent_path, journal, "show", rule).changes
@@ -441,6 +483,14 @@ def test_a_user_is_told_which_capability_is_missing(
     assert "nothing was changed" in refused.complaint
     assert [given(tid) for tid in tids] == before
     assert not (users_journal / "journal").exists()
+
+
+def test_a_name_in_a_refusal_steers_no_terminal(public_agent: Path, users_journal: Path) -> None:
+    with waiting_threads(HOSTILE):
+        rule = "thread name=%41?a)?R* policy=batch"
+        refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
+    assert "of %41 a) R?" in refused.complaint
+    assert refused.complaint.rstrip("\n").isprintable()
 
 
 def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal: Path) -> None:
@@ -524,3 +574,22 @@ def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
     assert (change["old"], change["new"], change["state"]) == ("0", "2", "applied")
     assert [given(tid) for tid in tids] == before
     assert not (journal / "journal").exists()
+
+
+def test_what_is_changed_during_a_measurement_stays_though_another_was_killed_before(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    def measure(rule: str, ending: signal.Signals, meanwhile: int) -> None:
+        options = ("--json", "--tune-journal", journal, "--tune", rule, "--progress", "0")
+        with subprocess.Popen(
+            [agent_path, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            next(line for line in process.stdout if json.loads(line)["type"] == "start")
+            os.setpriority(os.PRIO_PROCESS, tids[0], meanwhile)
+            process.send_signal(ending)
+            process.stdout.read()
+
+    measure("thread name=tn-a?main nice=4", signal.SIGKILL, 4)
+    measure("thread name=tn-a?main nice=2", signal.SIGINT, 7)
+    assert given(tids[0]).nice == 7

@@ -111,6 +111,21 @@ def test_killed_anywhere_undo_restores_the_boot_loader(
     assert machine.files() == before
 
 
+def test_what_a_kill_left_unfinished_another_apply_finishes(machine: Machine) -> None:
+    before = machine.files()
+    strace = ("strace", "-o", "/dev/null", "-e", "inject=fork,vfork,clone:signal=KILL:when=1")
+    assert machine.tune("apply", *RULES, before=strace).status == -signal.SIGKILL
+    assert ADDED not in (machine.root / "boot/grub/grub.cfg").read_text()
+
+    (change,) = machine.tune("apply", *RULES).changes
+    assert (change["old"], change["new"], change["state"]) == ("", ADDED, "applied")
+    assert ADDED in (machine.root / "boot/grub/grub.cfg").read_text()
+    assert machine.tune("apply", *RULES).changes == []
+
+    assert machine.tune("undo").states() == ["restored"]
+    assert machine.files() == before
+
+
 def test_where_update_grub_fails_nothing_is_left(machine: Machine) -> None:
     machine.put("sbin/update-grub", "#!/bin/sh\nexit 3\n", 0o755)
     before = machine.files()

@@ -176,8 +176,9 @@ def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -
 def test_a_profile_is_named_as_its_file() -> None:
     text = PROFILE.format('tasks = { away = "1" }')
     assert parse_profile(text, Path("a/our-board_2.toml")).name == "our-board_2"
-    for path in (Path("a b.toml"), Path("-x.toml"), Path(f"{'a' * 65}.toml"), Path("a\nb.toml")):
+    for path in (Path("a b.toml"), Path("-x.toml"), Path(f"{'a' * 64}.toml"), Path("a\nb.toml")):
         assert "letters, digits" in refusal(text, path)
+    assert "rename the file" in refusal(text, Path("measurement.toml"))
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
