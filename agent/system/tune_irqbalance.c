@@ -65,6 +65,7 @@ static int send_words(const char *path, const char *words)
 	memcpy(CMSG_DATA(&control.head), &own, sizeof(own));
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)) &&
 	    sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return fd;

@@ -174,6 +174,7 @@ static bool read_line(struct journal *journal, char *line)
 	return true;
 }
 
+/* NULL where not all of it can be read: what is missing must not be cut off. */
 static char *read_whole(int fd, size_t *size)
 {
 	struct stat file;
@@ -187,7 +188,11 @@ static char *read_whole(int fd, size_t *size)
 		return NULL;
 	for (*size = 0; *size < (size_t)file.st_size; *size += (size_t)got) {
 		got = read(fd, text + *size, (size_t)file.st_size - *size);
-		if (got <= 0)
+		if (got < 0) {
+			free(text);
+			return NULL;
+		}
+		if (!got)
 			break;
 	}
 	text[*size] = '\0';
