@@ -69,7 +69,7 @@ def workloads_of(
     if program:
         given = {"--form": forms, "--table": table, "--parallel": parallel}
         for name, value in given.items():
-            if value:
+            if value not in (None, []):
                 raise RtscopeError(f"{name} is of the reference algorithm: leave out -- COMMAND")
         return {program[0]: Request(probe="exec", samples=1, program=list(program), worst=0)}
     options = {"table": table, "parallel": None if parallel is None else str(parallel)}
