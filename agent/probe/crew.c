@@ -16,6 +16,7 @@
 #define SPINS	     2000 /* before a wait gives its CPU away, for one whom it waits for */
 #define HELD_SPINS   200
 #define REST	     4 /* a slot's time by this: a pause after it */
+#define STAY	     4 /* slots that a member is beside others who still count */
 
 static struct {
 	struct member *member;
@@ -90,7 +91,25 @@ bool crew_is_over(void)
 	return __atomic_load_n(&crew.counted, __ATOMIC_ACQUIRE) >= crew.working || session_ended();
 }
 
-/* Count what is done in a slot, then go on until all have counted. */
+/*
+ * Go on until all have counted. Somebody may not get there before this CPU is free: whose file is
+ * written by a kernel thread that has to run here.
+ */
+static void stay(struct member *member, uint64_t start_ns)
+{
+	const struct job *job = &member->job;
+
+	while (!crew_is_over()) {
+		uint64_t now_ns = clock_now_ns();
+
+		if (now_ns - start_ns < STAY * crew.slot_ns)
+			job->work(member, job->context);
+		else
+			clock_sleep_until(now_ns + NSEC_PER_MSEC);
+	}
+}
+
+/* Count what is done in a slot. */
 static void work(struct member *member)
 {
 	const struct job *job = &member->job;
@@ -105,8 +124,7 @@ static void work(struct member *member)
 	member->wall_ns = now_ns - start_ns;
 	member->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	__atomic_add_fetch(&crew.counted, 1, __ATOMIC_ACQ_REL);
-	while (!crew_is_over())
-		job->work(member, job->context);
+	stay(member, start_ns);
 }
 
 void crew_serve(struct measuring *measuring)

@@ -5,9 +5,9 @@
  * A conductor gives some of them a job each. They prepare, wait for each other,
  * and count what they do for the length of a slot; who is done goes on working,
  * uncounted, until all are, so that each was beside the others for the whole of its
- * count. Between slots all sleep on a futex, for a fifth of the time: everything else
- * has that, which real-time threads would keep from these CPUs, and the kernel
- * does not throttle them.
+ * count; beside one who takes several slots' time he sleeps at last. Between slots all
+ * sleep on a futex, for a fifth of the time: everything else has that, which real-time
+ * threads would keep from these CPUs, and the kernel does not throttle them.
  *
  * Somebody whose job is crew_hold() keeps his CPU awake, at its frequency and from
  * other programs, and leaves what it may share with others to these.

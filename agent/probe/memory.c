@@ -29,7 +29,7 @@
 
 #define SLOT_NS		(4 * NSEC_PER_MSEC)
 #define SLOT_MIN_NS	NSEC_PER_MSEC
-#define REPEATS		5
+#define REPEATS		6 /* the fewest that have 95 % limits of a median */
 #define REPEATS_MAX	99
 #define SMALLEST	4096UL
 #define GRAIN		8192UL
@@ -259,7 +259,7 @@ static const struct probe probe = {
 	.help = "How long loads take and how much moves, for working sets from 4 KiB to twice the last\n"
 		"cache: on one CPU, on its siblings, on all at once. Then by how much the other CPUs slow\n"
 		"the loads of the first, by streams, random writes, atomics, page tables, file writes\n"
-		"and cache flushes. --samples are repeats, 5 unless given.\n\n"
+		"and cache flushes. --samples are repeats, 6 unless given.\n\n"
 		"      --slot TIME          how long each work is counted; bare: us (4ms)\n"
 		"      --largest MIB        largest working set (twice the last cache)\n",
 	.examples = "  rtscope-agent memory                           all CPUs\n"

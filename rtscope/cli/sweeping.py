@@ -69,7 +69,7 @@ def workloads_of(
     if program:
         given = {"--form": forms, "--table": table, "--parallel": parallel}
         for name, value in given.items():
-            if value:
+            if value not in (None, []):
                 raise RtscopeError(f"{name} is of the reference algorithm: leave out -- COMMAND")
         return {program[0]: Request(probe="exec", samples=1, program=list(program), worst=0)}
     options = {"table": table, "parallel": None if parallel is None else str(parallel)}
@@ -115,7 +115,10 @@ def sweep_all(
     *,
     quiet: bool,
 ) -> "tuple[Sweep, int]":
-    """Measure the slots that `make` makes of the machine; and the exit status, 128 + a signal."""
+    """Measure the slots that `make` makes of the machine; and the exit status.
+
+    That is 128 + a signal, or 1 where a round failed.
+    """
     import msgspec
 
     from rtscope.experiment.measure import read_machine
@@ -144,7 +147,9 @@ def sweep_all(
     sweep = msgspec.structs.replace(
         sweep, command=["rtscope", *sys.argv[1:]], program=program, settings=settings
     )
-    return sweep, 128 + interrupt.signal if interrupt.signal else 0
+    if interrupt.signal:
+        return sweep, 128 + interrupt.signal
+    return sweep, int(sweep.rounds < rounds)
 
 
 @contextmanager

@@ -131,34 +131,63 @@ def swept(
 ) -> Sweep:
     """Measure all slots `rounds` times; what is over before ends with the last whole round.
 
-    A load that cannot run is left out, with a warning. Raises RtscopeError where a workload fails,
-    or was interrupted within the first round.
+    A load that cannot run is left out, and a workload that fails in a later round ends the sweep,
+    each with a warning. Raises RtscopeError where a workload fails in the first round, or is
+    interrupted there.
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     warnings: dict[tuple[str, str], None] = {}
     left = list(slots)
     taken: list[dict[Key, Run]] = []
     for number in range(rounds):
-        this: dict[Key, Run] = {}
-        for slot in random.Random(number).sample(left, len(left)):  # noqa: S311 - an order
-            on_slot(slot)
-            try:
-                run = run_of(slot.request)
-            except RtscopeError as error:
-                if is_over():
-                    return _sweep(machine, left, taken, warnings, created)
-                if slot.load == "idle" or number:
-                    raise
-                left.remove(slot)
-                text = f"{slot.load} is left out, for it cannot run here: {error}"
-                warnings["load-left-out", text] = None
-                continue
-            if is_over() or run.status == "interrupted":
-                return _sweep(machine, left, taken, warnings, created)
-            this[slot.key] = _checked(run, slot.workload)
-            warnings |= {(one.code, one.text): None for one in run.warnings}
+        order = random.Random(number).sample(left, len(left))  # noqa: S311 - an order
+        try:
+            this = _round(order, left, run_of, on_slot, is_over, warnings, first=not number)
+        except RtscopeError as error:
+            if not taken:
+                raise
+            text = f"round {number + 1} failed, and those before it are shown: {error}"
+            warnings["round-failed", text] = None
+            break
+        if this is None:
+            break
         taken.append(this)
     return _sweep(machine, left, taken, warnings, created)
+
+
+def _round(
+    order: Sequence[Slot],
+    left: list[Slot],
+    run_of: Callable[[Request], Run],
+    on_slot: Callable[[Slot], None],
+    is_over: Callable[[], bool],
+    warnings: dict[tuple[str, str], None],
+    *,
+    first: bool,
+) -> dict[Key, Run] | None:
+    """A run of each slot, or None where it was interrupted; what cannot run is no longer `left`.
+
+    Raises RtscopeError where a workload fails, or a load that ran in the first round.
+    """
+    this: dict[Key, Run] = {}
+    for slot in order:
+        on_slot(slot)
+        try:
+            run = run_of(slot.request)
+        except RtscopeError as error:
+            if is_over():
+                return None
+            if slot.load == "idle" or not first:
+                raise
+            left.remove(slot)
+            text = f"{slot.load} is left out, for it cannot run here: {error}"
+            warnings["load-left-out", text] = None
+            continue
+        if is_over() or run.status == "interrupted":
+            return None
+        this[slot.key] = _checked(run, slot.workload)
+        warnings |= {(one.code, one.text): None for one in run.warnings}
+    return this
 
 
 def _sweep(

@@ -4,11 +4,16 @@ from collections.abc import Callable
 from typing import Final
 
 from rtscope.model.run import Run
+from rtscope.report.differing import differing
 from rtscope.statistics.finding import Finding
 from rtscope.statistics.reach import reach
 from rtscope.statistics.sharing import sharing
 
-_FINDERS: Final[dict[str, Callable[[Run], list[Finding]]]] = {"memory": reach, "topology": sharing}
+_FINDERS: Final[dict[str, Callable[[Run], list[Finding]]]] = {
+    "cyclic": differing,
+    "memory": reach,
+    "topology": sharing,
+}
 
 
 def findings_of(run: Run) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Small multiples: a run's CPUs beside each other on one scale, with what differs in words."""
+"""Small multiples: a run's CPUs beside each other on one scale, what differs in another colour."""
 
 import math
 from typing import Any, Final
@@ -10,7 +10,7 @@ from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_ns
 from rtscope.report.plots import figure_text
 from rtscope.report.words import thread_name
-from rtscope.statistics.differing import SMALLEST_DIFFERENCE, Different, Spread, spread_of
+from rtscope.statistics.differing import spread_of
 from rtscope.statistics.figures import as_arrays
 
 _BINS: Final = 80
@@ -29,31 +29,6 @@ def has_multiples(run: Run) -> bool:
     """Whether the run has several CPUs that can be held against each other."""
     threads = [thread for thread in run.threads if thread.count]
     return 2 <= len(threads) <= _MOST and all(t.cpu is not None and not t.name for t in threads)
-
-
-def spread_lines(run: Run) -> list[str]:
-    """Which CPUs differ from the rest, a sentence each, and that the others do not."""
-    spread = spread_of(run)
-    if spread is None:
-        return []
-    lines = [_line(spread, one) for one in spread.different]
-    alike = spread.tested - len(spread.different)
-    if alike:
-        who = "the other CPUs differ" if alike > 1 else "the other CPU differs"
-        if not lines:
-            who = "the CPUs differ" if alike > 1 else "the two CPUs differ"
-        lines.append(f"No evidence that {who} by {SMALLEST_DIFFERENCE * 100:g} % or more.")
-    return lines
-
-
-def _line(spread: Spread, one: Different) -> str:
-    row = one.row
-    figure = "median" if row.figure == "p50" else row.figure
-    own, middle = (format_ns(side.value_ns or 0) for side in (row.b, row.a))
-    return (
-        f"{thread_name(one.thread)} differs: its {figure} is {own}, that of "
-        f"{thread_name(spread.middle)}, which is in the middle, {middle}."
-    )
 
 
 def multiples(run: Run, quantity: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
@@ -86,12 +61,7 @@ def multiples(run: Run, quantity: str) -> tuple[str, list[dict[str, Any]], dict[
                 "showarrow": False,
             }
         )
-    note = " ".join(
-        [
-            "Samples by latency, one scale for all; a dot is one of the worst samples.",
-            *spread_lines(run),
-        ]
-    )
+    note = "Samples by latency, one scale for all; a dot is one of the worst samples."
     if different:
         cpus = format_cpu_list(cpu for cpu in different if cpu is not None)
         note += f" What differs has another colour: {cpus}."

@@ -60,13 +60,13 @@ def _against_most(cells: Sequence[Cell], best: Cell) -> str:
     if most <= best.placement.threads:
         return ""
     other = min((cell for cell in cells if cell.placement.threads == most), key=time_ns)
-    gain = ratio(best, other)
+    lost = ratio(other, best)
     how = (
-        f"{ratio_text(gain)} times as fast"
-        if gain.value >= 1
-        else f"slower by {(1 / gain.value - 1) * 100:.0f} %"
+        f"take {ratio_text(lost)} times as long as those"
+        if lost.is_more
+        else f"are {ratio_text(ratio(best, other))} times as fast as those"
     )
-    return f" {most} threads on {_on(other.placement)} are {how} as those{_jitter_text(other)}."
+    return f" {most} threads on {_on(other.placement)} {how}{_jitter_text(other)}."
 
 
 def _against_elsewhere(cells: Sequence[Cell], best: Cell) -> str:

@@ -175,17 +175,18 @@ def slowdowns(sweep: Sweep, workload: str) -> list[Slowdown]:
     loaded = [cell for cell in cells if cell.load != "idle"]
     p_values = holm([_p_value(logarithms(cell, alone)) for cell in loaded])
     found = [
-        Slowdown(cell, ratio(cell, alone), Ratio(_tail_ns(cell) / _tail_ns(alone)), p_value)
+        Slowdown(cell, ratio(cell, alone), _tail(cell, alone), p_value)
         for cell, p_value in zip(loaded, p_values, strict=True)
     ]
     return sorted(found, key=lambda one: -one.ratio.value)
 
 
-def _tail_ns(cell: Cell) -> float:
-    high = quantile_ns(cell.histogram, 99.0).value_ns
-    if high is not None:
-        return float(high)
-    return float(longest_ns(cell))
+def _tail(cell: Cell, alone: Cell) -> Ratio:
+    """Of the same figure on both sides."""
+    high, low = (quantile_ns(one.histogram, 99.0).value_ns for one in (cell, alone))
+    if high is None or not low:
+        return Ratio(longest_ns(cell) / longest_ns(alone))
+    return Ratio(high / low)
 
 
 def _p_value(logarithms: Sequence[float]) -> float:

@@ -226,7 +226,12 @@ def _ask(command: list[str]) -> None:
         with subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
         ) as asking:
-            os.tcsetpgrp(terminal, asking.pid)
+            try:
+                os.tcsetpgrp(terminal, asking.pid)
+                asking.wait()
+            except BaseException:
+                asking.kill()
+                raise
     finally:
         os.tcsetpgrp(terminal, os.getpgrp())
         signal.signal(signal.SIGTTOU, before)

@@ -18,6 +18,7 @@ _LONGEST_STDERR = 64 * 1024
 _CHUNK = 1 << 20
 _LEAST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 2.0
+_LONGEST_END_S = 20.0
 
 
 class AgentProcess:
@@ -148,8 +149,15 @@ class AgentProcess:
         return said or f"the agent ended with status {status} before its last line"
 
     def outcome(self) -> tuple[int, str]:
-        """The exit status, once it has ended, and what it wrote to standard error."""
-        status = self._process.wait()
+        """The exit status, once it has ended, and what it wrote to standard error.
+
+        What does not end although it has nothing more to say is killed.
+        """
+        try:
+            status = self._process.wait(_LONGEST_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
         err = self._process.stderr
         if err and not err.closed and len(self._stderr) < _LONGEST_STDERR:
             os.set_blocking(err.fileno(), False)

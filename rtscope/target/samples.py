@@ -3,9 +3,11 @@
 import secrets
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from rtscope.model.errors import RtscopeError
 from rtscope.target.connection import Connection
 from rtscope.target.protocol import AgentWarning
 
@@ -49,6 +51,8 @@ class Samples:
                 part.replace(self._file)
         except OSError as error:
             why = f"{self._file} cannot be written: {error.strerror}"
+        except RtscopeError as error:
+            why = str(error)
         finally:
             if part != self._file:
                 part.unlink(missing_ok=True)
@@ -86,4 +90,5 @@ class Samples:
     def remove(self) -> None:
         """Take it from the board, but where it could not be brought here."""
         if self.path:
-            self._connection.run(_REMOVE, self.path)
+            with suppress(RtscopeError):
+                self._connection.run(_REMOVE, self.path)

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from rtscope.model.errors import RtscopeError
 from rtscope.target.agent import Agent
 from rtscope.target.connection import ANSWER, LOST, Connection, destination_of, printable
 from rtscope.target.process import AgentProcess
@@ -96,10 +97,15 @@ class SshAgent(AgentProcess):
     def _raw_lines(self) -> Iterator[bytes]:
         """The agent's lines, without what the board's shell says before it starts."""
         lines = super()._raw_lines()
-        for _, line in zip(range(_MOST_LINES_BEFORE), lines, strict=False):
+        for count, line in enumerate(lines):
             if line == ANSWER + b"agent":
                 yield from lines
                 return
+            if count == _MOST_LINES_BEFORE:
+                raise RtscopeError(
+                    f"{self._board.name} wrote more than {_MOST_LINES_BEFORE} lines before the "
+                    "agent: what does its shell print at a login?"
+                )
 
 
 class SshTarget(msgspec.Struct, frozen=True):

@@ -59,6 +59,12 @@ def test_each_victim_meets_each_disturber(agent_path: Path) -> None:
     assert all(value > 0 for row in disturbance["value"] for value in row[: len(known)])
 
 
+def test_unless_told_otherwise_figures_have_limits_of_95_percent(agent_path: Path) -> None:
+    """All of n repeats are on one side of what their median estimates with 2 in 2^n."""
+    [start] = of_type(measure(agent_path, "memory", "--dry-run"), "start")
+    assert 2 / 2 ** start["samples"] <= 0.05
+
+
 def test_a_lone_cpu_has_curves_and_nobody_who_disturbs(agent_path: Path) -> None:
     lines = measure(agent_path, "memory", *SHORT, "-a", str(LAST_CPU))
     found = matrices(lines)

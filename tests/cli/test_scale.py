@@ -155,6 +155,7 @@ def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
         (["scale", "--", "./app"], "the command does not say how many threads it should have"),
         (["scale", "--form", "matrix"], "--form 'matrix' is not scalar or vector"),
         (["scale", "--table", "64M", "--", "./app", "{n}"], "--table is of the reference algor"),
+        (["scale", "--parallel", "0", "--", "./app", "{n}"], "--parallel is of the reference"),
         (["scale", "--cpus", "1023"], "CPU 1023 cannot be measured"),
         (["scale", "--threads", "x"], "'x' is not a CPU list"),
         (["scale", "--rounds", "2", "--threads", "1", "--", "./no-such", "{n}"],

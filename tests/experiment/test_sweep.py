@@ -115,6 +115,24 @@ def test_a_program_that_fails_is_told_with_its_last_words() -> None:
         swept(slots_of({"./app": APP}, [ONE]), 2, Machine(), run)
 
 
+@pytest.mark.parametrize("status", ["complete", "failed"])
+def test_what_fails_in_a_later_round_loses_no_round_before_it(status: str) -> None:
+    seen: list[Slot] = []
+
+    def run(request: Request) -> Run:
+        if len(seen) < 5:
+            return run_of(thread_of([100]))
+        if status == "complete":
+            raise RtscopeError("the agent was killed")
+        return run_of(thread_of([]), status=status)
+
+    slots = slots_of({"./app": APP}, [ONE], ["idle", "cpu"], [1])
+    sweep = swept(slots, 5, Machine(), run, seen.append)
+    assert [len(cell.medians_ns) for cell in sweep.cells] == [2, 2]
+    [warning] = sweep.warnings
+    assert warning.text.startswith("round 3 failed, and those before it are shown: ")
+
+
 def test_the_interval_leaves_room_for_the_slowest_workload() -> None:
     asked: list[Request] = []
     times = answering(lambda r: [400_000 if r.options["form"] == "scalar" else 90_000] * 20, asked)

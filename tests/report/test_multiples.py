@@ -1,10 +1,16 @@
 """The CPUs of a run stand beside each other on one scale, and what differs is said in words."""
 
+import io
+
 import numpy as np
+import pytest
 
 from rtscope.model.run import Run
 from rtscope.report.charts import charts_of
-from rtscope.report.multiples import multiples, spread_lines
+from rtscope.report.findings import findings_of
+from rtscope.report.html import html_report
+from rtscope.report.multiples import multiples
+from rtscope.report.terminal import output_console, summary
 from tests.measured import latencies, run_of, thread_of
 
 
@@ -42,16 +48,32 @@ def test_each_cpu_has_a_panel_with_all_its_samples_and_its_worst_marked() -> Non
 def test_a_cpu_that_differs_is_told_and_has_another_colour() -> None:
     run = a_run(4, worse=2)
     note, traces, _ = multiples(run, "latency")
-    assert spread_lines(run)[0].startswith("CPU 2 differs: its p99")
-    assert spread_lines(run)[1] == "No evidence that the other CPUs differ by 10 % or more."
     assert note.endswith("What differs has another colour: 2.")
     assert [trace["colour"] for trace in traces[::2]] == [0, 0, 1, 0]
 
 
-def test_cpus_that_are_alike_are_said_to_be() -> None:
-    assert spread_lines(a_run(3)) == ["No evidence that the CPUs differ by 10 % or more."]
-    assert spread_lines(a_run(2)) == ["No evidence that the two CPUs differ by 10 % or more."]
-    assert spread_lines(a_run(1)) == []
+def test_which_cpus_differ_is_said_in_the_terminal_and_once_on_the_page() -> None:
+    run = a_run(4, worse=2)
+    first, second = (found.text for found in findings_of(run))
+    assert first.startswith("CPU 2 differs: its p99")
+    assert second == "no evidence that the other CPUs differ by 10 % or more"
+    file = io.StringIO()
+    output_console(file).print(summary(run))
+    assert f"→ {first}" in " ".join(file.getvalue().split())
+    assert f"→ {second}" in file.getvalue()
+    assert html_report([run]).count(second) == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (3, ["no evidence that the CPUs differ by 10 % or more"]),
+        (2, ["no evidence that the two CPUs differ by 10 % or more"]),
+        (1, []),
+    ],
+)
+def test_cpus_that_are_alike_are_said_to_be(count: int, said: list[str]) -> None:
+    assert [found.text for found in findings_of(a_run(count))] == said
 
 
 def test_only_several_cpus_without_names_have_panels() -> None:

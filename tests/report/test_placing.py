@@ -43,6 +43,16 @@ def test_one_vector_unit_a_core_is_found_named_and_avoided() -> None:
     assert bent.startswith("Amdahl's law describes vector, cores first, up to 4 threads; 5 take 7")
 
 
+def test_threads_beyond_the_best_are_told_with_what_they_cost() -> None:
+    def crowded(workload: str, cpu: int, placement: Placement) -> float:
+        return 0.4 if placement.threads > 4 else 1.0
+
+    [text] = advice(swept(T2080, crowded, workloads=["scalar"]))
+    assert text.startswith("Use CPUs 0-3 for 4 scalar threads: ")
+    assert " 8 threads on CPUs 0-7 take 1.2" in text
+    assert " times as long as those, with " in text
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_where_nothing_is_shared_nothing_is_said_to_be(seed: int) -> None:
     sweep = swept(T2080, alike, seed=seed)

@@ -191,6 +191,13 @@ def test_what_a_profile_prints_is_passed_over(reach: Reach, board: Board) -> Non
     assert reach("ssh:board").machine_files(lambda agent: None)["uname:machine"]
 
 
+def test_a_profile_that_prints_without_end_is_told(reach: Reach, board: Board) -> None:
+    target = reach("ssh:board")
+    board.sh("echo yes >/root/.bashrc")
+    with pytest.raises(RtscopeError, match="ssh:board wrote more than 10000 lines before the"):
+        target.machine_files(lambda agent: None)
+
+
 @pytest.mark.parametrize(
     ("uname", "said"),
     [

@@ -1,0 +1,32 @@
+"""Which CPUs of a run differ from the rest, in words."""
+
+from rtscope.model.run import Run
+from rtscope.model.units import format_ns
+from rtscope.report.words import thread_name
+from rtscope.statistics.differing import SMALLEST_DIFFERENCE, Different, Spread, spread_of
+from rtscope.statistics.finding import Finding
+
+
+def differing(run: Run) -> list[Finding]:
+    """A sentence each, and that there is no evidence of the others; empty for a single CPU."""
+    spread = spread_of(run)
+    if spread is None:
+        return []
+    found = [Finding(_sentence(spread, one)) for one in spread.different]
+    alike = spread.tested - len(spread.different)
+    if alike:
+        who = "the other CPUs differ" if alike > 1 else "the other CPU differs"
+        if not found:
+            who = "the CPUs differ" if alike > 1 else "the two CPUs differ"
+        found.append(Finding(f"no evidence that {who} by {SMALLEST_DIFFERENCE * 100:g} % or more"))
+    return found
+
+
+def _sentence(spread: Spread, one: Different) -> str:
+    row = one.row
+    figure = "median" if row.figure == "p50" else row.figure
+    own, middle = (format_ns(side.value_ns or 0) for side in (row.b, row.a))
+    return (
+        f"{thread_name(one.thread)} differs: its {figure} is {own}, that of "
+        f"{thread_name(spread.middle)}, which is in the middle, {middle}"
+    )
