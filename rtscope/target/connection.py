@@ -220,14 +220,19 @@ def _ask(command: list[str]) -> None:
     What it leaves behind, as for a ProxyJump, is of another group than this process: a Ctrl-C later
     on, which ends a run, must not end the connection.
     """
-    terminal = sys.stdin.fileno()
+    terminal, asked_on = sys.stdin.fileno(), sys.stderr.fileno()
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     try:
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            process_group=0,
+            # By the one that asks, or the answer to a quick question would go elsewhere; its own
+            # standard input is no terminal any more.
+            preexec_fn=lambda: os.tcsetpgrp(asked_on, os.getpid()),  # noqa: PLW1509
         ) as asking:
             try:
-                os.tcsetpgrp(terminal, asking.pid)
                 asking.wait()
             except BaseException:
                 asking.kill()
