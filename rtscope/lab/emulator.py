@@ -35,6 +35,15 @@ _AGENT_SAID: Final = re.compile(r"^rtscope-agent.*$", re.MULTILINE)
 _REFUSED_MODULE: Final = re.compile(r"cannot load the module \S*/(\w+)\.ko: ")
 _HALTED: Final = "---[ end Kernel panic"
 _PANIC: Final = re.compile(r"Kernel panic - not syncing: (.*)")
+_BREAKPOINT: Final = re.compile(
+    r"\bint3: 0000 .*?\bCode:(?: [0-9a-f]{2})* ([0-9a-f]{2}) <", re.DOTALL
+)
+"""an x86 kernel that died of a breakpoint, and what is in memory just where it was met"""
+_INT3: Final = "cc"
+STALE_CODE: Final = (
+    "the emulator ran outdated code, a fault of QEMU before 8.1 that machines with several CPUs "
+    "meet rarely: start it again"
+)
 _NANOSECONDS: Final = 1e9
 
 
@@ -227,9 +236,19 @@ class Emulator(AgentProcess):
 
 
 def panic_in(console: str) -> str:
-    """Why the kernel panicked, as its console tells; "" where it did not."""
+    """Why the kernel panicked, as its console tells; "" where it did not.
+
+    A kernel changes its jump labels behind a breakpoint. QEMU before 8.1 does not lock the page
+    that it translates, so that a CPU can keep a breakpoint which another has taken away since: no
+    memory holds it. R. Henderson's "accel/tcg: Always lock pages before translation" (July 2023)
+    mended that.
+    """
     found = _PANIC.search(console)
-    return found[1].strip() if found else ""
+    if not found:
+        return ""
+    breakpoint = _BREAKPOINT.search(console)
+    stale = breakpoint is not None and breakpoint[1] != _INT3
+    return f"{found[1].strip()} ({STALE_CODE})" if stale else found[1].strip()
 
 
 def _module_said(said: str, console: str) -> str:

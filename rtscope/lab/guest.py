@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from rtscope.lab.boot import Boot, machine_files_written, resume
-from rtscope.lab.emulator import Emulator
+from rtscope.lab.emulator import STALE_CODE, Emulator
 from rtscope.lab.snapshot import snapshot_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
@@ -19,6 +19,8 @@ SAMPLES_LOST: Final = "samples-file-failed"
 """the code of a warning, as the agent gives it on a real machine"""
 
 _LAST_WORDS_S: Final = 10.0
+_MOST_BOOTS: Final = 3
+"""of a machine whose emulator makes its kernel panic before the agent runs"""
 
 
 class Guest:
@@ -33,8 +35,8 @@ class Guest:
         self._unseen = unseen
         self._limit_s = limit_s
         self._samples_file = samples_file
-        with machine_files_written():
-            self._directory = tempfile.TemporaryDirectory(prefix="rtscope-vm-")
+        self._directory = _folder()
+        self._boots = 1
         self._emulator: Emulator | None = None
         self._interrupted = False
         self._lab = boot.lab
@@ -56,6 +58,7 @@ class Guest:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError.
 
         Samples that cannot be had or written are a warning before the end: the run has the rest.
+        A boot that fails by the emulator's fault is begun anew.
         """
         with machine_files_written():
             emulator = self._start()
@@ -65,7 +68,14 @@ class Guest:
                     yield from self._keep_samples(emulator)
                 yield line
         except RtscopeError as error:
-            if self._lab.mode == "kvm" and not (emulator.hello or self._interrupted):
+            booting = not (emulator.hello or self._interrupted)
+            if booting and STALE_CODE in str(error) and self._boots < _MOST_BOOTS:
+                self._boots += 1
+                self.close()
+                self._directory = _folder()
+                yield from self.lines(silence_limit_s)
+                return
+            if booting and self._lab.mode == "kvm":
                 raise RtscopeError(
                     f"mode=kvm does not work on this machine, use mode=fast: {error}"
                 ) from None
@@ -114,3 +124,9 @@ class Guest:
             if self._emulator:
                 self._emulator.interrupt()
             raise RtscopeError("interrupted while the guest was booting")
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A machine's own. Raises RtscopeError."""
+    with machine_files_written():
+        return tempfile.TemporaryDirectory(prefix="rtscope-vm-")

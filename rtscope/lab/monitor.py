@@ -63,7 +63,7 @@ class Monitor:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def command(self, name: str, **arguments: object) -> Any:  # noqa: ANN401 - what QEMU says
+    def command(self, name: str, /, **arguments: object) -> Any:  # noqa: ANN401 - what QEMU says
         """Run a command; what it returns. Raises RtscopeError."""
         request = {"execute": name, "arguments": arguments}
         try:

@@ -39,6 +39,8 @@ _TSC_OPTION: Final = "tsc_early_khz="
 _ASK_MACHINE: Final = ["machine", "--json"]
 _SEED_OPTION: Final = "--seed="
 _SAMPLES_OPTION: Final = "--samples-file="
+_PROGRESS: Final = "1s"
+"""over a serial port that may be slow, where the times are not the guest's own anyway"""
 _GUEST_SAMPLES: Final = "/tmp/samples"  # noqa: S108 - in the guest, whose only program is ours
 _FILES = msgspec.json.Decoder(dict[str, str])
 
@@ -80,8 +82,8 @@ class VmTarget(msgspec.Struct, frozen=True):
     def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
         """A booting guest that surely ends with the block.
 
-        Its agent writes no progress, and its --samples-file comes out when it has ended, into the
-        file that was asked for. Raises RtscopeError.
+        Where time counts instructions its agent writes no progress. Its --samples-file comes out
+        when it has ended, into the file that was asked for. Raises RtscopeError.
         """
         wanted = [word for word in arguments if word.startswith(_SAMPLES_OPTION)]
         inside = [
@@ -168,7 +170,9 @@ class VmTarget(msgspec.Struct, frozen=True):
         if arguments[0] not in {"machine", "symbols", "threads", "tune"}:
             # In one order: the words lie on the stack of the agent, and another is another run.
             words = [word for word in arguments if not word.startswith(_SEED_OPTION)]
-            words = [f"rtscope_seed={seed}", *words, "--progress=0", f"{_SEED_OPTION}{seed}"]
+            progress = "0" if self.spec.mode == "exact" else _PROGRESS
+            words = [f"rtscope_seed={seed}", *words, f"--progress={progress}"]
+            words.append(f"{_SEED_OPTION}{seed}")
         return "".join(f"{word}\n" for word in words).encode()
 
     def _image(self, more: dict[str, bytes]) -> bytes:
