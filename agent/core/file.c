@@ -24,14 +24,14 @@ size_t file_text(int directory, const char *path, char *text, size_t size)
 	return (size_t)got;
 }
 
-bool file_put(const char *path, const char *text)
+bool file_put(int directory, const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = openat(directory, path, O_WRONLY | O_CLOEXEC);
 	bool written;
 
 	if (fd < 0)
 		return false;
-	written = write(fd, text, strlen(text)) >= 0;
+	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	close(fd);
 	return written;
 }

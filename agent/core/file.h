@@ -13,7 +13,10 @@
  */
 size_t file_text(int directory, const char *path, char *text, size_t size);
 
-/* Write @text into a file that is there; false with errno where that cannot be. */
-bool file_put(const char *path, const char *text);
+/*
+ * Write @text into a file that is there, named as for file_text(); false with errno where that
+ * cannot be.
+ */
+bool file_put(int directory, const char *path, const char *text);
 
 #endif

@@ -24,8 +24,8 @@ static int setup(struct worker *worker)
 
 	if (!state)
 		return -1;
-	if (!machine_cache(2, &cache))
-		machine_cache(1, &cache);
+	if (!machine_cache_here(2, &cache))
+		machine_cache_here(1, &cache);
 	if (cache.size > SET_MAX_BYTES)
 		cache.size = SET_MAX_BYTES;
 	if (most < SET_MIN_BYTES)

@@ -2,6 +2,7 @@
 /* Caches and free memory, by which loads choose the size of their working sets. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,13 @@
 #include "core/file.h"
 #include "load/worker.h"
 
-static bool read_cache(unsigned int index, const char *file, char *text, size_t size)
+static bool read_cache(unsigned int cpu, unsigned int index, const char *file, char *text,
+		       size_t size)
 {
-	char path[80];
+	char path[96];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%u/%s", index, file);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cache/index%u/%s", cpu, index,
+		 file);
 	return file_text(AT_FDCWD, path, text, size);
 }
 
@@ -33,20 +36,21 @@ static unsigned int count_cpus(const char *mask)
 	return count;
 }
 
-bool machine_cache(unsigned int level, struct cache *cache)
+bool machine_cache(unsigned int cpu, unsigned int level, struct cache *cache)
 {
 	char text[512];
 	unsigned int highest = 0;
 
-	for (unsigned int i = 0; read_cache(i, "level", text, sizeof(text)); i++) {
+	for (unsigned int i = 0; read_cache(cpu, i, "level", text, sizeof(text)); i++) {
 		unsigned int this_level = (unsigned int)strtoul(text, NULL, 10);
 		char *unit;
 		size_t size;
 
-		if (read_cache(i, "type", text, sizeof(text)) && !strncmp(text, "Instruction", 11))
+		if (read_cache(cpu, i, "type", text, sizeof(text)) &&
+		    !strncmp(text, "Instruction", 11))
 			continue;
 		if ((level && this_level != level) || this_level <= highest ||
-		    !read_cache(i, "size", text, sizeof(text)))
+		    !read_cache(cpu, i, "size", text, sizeof(text)))
 			continue;
 		size = strtoul(text, &unit, 10) * (*unit == 'M' ? 1024 * 1024 : 1024);
 		if (!size)
@@ -54,10 +58,17 @@ bool machine_cache(unsigned int level, struct cache *cache)
 		highest = this_level;
 		cache->size = size;
 		cache->shared_by = 1;
-		if (read_cache(i, "shared_cpu_map", text, sizeof(text)) && count_cpus(text))
+		if (read_cache(cpu, i, "shared_cpu_map", text, sizeof(text)) && count_cpus(text))
 			cache->shared_by = count_cpus(text);
 	}
 	return highest != 0;
+}
+
+bool machine_cache_here(unsigned int level, struct cache *cache)
+{
+	int cpu = sched_getcpu();
+
+	return cpu >= 0 && machine_cache((unsigned int)cpu, level, cache);
 }
 
 uint64_t machine_memory_available(void)

@@ -27,7 +27,7 @@ static size_t array_bytes(const struct worker *worker)
 	uint64_t most = machine_memory_available() / 4 / worker->strength;
 	uint64_t bytes;
 
-	machine_cache(0, &cache);
+	machine_cache_here(0, &cache);
 	if (cache.shared_by > worker->strength)
 		cache.shared_by = worker->strength;
 	bytes = 4 * (uint64_t)cache.size / cache.shared_by;

@@ -64,7 +64,7 @@ static _Noreturn void work(struct worker *worker)
 	snprintf(name, sizeof(name), "load-%s", worker->load->name);
 	prctl(PR_SET_NAME, name);
 	/* Where memory runs out the loads go first, not what is measured. */
-	file_put("/proc/self/oom_score_adj", "1000");
+	file_put(AT_FDCWD, "/proc/self/oom_score_adj", "1000");
 	worker_seed(worker);
 	if (worker->load->setup && worker->load->setup(worker) < 0)
 		_exit(1);
@@ -266,11 +266,11 @@ static bool map_user(pid_t pid)
 	} maps[] = { { "uid_map", geteuid() }, { "gid_map", getegid() } };
 
 	snprintf(path, sizeof(path), "/proc/%d/setgroups", pid);
-	file_put(path, "deny"); /* else gid_map may be refused */
+	file_put(AT_FDCWD, path, "deny"); /* else gid_map may be refused */
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/%s", pid, maps[i].file);
 		snprintf(map, sizeof(map), "%u %u 1", maps[i].id, maps[i].id);
-		if (!file_put(path, map))
+		if (!file_put(AT_FDCWD, path, map))
 			return false;
 	}
 	return true;

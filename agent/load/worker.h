@@ -128,8 +128,10 @@ struct cache {
 	unsigned int shared_by; /* logical CPUs */
 };
 
-/* cpu0's data cache of @level, or of the last level there is for 0; false when not told. */
-bool machine_cache(unsigned int level, struct cache *cache);
+/* @cpu's data cache of @level, or of the last level there is for 0; false when not told. */
+bool machine_cache(unsigned int cpu, unsigned int level, struct cache *cache);
+/* The same of the CPU that asks: others, CPU 0 too, may be offline and tell nothing. */
+bool machine_cache_here(unsigned int level, struct cache *cache);
 uint64_t machine_memory_available(void);
 
 #endif

@@ -88,11 +88,7 @@ static int fail(int status, const char *text)
 
 static void warn(const char *code, const char *text)
 {
-	if (!asked.json) {
-		fprintf(stderr, "warning: %s\n", text);
-		return;
-	}
-	json_warning(&json, code, text);
+	warning_tell(asked.json ? &json : NULL, code, text);
 }
 
 /* Returns 0, 1 after help, or -1 with a sentence in @error. */

@@ -66,10 +66,7 @@ static int fail(int status, const char *text)
 
 static void warn(const char *code, const char *text)
 {
-	if (!lines)
-		fprintf(stderr, "warning: %s\n", text);
-	else
-		json_warning(&json, code, text);
+	warning_tell(lines ? &json : NULL, code, text);
 }
 
 /* Returns 0, 1 after help, or -1 with a sentence in @error. */

@@ -89,10 +89,7 @@ static int fail(int status, const char *text)
 
 static void warn(const char *code, const char *text)
 {
-	if (!lines)
-		fprintf(stderr, "warning: %s\n", text);
-	else
-		json_warning(&json, code, text);
+	warning_tell(lines ? &json : NULL, code, text);
 }
 
 static void report(const struct tune_change *change)
@@ -246,6 +243,12 @@ static int apply(void)
 	return end(!held);
 }
 
+static void report_set_back(const struct tune_change *change)
+{
+	if (change->state == TUNE_SET_BACK)
+		report(change);
+}
+
 static int hold(void)
 {
 	struct holding holding = {
@@ -273,18 +276,56 @@ static int hold(void)
 	tune_look_again(&journal, &plan);
 	report_plan();
 	failed = hold_on(&holding, error, sizeof(error));
+	if (keep && !failed)
+		tune_status(&journal, profile, report_set_back);
 	restored = (keep && !failed) || tune_undo(&journal, profile, NULL, report);
 	result = end(failed || !restored);
 	return failed ? fail(1, error) : result;
 }
 
+/* The names of all that have changed something, as a list in @text; empty for none. */
+static void list_profiles(char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < journal.count && used < size; i++) {
+		const struct journal_entry *entry = &journal.entry[i];
+		bool listed = entry->undone;
+
+		for (size_t before = 0; before < i && !listed; before++)
+			listed = !journal.entry[before].undone &&
+				 !strcmp(journal.entry[before].change.profile,
+					 entry->change.profile);
+		if (!listed)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 entry->change.profile);
+	}
+}
+
+static bool is_applied(const char *name)
+{
+	for (size_t i = 0; i < journal.count; i++) {
+		if (!journal.entry[i].undone && !strcmp(journal.entry[i].change.profile, name))
+			return true;
+	}
+	return false;
+}
+
 static int undo(void)
 {
-	char error[512];
+	char error[512], names[256];
 
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
 	begin();
+	if (profile && !is_applied(profile)) {
+		list_profiles(names, sizeof(names));
+		snprintf(error, sizeof(error), "the profile %s is not applied here, %s%s", profile,
+			 *names ? "but these are: " : "and none is", names);
+		end(1);
+		return fail(1, error);
+	}
 	return end(!tune_undo(&journal, profile, NULL, report));
 }
 

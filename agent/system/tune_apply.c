@@ -196,6 +196,7 @@ static void fail(struct tune_change *change, int error)
 
 	change->state = error == ESRCH ? TUNE_GONE : immovable ? TUNE_IMMOVABLE : TUNE_FAILED;
 	snprintf(change->why, sizeof(change->why), "%s",
+		 error == ESRCH && change->kind->ended	? change->kind->ended :
 		 error == ESRCH				? "it has ended meanwhile" :
 		 immovable				? immovable :
 		 error == EIO && change->kind->io_error ? change->kind->io_error :

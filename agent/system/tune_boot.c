@@ -155,9 +155,7 @@ static enum tune_effect effect(const char *key, const char *value, char *why, si
 static const char *lacking(const char *key, const char *value)
 {
 	(void)value;
-	return access(is_grub(key) ? GRUB_FOLDER : key, W_OK) && errno == EACCES ?
-		       capability_lacking(CAPABILITY_DAC_OVERRIDE) :
-		       NULL;
+	return capability_to_write(is_grub(key) ? GRUB_FOLDER : key);
 }
 
 const struct tune_kind tune_boot = {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What this process may do to the machine, as its status tells. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/file.h"
 #include "system/tune_capability.h"
@@ -31,4 +33,10 @@ const char *capability_lacking(enum capability capability)
 		return "CAP_SYS_NICE";
 	}
 	return NULL;
+}
+
+const char *capability_to_write(const char *path)
+{
+	return access(path, W_OK) && errno == EACCES ? capability_lacking(CAPABILITY_DAC_OVERRIDE) :
+						       NULL;
 }

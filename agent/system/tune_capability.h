@@ -16,4 +16,7 @@ enum capability {
 /* Its name where this process does not have it, else NULL. */
 const char *capability_lacking(enum capability capability);
 
+/* The name of the one that it would take to write @path, else NULL. */
+const char *capability_to_write(const char *path);
+
 #endif

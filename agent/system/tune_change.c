@@ -49,7 +49,7 @@ static bool has_room(struct tune_plan *plan)
 	return true;
 }
 
-static void free_change(struct tune_change *change)
+void tune_change_free(struct tune_change *change)
 {
 	free(change->profile);
 	free(change->key);
@@ -74,7 +74,7 @@ struct tune_change *tune_plan_want(struct tune_plan *plan, const struct tune_kin
 		plan->change[plan->count] = change;
 		return &plan->change[plan->count++];
 	}
-	free_change(&change);
+	tune_change_free(&change);
 	plan->memory_short = true;
 	return NULL;
 }
@@ -85,7 +85,7 @@ void tune_plan_drop(struct tune_plan *plan, size_t first, enum tune_state state)
 
 	for (size_t i = first; i < plan->count; i++) {
 		if (plan->change[i].state == state)
-			free_change(&plan->change[i]);
+			tune_change_free(&plan->change[i]);
 		else
 			plan->change[kept++] = plan->change[i];
 	}
@@ -95,7 +95,7 @@ void tune_plan_drop(struct tune_plan *plan, size_t first, enum tune_state state)
 void tune_plan_clear(struct tune_plan *plan)
 {
 	while (plan->count)
-		free_change(&plan->change[--plan->count]);
+		tune_change_free(&plan->change[--plan->count]);
 	free(plan->change);
 	*plan = (struct tune_plan){ 0 };
 }

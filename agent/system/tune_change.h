@@ -57,6 +57,7 @@ struct tune_kind {
 	 */
 	bool (*given_up)(const char *value);
 	const char *delayed;	   /* why it reads as before for a while; NULL: it does not */
+	const char *ended;	   /* what ESRCH means; NULL: that it has ended */
 	const char *io_error;	   /* what EIO means; NULL: no more than it says */
 	const char *const *rivals; /* programs that are known to set it back, a NULL last */
 	bool lasting;		   /* outlives a boot */
@@ -76,6 +77,9 @@ struct tune_change {
 	enum tune_state state;
 	char why[TUNE_WHY_SIZE]; /* a sentence, or empty */
 };
+
+/* What it points to. */
+void tune_change_free(struct tune_change *change);
 
 struct tune_plan {
 	struct tune_change *change;

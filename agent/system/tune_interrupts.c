@@ -2,8 +2,11 @@
 /*
  * Which CPUs interrupts go to, as rules want it.
  *
- * A key is the path of the kernel's file. All of them are read and written as
- * lists, the default for interrupts to come too, which the kernel has as a mask.
+ * A key is the path of the kernel's file and, behind a blank, the names of those
+ * who act on the interrupt, as in "eth0/snd": a number may be another device's by
+ * the time it is used. Who shares it may come and go; as long as one of them is
+ * there, or nobody is, it is the same. All files are read and written as lists,
+ * that for interrupts to come too, which the kernel has as a mask.
  * An interrupt on which nothing acts is left alone: what may act on it later
  * begins with the default.
  */
@@ -25,34 +28,7 @@
 
 #define DEFAULT	  "/proc/irq/default_smp_affinity"
 #define NAMES_MAX 32
-
-static int read_affinity(const char *path, char *value, size_t size)
-{
-	cpu_set_t cpus;
-
-	if (!file_text(AT_FDCWD, path, value, size))
-		return access(path, F_OK) ? ESRCH : errno;
-	value[strcspn(value, "\n")] = '\0';
-	if (strcmp(path, DEFAULT) != 0)
-		return 0;
-	if (!cpulist_parse_mask(value, &cpus))
-		return ENOTSUP;
-	cpulist_format(&cpus, value, size);
-	return 0;
-}
-
-static int write_affinity(const char *path, const char *value)
-{
-	char mask[CPULIST_SIZE];
-	cpu_set_t cpus;
-
-	if (strcmp(path, DEFAULT) != 0)
-		return file_write(path, value);
-	if (!cpulist_parse(value, &cpus))
-		return EINVAL;
-	cpulist_format_mask(&cpus, mask, sizeof(mask));
-	return file_write(path, mask);
-}
+#define KEY_SIZE  1024
 
 /* The names of the folders of /proc/irq/N: each is of who acts on it. */
 static unsigned int read_names(int irq, char (*names)[NAME_MAX + 1], unsigned int most)
@@ -73,18 +49,93 @@ static unsigned int read_names(int irq, char (*names)[NAME_MAX + 1], unsigned in
 	return count;
 }
 
+static int irq_of(const char *key)
+{
+	return atoi(key + strlen("/proc/irq/"));
+}
+
+static bool has_name(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, '/')) {
+		at += at > list;
+		if (!strncmp(at, name, length) && (!at[length] || at[length] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static void copy_path(const char *key, char *path, size_t size)
+{
+	snprintf(path, size, "%s", key);
+	path[strcspn(path, " ")] = '\0';
+}
+
+/* Path of a key's file; ESRCH where the interrupt is another's now. */
+static int find_file(const char *key, char path[KEY_SIZE])
+{
+	char names[NAMES_MAX][NAME_MAX + 1];
+	const char *known = strchr(key, ' ');
+	unsigned int count;
+
+	copy_path(key, path, KEY_SIZE);
+	count = known ? read_names(irq_of(key), names, NAMES_MAX) : 0;
+	for (unsigned int i = 0; i < count; i++) {
+		if (has_name(known + 1, names[i]))
+			return 0;
+	}
+	return count ? ESRCH : 0;
+}
+
+static int read_affinity(const char *key, char *value, size_t size)
+{
+	char path[KEY_SIZE];
+	cpu_set_t cpus;
+	int error = find_file(key, path);
+
+	if (error)
+		return error;
+	if (!file_text(AT_FDCWD, path, value, size))
+		return access(path, F_OK) ? ESRCH : errno;
+	value[strcspn(value, "\n")] = '\0';
+	if (strcmp(path, DEFAULT) != 0)
+		return 0;
+	if (!cpulist_parse_mask(value, &cpus))
+		return ENOTSUP;
+	cpulist_format(&cpus, value, size);
+	return 0;
+}
+
+static int write_affinity(const char *key, const char *value)
+{
+	char path[KEY_SIZE], mask[CPULIST_SIZE];
+	cpu_set_t cpus;
+	int error = find_file(key, path);
+
+	if (error)
+		return error;
+	if (strcmp(path, DEFAULT) != 0)
+		return file_write(path, value);
+	if (!cpulist_parse(value, &cpus))
+		return EINVAL;
+	cpulist_format_mask(&cpus, mask, sizeof(mask));
+	return file_write(path, mask);
+}
+
 static void describe(const char *key, char *what, char *where, size_t size)
 {
-	char names[1][NAME_MAX + 1] = { "" };
-	int irq = atoi(key + strlen("/proc/irq/"));
+	const char *names;
 
-	snprintf(where, size, "%s", key);
+	copy_path(key, where, size);
+	names = strchr(key, ' ');
 	if (!strcmp(key, DEFAULT))
 		snprintf(what, size, "interrupts to come");
-	else if (read_names(irq, names, 1))
-		snprintf(what, size, "interrupt %d (%.100s)", irq, names[0]);
+	else if (names)
+		snprintf(what, size, "interrupt %d (%.*s)", irq_of(key),
+			 (int)strcspn(names + 1, "/"), names + 1);
 	else
-		snprintf(what, size, "interrupt %d", irq);
+		snprintf(what, size, "interrupt %d", irq_of(key));
 }
 
 static const char *immovable(int error)
@@ -99,8 +150,7 @@ static enum tune_effect effect(const char *key, const char *value, char *why, si
 	char path[64], now[CPULIST_SIZE];
 	cpu_set_t wanted, used;
 
-	snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list",
-		 atoi(key + strlen("/proc/irq/")));
+	snprintf(path, sizeof(path), "/proc/irq/%d/effective_affinity_list", irq_of(key));
 	if (!strcmp(key, DEFAULT) || !file_text(AT_FDCWD, path, now, sizeof(now)) ||
 	    !cpulist_parse(now, &used) || !cpulist_parse(value, &wanted) ||
 	    cpulist_have(&wanted, &used))
@@ -112,9 +162,10 @@ static enum tune_effect effect(const char *key, const char *value, char *why, si
 
 static const char *lacking(const char *key, const char *value)
 {
+	char path[KEY_SIZE];
+
 	(void)value;
-	return access(key, W_OK) && errno == EACCES ? capability_lacking(CAPABILITY_DAC_OVERRIDE) :
-						      NULL;
+	return find_file(key, path) ? NULL : capability_to_write(path);
 }
 
 static const char *const rivals[] = { "irqbalance", "tuned", NULL };
@@ -128,34 +179,39 @@ const struct tune_kind tune_interrupt = {
 	.effect = effect,
 	.lacking = lacking,
 	.given_up = cpulist_unplugged,
+	.ended = "the interrupt is no longer there, or another device's now",
 	.rivals = rivals,
 };
 
-static void resolve(const struct tune_rules *rules, const char *path, const char *const *names,
+static void resolve(const struct tune_rules *rules, const char *key, const char *const *names,
 		    struct tune_plan *plan)
 {
 	char old_value[CPULIST_SIZE], new_value[CPULIST_SIZE];
 	cpu_set_t cpus;
 
-	if (read_affinity(path, old_value, sizeof(old_value)) || !cpulist_parse(old_value, &cpus) ||
+	if (read_affinity(key, old_value, sizeof(old_value)) || !cpulist_parse(old_value, &cpus) ||
 	    !tune_rules_match_interrupt(rules, names, &cpus))
 		return;
 	cpulist_format(&cpus, new_value, sizeof(new_value));
-	tune_plan_want(plan, &tune_interrupt, path, old_value, new_value);
+	tune_plan_want(plan, &tune_interrupt, key, old_value, new_value);
 }
 
 void tune_interrupt_resolve(const struct tune_rules *rules, int irq, struct tune_plan *plan)
 {
-	char names[NAMES_MAX][NAME_MAX + 1], path[64];
+	char names[NAMES_MAX][NAME_MAX + 1], key[KEY_SIZE];
 	const char *pointers[NAMES_MAX + 1];
 	unsigned int count = read_names(irq, names, NAMES_MAX);
+	int used = snprintf(key, sizeof(key), "/proc/irq/%d/smp_affinity_list", irq);
 
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < count; i++) {
 		pointers[i] = names[i];
+		if ((size_t)used + strlen(names[i]) + 1 < sizeof(key))
+			used += snprintf(key + used, sizeof(key) - (size_t)used, "%c%s",
+					 strchr(key, ' ') ? '/' : ' ', names[i]);
+	}
 	pointers[count] = NULL;
-	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity_list", irq);
 	if (count)
-		resolve(rules, path, pointers, plan);
+		resolve(rules, key, pointers, plan);
 }
 
 void tune_interrupts_resolve(const struct tune_rules *rules, struct tune_plan *plan)

@@ -183,8 +183,7 @@ static void describe(const char *key, char *what, char *where, size_t size)
 static const char *lacking(const char *key, const char *value)
 {
 	(void)value;
-	return access(key, W_OK) && errno == EACCES ? capability_lacking(CAPABILITY_DAC_OVERRIDE) :
-						      NULL;
+	return capability_to_write(key);
 }
 
 const struct tune_kind tune_irqbalance = {
@@ -223,11 +222,7 @@ void tune_irqbalance_resolve(struct tune_rules *rules, struct tune_plan *plan)
 	cpu_set_t cpus;
 	char path[300];
 
-	CPU_ZERO(&cpus);
-	for (unsigned int i = 0; i < rules->count; i++) {
-		if (rules->rule[i].kind == RULE_IRQBALANCE)
-			CPU_OR(&cpus, &cpus, &rules->rule[i].cpus);
-	}
+	tune_rules_cpus(rules, RULE_IRQBALANCE, &cpus);
 	while (folder && (entry = readdir(folder))) {
 		snprintf(path, sizeof(path), SOCKETS "/%s", entry->d_name);
 		if (*entry->d_name != '.')

@@ -2,12 +2,7 @@
 /*
  * What has been changed and not yet taken back.
  *
- * One file of lines, which only grows while it is worked on; words are parted by
- * blanks, their own blanks and everything unprintable percent-escaped:
- *
- *	change BOOT PROFILE NUMBER KIND KEY OLD NEW TICKS
- *	old NUMBER OLD		that change is taken back to OLD instead
- *	undone NUMBER
+ * One file of lines, which only grows while it is worked on.
  *
  * All changes of a plan are on disk before the first of them is made. So after
  * a kill at any moment each change that was made has its line, and a line whose
@@ -30,65 +25,12 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "system/tune_journal.h"
+#include "system/tune_journal_folder.h"
+#include "system/tune_journal_lines.h"
 
 #define FILE_NAME "journal"
 #define NEW_NAME  "journal.new"
-#define WORDS	  9
 #define FORGOTTEN 256 /* entries from which on a journal of more forgotten ones is written anew */
-
-static void put_word(FILE *file, const char *word)
-{
-	fputc(' ', file);
-	if (!*word)
-		fputc('%', file); /* an empty word */
-	for (; *word; word++) {
-		if (*word <= ' ' || *word > '~' || *word == '%')
-			fprintf(file, "%%%02x", (unsigned char)*word);
-		else
-			fputc(*word, file);
-	}
-}
-
-static void unescape(char *word)
-{
-	char *to = word;
-
-	for (; *word; word++) {
-		char digits[3] = { 0 }, *end;
-
-		if (*word != '%') {
-			*to++ = *word;
-			continue;
-		}
-		strncpy(digits, word + 1, 2);
-		*to = (char)strtoul(digits, &end, 16);
-		if (end == digits + 2) {
-			to++;
-			word += 2;
-		}
-	}
-	*to = '\0';
-}
-
-static unsigned int split(char *line, char **words)
-{
-	unsigned int count = 0;
-
-	for (char *word = strtok(line, " "); word && count < WORDS; word = strtok(NULL, " ")) {
-		unescape(word);
-		words[count++] = word;
-	}
-	return count;
-}
-
-static const struct tune_kind *find_kind(const char *name)
-{
-	for (const struct tune_kind *const *kind = tune_kinds; *kind; kind++) {
-		if (!strcmp((*kind)->name, name))
-			return *kind;
-	}
-	return NULL;
-}
 
 struct journal_entry *journal_find(struct journal *journal, uint64_t number)
 {
@@ -97,81 +39,6 @@ struct journal_entry *journal_find(struct journal *journal, uint64_t number)
 			return &journal->entry[i];
 	}
 	return NULL;
-}
-
-static bool has_room(struct journal *journal)
-{
-	size_t room = journal->room ? 2 * journal->room : 64;
-	struct journal_entry *grown;
-
-	if (journal->count < journal->room)
-		return true;
-	grown = realloc(journal->entry, room * sizeof(*grown));
-	if (!grown)
-		return false;
-	journal->entry = grown;
-	journal->room = room;
-	return true;
-}
-
-static void free_entry(struct journal_entry *entry)
-{
-	free(entry->change.profile);
-	free(entry->change.key);
-	free(entry->change.old_value);
-	free(entry->change.new_value);
-}
-
-static bool keep(struct journal *journal, const struct tune_kind *kind, const char *profile,
-		 uint64_t number, const char *const *values, bool stale)
-{
-	struct journal_entry entry = {
-		.change = { .kind = kind, .number = number, .state = TUNE_APPLIED },
-		.ticks = journal->ticks,
-		.stale = stale,
-	};
-
-	entry.change.profile = strdup(profile);
-	entry.change.key = strdup(values[0]);
-	entry.change.old_value = strdup(values[1]);
-	entry.change.new_value = strdup(values[2]);
-	if (entry.change.profile && entry.change.key && entry.change.old_value &&
-	    entry.change.new_value && has_room(journal)) {
-		journal->entry[journal->count++] = entry;
-		return true;
-	}
-	free_entry(&entry);
-	return false;
-}
-
-/* False where it is no line of a journal. */
-static bool read_line(struct journal *journal, char *line)
-{
-	struct journal_entry *entry;
-	char *words[WORDS], *old_value;
-	unsigned int count = split(line, words);
-	const struct tune_kind *kind;
-
-	if (count == WORDS && !strcmp(words[0], "change")) {
-		journal->ticks = strtoull(words[8], NULL, 10);
-		kind = find_kind(words[4]);
-		return kind && keep(journal, kind, words[2], strtoull(words[3], NULL, 10),
-				    (const char *const[]){ words[5], words[6], words[7] },
-				    !kind->lasting && strcmp(words[1], journal->boot) != 0);
-	}
-	entry = count > 1 ? journal_find(journal, strtoull(words[1], NULL, 10)) : NULL;
-	if (!entry)
-		return false;
-	if (count == 2 && !strcmp(words[0], "undone")) {
-		entry->undone = true;
-		return true;
-	}
-	old_value = count == 3 && !strcmp(words[0], "old") ? strdup(words[2]) : NULL;
-	if (!old_value)
-		return false;
-	free(entry->change.old_value);
-	entry->change.old_value = old_value;
-	return true;
 }
 
 /* NULL where not all of it can be read: what is missing must not be cut off. */
@@ -203,6 +70,7 @@ static char *read_whole(int fd, size_t *size)
 static int read_entries(struct journal *journal, bool change, warn_fn *warn)
 {
 	unsigned int number = 1;
+	int known = 1;
 	size_t size, whole = 0;
 	char text[384], *all = read_whole(journal->fd, &size), *end;
 
@@ -211,14 +79,19 @@ static int read_entries(struct journal *journal, bool change, warn_fn *warn)
 	for (char *line = all; (end = strchr(line, '\n')); line = end + 1, number++) {
 		*end = '\0';
 		whole = (size_t)(end + 1 - all);
-		if (read_line(journal, line))
+		known = journal_read_line(journal, line);
+		if (known < 0)
+			break;
+		if (known)
 			continue;
 		snprintf(text, sizeof(text),
-			 "line %u of the journal %s is none that can be read, and is left out: what it tells of is not taken back",
+			 "line %u of the journal %s is none that this agent can read: it stays, for the newer one that may have written it to take back",
 			 number, journal->path);
 		warn("journal-unreadable", text);
 	}
 	free(all);
+	if (known < 0)
+		return -1;
 	if (change && whole < size && ftruncate(journal->fd, (off_t)whole))
 		return -1;
 	return 0;
@@ -231,28 +104,6 @@ static void read_boot(struct journal *journal)
 	journal->boot[strcspn(journal->boot, "\n")] = '\0';
 	if (!*journal->boot)
 		strcpy(journal->boot, "unknown");
-}
-
-/* With the folders above it; what it is in is nobody else's business. */
-static int make_folder(const char *path)
-{
-	char part[256];
-
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (mkdir(part, 0755) && errno != EEXIST)
-			return -1;
-	}
-	return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
-}
-
-/* A journal that others may write would be a list of what root is to change. */
-static bool is_trusted(int fd)
-{
-	struct stat file;
-
-	return !fstat(fd, &file) && (file.st_uid == geteuid() || !file.st_uid) &&
-	       !(file.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static int fail(struct journal *journal, char *error, size_t error_size, const char *format, ...)
@@ -278,7 +129,7 @@ int journal_open(struct journal *journal, const char *directory, bool change, wa
 	    sizeof(journal->path))
 		return fail(journal, error, error_size, "the path %s is too long", directory);
 	read_boot(journal);
-	if (change && make_folder(directory))
+	if (change && journal_make_folder(directory))
 		return fail(journal, error, error_size,
 			    "cannot make the folder of the journal, %s: %s; run as root, or name another with --journal",
 			    directory, strerror(errno));
@@ -302,7 +153,7 @@ int journal_open(struct journal *journal, const char *directory, bool change, wa
 	if (journal->fd < 0)
 		return fail(journal, error, error_size, "cannot open the journal %s: %s",
 			    journal->path, strerror(errno));
-	if (!is_trusted(journal->fd))
+	if (!journal_is_trusted(journal->fd))
 		return fail(journal, error, error_size,
 			    "the journal %s belongs to another user or may be written by others, so it is not followed",
 			    journal->path);
@@ -310,23 +161,6 @@ int journal_open(struct journal *journal, const char *directory, bool change, wa
 		return fail(journal, error, error_size, "cannot read the journal %s: %s",
 			    journal->path, strerror(errno));
 	return 0;
-}
-
-static void put_change(FILE *file, const char *boot, const struct journal_entry *entry)
-{
-	const struct tune_change *change = &entry->change;
-	char number[24];
-
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)change->number);
-	fputs("change", file);
-	put_word(file, boot);
-	put_word(file, change->profile);
-	put_word(file, number);
-	put_word(file, change->kind->name);
-	put_word(file, change->key);
-	put_word(file, change->old_value);
-	put_word(file, change->new_value);
-	fprintf(file, " %llu\n", (unsigned long long)entry->ticks);
 }
 
 /* All of @text or nothing of it. */
@@ -354,7 +188,7 @@ static int append(int fd, const char *text, size_t size)
 
 static uint64_t next_number(const struct journal *journal)
 {
-	uint64_t number = 0;
+	uint64_t number = journal->highest; /* in its file, also what is not read */
 
 	for (size_t i = 0; i < journal->count; i++) {
 		if (journal->entry[i].change.number > number)
@@ -393,7 +227,7 @@ static bool keep_entry(struct journal_entry *holder, const struct tune_change *c
 	free(holder->change.old_value);
 	holder->change.old_value = old_value;
 	fprintf(file, "old %llu", (unsigned long long)holder->change.number);
-	put_word(file, old_value);
+	journal_put_word(file, old_value);
 	fputc('\n', file);
 	return true;
 }
@@ -411,17 +245,17 @@ static bool add_entry(struct journal *journal, const char *profile, struct tune_
 		change->number = holder->change.number;
 		return keep_entry(holder, change, file);
 	}
-	if (!keep(journal, change->kind, profile, number, values, false))
+	if (!journal_keep(journal, change->kind, profile, number, values, false))
 		return false;
 	change->number = number;
-	put_change(file, journal->boot, &journal->entry[journal->count - 1]);
+	journal_put_change(file, journal->boot, &journal->entry[journal->count - 1]);
 	return true;
 }
 
 static void drop_entries(struct journal *journal, size_t count)
 {
 	while (journal->count > count)
-		free_entry(&journal->entry[--journal->count]);
+		tune_change_free(&journal->entry[--journal->count].change);
 }
 
 int journal_add(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first,
@@ -468,7 +302,7 @@ static void append_line(struct journal *journal, const char *word, uint64_t numb
 		return;
 	fprintf(file, "%s %llu", word, (unsigned long long)number);
 	if (value)
-		put_word(file, value);
+		journal_put_word(file, value);
 	fputc('\n', file);
 	if (!fclose(file))
 		append(journal->fd, text, size);
@@ -510,7 +344,7 @@ static void drop_forgotten(struct journal *journal)
 
 	for (size_t i = 0; i < journal->count; i++) {
 		if (journal->entry[i].undone)
-			free_entry(&journal->entry[i]);
+			tune_change_free(&journal->entry[i].change);
 		else
 			journal->entry[kept++] = journal->entry[i];
 	}
@@ -528,11 +362,13 @@ void journal_compact(struct journal *journal)
 	fd = openat(journal->directory, NEW_NAME,
 		    O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	file = fd >= 0 ? fdopen(dup(fd), "a") : NULL;
+	if (file && journal->unread_size)
+		fwrite(journal->unread, journal->unread_size, 1, file);
 	for (size_t i = 0; file && i < journal->count; i++) {
 		const struct journal_entry *entry = &journal->entry[i];
 
 		if (!entry->undone)
-			put_change(file, entry->stale ? "stale" : journal->boot, entry);
+			journal_put_change(file, entry->stale ? "stale" : journal->boot, entry);
 	}
 	if (!file || fclose(file) || fsync(fd) ||
 	    renameat(journal->directory, NEW_NAME, journal->directory, FILE_NAME)) {
@@ -551,7 +387,7 @@ void journal_close(struct journal *journal)
 	if (journal->changed)
 		fsync(journal->fd);
 	if (journal->fd >= 0 && fcntl(journal->fd, F_GETFL) & O_RDWR) {
-		if (left(journal))
+		if (left(journal) || journal->unread_size)
 			journal_compact(journal);
 		else
 			unlinkat(journal->directory, FILE_NAME, 0);
@@ -559,6 +395,7 @@ void journal_close(struct journal *journal)
 	}
 	drop_entries(journal, 0);
 	free(journal->entry);
+	free(journal->unread);
 	if (journal->fd >= 0)
 		close(journal->fd);
 	if (journal->directory >= 0)

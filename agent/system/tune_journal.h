@@ -22,6 +22,9 @@ struct journal {
 	char boot[64];
 	uint64_t ticks; /* of the entries that are added */
 	bool changed;	/* since it was on disk */
+	char *unread;	/* lines that are kept for who can read them */
+	size_t unread_size;
+	uint64_t highest; /* number in its lines */
 	struct journal_entry *entry;
 	size_t count;
 	size_t room;

@@ -62,8 +62,7 @@ static void describe(const char *key, char *what, char *where, size_t size)
 static const char *lacking(const char *key, const char *value)
 {
 	(void)value;
-	return access(key, W_OK) && errno == EACCES ? capability_lacking(CAPABILITY_DAC_OVERRIDE) :
-						      NULL;
+	return capability_to_write(key);
 }
 
 const struct tune_kind tune_latency = {

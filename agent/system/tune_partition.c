@@ -109,7 +109,7 @@ static void empty(const char *key)
 	snprintf(up, sizeof(up), "%s/../cgroup.threads", key);
 	file = fopen(threads, "re");
 	while (file && fgets(line, sizeof(line), file))
-		file_put(up, line);
+		file_put(AT_FDCWD, up, line);
 	if (file)
 		fclose(file);
 }
@@ -189,9 +189,7 @@ static const char *lacking(const char *key, const char *value)
 	name = strrchr(folder, '/');
 	if (name)
 		*name = '\0';
-	return access(is_control(key) ? key : folder, W_OK) && errno == EACCES ?
-		       capability_lacking(CAPABILITY_DAC_OVERRIDE) :
-		       NULL;
+	return capability_to_write(is_control(key) ? key : folder);
 }
 
 static const char *const rivals[] = { "cpusetd", NULL };
@@ -234,11 +232,7 @@ void tune_partition_resolve(struct tune_rules *rules, struct tune_plan *plan)
 	const char *lacks;
 	cpu_set_t cpus;
 
-	CPU_ZERO(&cpus);
-	for (unsigned int i = 0; i < rules->count; i++) {
-		if (rules->rule[i].kind == RULE_PARTITION)
-			CPU_OR(&cpus, &cpus, &rules->rule[i].cpus);
-	}
+	tune_rules_cpus(rules, RULE_PARTITION, &cpus);
 	cpulist_format(&cpus, list, sizeof(list));
 	partition_root(root, sizeof(root));
 	lacks = missing(root);

@@ -396,6 +396,15 @@ bool tune_rules_have(const struct tune_rules *rules, enum tune_rule_kind kind)
 	return false;
 }
 
+void tune_rules_cpus(const struct tune_rules *rules, enum tune_rule_kind kind, cpu_set_t *cpus)
+{
+	CPU_ZERO(cpus);
+	for (unsigned int i = 0; i < rules->count; i++) {
+		if (rules->rule[i].kind == kind)
+			CPU_OR(cpus, cpus, &rules->rule[i].cpus);
+	}
+}
+
 static bool rule_names_thread(const struct tune_rule *rule, const char *name, bool kernel)
 {
 	return rule->kind == RULE_THREAD &&

@@ -63,6 +63,9 @@ bool tune_rules_leave_out(struct tune_rules *rules, enum tune_rule_kind kind);
 /* Whether there is a rule of this kind. */
 bool tune_rules_have(const struct tune_rules *rules, enum tune_rule_kind kind);
 
+/* The CPUs of all rules of this kind. */
+void tune_rules_cpus(const struct tune_rules *rules, enum tune_rule_kind kind, cpu_set_t *cpus);
+
 /* What the rules want of a thread; the last that says something of it wins. */
 struct tune_wish {
 	int policy; /* -1: as it is */

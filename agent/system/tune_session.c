@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/cpulist.h"
 #include "system/tune_apply.h"
+#include "system/tune_journal_folder.h"
 #include "system/tune_session.h"
 
 #define PROFILE "measurement"
@@ -52,13 +53,19 @@ static void tell_plan(void)
 		tell(&plan.change[i]);
 }
 
-void tune_session_rehearse(struct json *json, warn_fn *warn)
+int tune_session_rehearse(const char *folder, struct json *json, warn_fn *warn, char *error,
+			  size_t error_size)
 {
 	drop_boot(warn);
+	if (!rules.count)
+		return 0;
 	tune_resolve(&rules, &plan, warn);
 	tune_claim(&journal, PROFILE, &plan, 0);
 	lines = json;
 	tell_plan();
+	if (tune_may(&plan, error, error_size))
+		return -1;
+	return journal_may(folder, error, error_size);
 }
 
 static void count_failed(const struct tune_change *change)

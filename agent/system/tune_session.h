@@ -11,8 +11,12 @@
 /* Read the rules. Returns 0, or -1 with a sentence in @error. */
 int tune_session_parse(char **words, unsigned int count, char *error, size_t error_size);
 
-/* Tell what would be changed; nothing is. @json is NULL where a person reads. */
-void tune_session_rehearse(struct json *json, warn_fn *warn);
+/*
+ * Tell what would be changed; nothing is. @json is NULL where a person reads. Returns 0, or -1 with
+ * a sentence in @error where this process may not do it.
+ */
+int tune_session_rehearse(const char *journal, struct json *json, warn_fn *warn, char *error,
+			  size_t error_size);
 
 /*
  * Change it, look again a second later, and tell all changes. What an earlier measurement that was

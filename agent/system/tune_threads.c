@@ -309,7 +309,7 @@ static void add_cpus(const struct tune_wish *wish, const struct thread *thread, 
 	}
 }
 
-/* The agent and who started it, up to the first process. */
+/* The agent and who started it, up to the first process; read when it is first asked for. */
 struct lineage {
 	int pid[ANCESTORS_MAX];
 	unsigned int count;
@@ -319,7 +319,6 @@ static void read_lineage(struct lineage *lineage)
 {
 	int pid = getpid();
 
-	lineage->count = 0;
 	while (pid > 0 && lineage->count < ANCESTORS_MAX) {
 		char path[64], text[1024], *end;
 
@@ -331,8 +330,10 @@ static void read_lineage(struct lineage *lineage)
 	}
 }
 
-static bool is_ancestor(const struct lineage *lineage, int pid)
+static bool is_ancestor(struct lineage *lineage, int pid)
 {
+	if (!lineage->count)
+		read_lineage(lineage);
 	for (unsigned int i = 1; i < lineage->count; i++) {
 		if (lineage->pid[i] == pid)
 			return true;
@@ -360,7 +361,7 @@ static void note_bound(struct bound *bound, const char *name)
  * thread itself.
  */
 static void resolve(const struct tune_rules *rules, const struct thread *thread,
-		    const char *allowed, const struct lineage *lineage, struct bound *bound,
+		    const char *allowed, struct lineage *lineage, struct bound *bound,
 		    struct tune_plan *plan)
 {
 	struct tune_wish wish;
@@ -371,7 +372,7 @@ static void resolve(const struct tune_rules *rules, const struct thread *thread,
 		return;
 	tune_rules_match_thread(rules, thread->name, thread->kernel, &cpus, &wish);
 	tune_thread_key(thread, key);
-	if (!is_ancestor(lineage, thread->pid)) {
+	if ((wish.policy >= 0 || wish.has_nice) && !is_ancestor(lineage, thread->pid)) {
 		add_policy(&wish, key, plan);
 		add_nice(&wish, thread, key, plan);
 	}
@@ -386,13 +387,12 @@ static void resolve(const struct tune_rules *rules, const struct thread *thread,
 int tune_threads_resolve(const struct tune_rules *rules, struct tune_plan *plan, warn_fn *warn)
 {
 	static struct thread_looks looks;
-	struct lineage lineage;
+	struct lineage lineage = { 0 };
 	struct bound bound = { 0 };
 	char text[320];
 
 	if (threads_read(&looks))
 		return -1;
-	read_lineage(&lineage);
 	for (size_t i = 0; i < looks.count; i++) {
 		if (looks.thread[i].cpus)
 			resolve(rules, &looks.thread[i], looks.thread[i].cpus, &lineage, &bound,
@@ -416,7 +416,7 @@ void tune_thread_resolve(const struct tune_rules *rules, int tid, struct tune_pl
 {
 	char allowed[CPULIST_SIZE];
 	struct bound bound = { 0 };
-	struct lineage lineage;
+	struct lineage lineage = { 0 };
 	struct thread thread;
 
 	if (read_stat(tid, &thread) || read_allowed(tid, allowed, sizeof(allowed)))
@@ -424,6 +424,5 @@ void tune_thread_resolve(const struct tune_rules *rules, int tid, struct tune_pl
 	thread.pid = tid; /* one of the agent's own is told apart by its process: */
 	if (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		return;
-	read_lineage(&lineage);
 	resolve(rules, &thread, allowed, &lineage, &bound, plan);
 }

@@ -48,7 +48,9 @@ static void give_up(struct tune_change *change, int error)
 {
 	change->state = error == ESRCH ? TUNE_GONE : TUNE_FAILED;
 	snprintf(change->why, sizeof(change->why), "%s",
-		 error == ESRCH ? "it has ended" : strerror(error));
+		 error != ESRCH	     ? strerror(error) :
+		 change->kind->ended ? change->kind->ended :
+				       "it has ended");
 }
 
 static void leave(struct tune_change *change, const char *value)

@@ -5,7 +5,21 @@ from typing import Annotated, get_args
 
 import typer
 
-from rtscope.cli.options import Force, NoReport, OneTarget, Quiet, Report
+from rtscope.cli.options import (
+    Break,
+    Force,
+    Interval,
+    NoReport,
+    OneTarget,
+    PolicyName,
+    Priority,
+    ProbeOption,
+    Quiet,
+    Report,
+    Samples,
+    Watchdog,
+    Worst,
+)
 from rtscope.cli.outputs import check_files
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
@@ -65,36 +79,21 @@ def measure_steps(
             help=f"Of each step in each round. [default: {DEFAULT_DURATION}]",
         ),
     ] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", "-l", min=1, help="Samples a thread instead.")
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(
-            "--interval", "-i", metavar="TIME", help="Between deadlines; a bare number is us."
-        ),
-    ] = None,
+    samples: Samples = None,
+    interval: Interval = None,
     measure_cpus: Annotated[
         str | None,
         typer.Option(
             metavar="LIST", help="The CPUs to measure. [default: the probe's, mostly all]"
         ),
     ] = None,
-    priority: Annotated[int | None, typer.Option("--priority", "-p", min=1, max=99)] = None,
-    policy: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="fifo, deadline or other.")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the probe's own."),
-    ] = None,
-    break_at: Annotated[
-        str | None,
-        typer.Option("--break", "-b", metavar="TIME", help="End a run at the first so long."),
-    ] = None,
+    priority: Priority = None,
+    policy: PolicyName = None,
+    option: ProbeOption = None,
+    break_at: Break = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the order, loads and phases.")] = 1,
-    worst: Annotated[int | None, typer.Option(min=0, max=64, help="Kept a thread.")] = None,
-    watchdog: Annotated[str | None, typer.Option(metavar="TIME", help="[default: 10s]")] = None,
+    worst: Worst = None,
+    watchdog: Watchdog = None,
     budget: Annotated[
         list[str] | None,
         typer.Option("--budget", "-B", metavar="LIMIT", help="Exit 1 unless each run keeps it."),

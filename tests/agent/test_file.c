@@ -83,14 +83,14 @@ static void only_a_file_that_is_there_is_written_into(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/word", folder);
-	assert_true(file_put(path, "micro"));
+	assert_true(file_put(AT_FDCWD, path, "micro"));
 	file_text(AT_FDCWD, path, text, sizeof(text));
 	assert_string_equal(text, "microecond\n");
 	snprintf(path, sizeof(path), "%s/absent", folder);
-	assert_false(file_put(path, "micro"));
+	assert_false(file_put(AT_FDCWD, path, "micro"));
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_false(file_put("/dev/full", "micro"));
+	assert_false(file_put(AT_FDCWD, "/dev/full", "micro"));
 	assert_int_equal(errno, ENOSPC);
 }
 

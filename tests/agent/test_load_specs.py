@@ -103,7 +103,6 @@ def test_any_spec_is_parsed_or_refused_in_one_printable_line(
         assert line.isprintable()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     words=st.lists(
         st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=12
@@ -121,7 +120,6 @@ def test_arguments_are_split_as_a_shell_splits_them(
         assert int(count) == len(words)
 
 
-@settings(max_examples=60, deadline=None)
 @given(text=st.text(alphabet="ab '\"\\\t", max_size=30))
 def test_quotes_and_backslashes_mean_what_shlex_says(checked_load_driver: Path, text: str) -> None:
     try:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -130,6 +131,24 @@ def test_of_overlapping_profiles_each_can_be_undone_first(
     assert [given(tid) for tid in tids] == before
 
 
+def test_to_undo_what_is_not_applied_is_refused_with_what_is(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    nothing = tune(agent_path, journal, "undo", "--profile", "quit")
+    assert (nothing.status, nothing.changes) == (1, [])
+    assert "the profile quit is not applied here, and none is" in nothing.complaint
+    for name, rule in (("quiet", "nice=4"), ("late", "policy=batch"), ("gone", "nice=9")):
+        tune(agent_path, journal, "apply", "--profile", name, f"thread name=tn-a* {rule}")
+    tune(agent_path, journal, "undo", "--profile", "gone")
+    text = (journal / "journal").read_text()
+
+    refused = tune(agent_path, journal, "undo", "--profile", "quit")
+    assert (refused.status, refused.changes) == (1, [])
+    assert refused.complaint.endswith("quit is not applied here, but these are: quiet, late\n")
+    assert (journal / "journal").read_text() == text
+    assert given(tids[0]).nice == 4
+
+
 def test_two_at_once_are_refused_at_once(agent_path: Path, journal: Path, tids: list[int]) -> None:
     journal.mkdir()
     handle = os.open(journal, os.O_RDONLY)
@@ -204,6 +223,50 @@ def test_a_line_that_is_none_is_told_and_the_others_count(
     assert undone.states() == ["restored"]
     assert "line" in undone.warnings["journal-unreadable"]
     assert given(tids[0]).nice == 0
+
+
+def test_what_a_newer_agent_wrote_is_kept_for_it(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    boot = entries(journal)[0].split()[1]
+    newer = [
+        f"change {boot} newer 7 thread-colour {tids[0]}%20123 blue%25 green 99",
+        "old 7 red",
+        f"change {boot} newer 8 thread-nice {tids[1]} 0 5 99 and-more",
+        "repainted 7",
+    ]
+    with (journal / "journal").open("a") as file:
+        file.write("".join(f"{line}\n" for line in newer))
+    applied = tune(agent_path, journal, "apply", "thread name=tn-a?two nice=3")
+    assert "newer one that may have written it" in applied.warnings["journal-unreadable"]
+    assert entries(journal)[-1].split()[3] == "9", "its numbers are not given again"
+    for _ in range(2):
+        tune(agent_path, journal, "undo")
+        assert [given(tid).nice for tid in tids] == [0, 0]
+        assert [line for line in entries(journal) if line in newer] == newer
+
+    boots = [f"change {boot} p {n} thread-nice 4000000%201 0 1 9" for n in range(10, 300)]
+    forgotten = [f"undone {n}" for n in range(11, 300)]
+    (journal / "journal").write_text("".join(f"{line}\n" for line in [*newer, *boots, *forgotten]))
+    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=2")
+    assert len(entries(journal)) == len(newer) + 2, "it was written anew"
+    assert entries(journal)[: len(newer)] == newer
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+def test_the_journals_new_folders_are_on_disk_before_a_change(
+    agent_path: Path, tmp_path: Path, tids: list[int]
+) -> None:
+    trace = tmp_path / "trace"
+    strace = ("strace", "-y", "-o", str(trace), "-e", "trace=fsync,setpriority")
+    folder = tmp_path / "one" / "two" / "journal"
+    tune(agent_path, folder, "apply", "thread name=tn-a?main nice=4", before=strace)
+    before = trace.read_text().partition("setpriority(")[0]
+    for synced in (tmp_path, tmp_path / "one", tmp_path / "one" / "two", folder):
+        assert re.search(rf"fsync\(\d+<{synced}>\)", before), synced
+    assert tune(agent_path, folder, "undo").states() == ["restored"]
+    del tids
 
 
 def test_what_an_earlier_boot_ended_is_stale_and_tidied_up(
@@ -417,6 +480,42 @@ def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, jou
             assert value() == before
         finally:
             child.kill()
+
+
+@pytest.mark.parametrize(
+    ("later", "state"),
+    [(["tn-b"], "gone"), (["tn-a b"], "gone"), (["tn-b", "tn-a"], "restored"), ([], "restored")],
+)
+def test_an_interrupt_that_another_device_has_now_is_left_alone(
+    agent_path: Path, journal: Path, tmp_path: Path, later: list[str], state: str
+) -> None:
+    """Who shares one may come and go, and a driver may be about to be loaded again."""
+    interrupts = tmp_path / "irq"
+    number = interrupts / "77"
+    (number / "tn-a").mkdir(parents=True)
+    (interrupts / "default_smp_affinity").write_text("3\n")
+    affinity = number / "smp_affinity_list"
+    affinity.write_text("0\n")
+    script = f'mount --bind {interrupts} /proc/irq && exec "$@"'
+    inside = ("unshare", "--mount", "sh", "-c", script, "sh")
+
+    def tuned(*words: str) -> dict[str, str]:
+        (change,) = tune(agent_path, journal, *words, before=inside).changes
+        return change
+
+    applied = tuned("apply", f"interrupt name=tn-a cpus={LAST_CPU}")
+    assert applied["what"] == "interrupt 77 (tn-a)"
+    assert applied["where"] == "/proc/irq/77/smp_affinity_list"
+    assert affinity.read_text() == f"{LAST_CPU}\n"
+    (number / "tn-a").rmdir()
+    for name in later:
+        (number / name).mkdir()
+    assert tuned("status")["state"] == ("gone" if state == "gone" else "in-effect")
+    undone = tuned("undo")
+    assert undone["state"] == state
+    assert affinity.read_text() == ("0\n" if state == "restored" else f"{LAST_CPU}\n")
+    if state == "gone":
+        assert undone["why"] == "the interrupt is no longer there, or another device's now"
 
 
 def test_the_first_cpu_is_not_taken_away_step_by_step(agent_path: Path, journal: Path) -> None:

@@ -135,6 +135,30 @@ def states(lines: list[Line]) -> list[str]:
     return [line["state"] for line in lines if line["type"] == "change"]
 
 
+@pytest.mark.parametrize(("words", "told"), [((), "left"), (("--keep",), "set-back")])
+def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
+    agent_path: Path,
+    journal: Path,
+    program: Callable[[], "subprocess.Popen[bytes]"],
+    words: tuple[str, ...],
+    told: str,
+) -> None:
+    with program() as stays, program() as changed:
+        try:
+            with held(agent_path, journal, *words, FIFO_7) as holding:
+                for _ in range(2):
+                    holding.next_change("applied")
+                os.sched_setscheduler(changed.pid, os.SCHED_BATCH, os.sched_param(0))
+                lines = [line for line in holding.end() if line["type"] == "change"]
+        finally:
+            stays.kill()
+            changed.kill()
+    assert [(line["where"], line["why"][-12:]) for line in lines if line["state"] == told] == [
+        (f"tid {changed.pid}", "is batch now")
+    ]
+    assert len(lines) == (1 if words else 2)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_program_that_starts_later_is_tuned_until_the_holding_ends(
     agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"], number: int

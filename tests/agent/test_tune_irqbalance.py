@@ -114,6 +114,18 @@ def test_the_file_is_set_once_and_put_back(
     assert machine.settings.read_text().rstrip() == before.rstrip()
 
 
+def test_a_file_that_is_a_link_stays_one(machine: Machine) -> None:
+    kept = machine.settings.with_name("kept")
+    machine.settings.rename(kept)
+    machine.settings.symlink_to("kept")
+    assert machine.tune("apply", RULE).states() == ["applied"]
+    assert machine.settings.is_symlink()
+    assert kept.read_text() == SETTINGS + LINE + "\n"
+    assert machine.tune("undo").states() == ["restored"]
+    assert machine.settings.is_symlink()
+    assert kept.read_text() == SETTINGS
+
+
 def test_the_running_daemon_is_told_and_told_back(machine: Machine) -> None:
     with machine.daemon() as daemon:
         socket_change, _ = machine.tune("apply", RULE).changes

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.agent.probing import NOBODY
 from tests.cli.conftest import COMMAND, Rtscope
 
 PROFILE = """description = "Ours"
@@ -242,6 +244,27 @@ def test_the_unit_runs_the_agent_with_the_rules(rtscope: Rtscope, tmp_path: Path
             ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False
         )
         assert "rtscope-boot.service:" not in checked.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+@pytest.mark.parametrize(
+    ("profile", "lacks"), [("ours", "CAP_SYS_NICE"), ("none", "CAP_DAC_OVERRIDE")]
+)
+def test_who_may_not_tune_is_told_before_anything_is_measured(
+    rtscope: Rtscope, tmp_path: Path, public_agent: Path, own: int, profile: str, lacks: str
+) -> None:
+    """Where the profile needs no more than its journal, that is named."""
+    (tmp_path / "none.toml").write_text(PROFILE.format(name="nobody-is-called-so", more=""))
+    agent = tmp_path / "agent"
+    agent.write_text(f'#!/bin/sh\nexec {shlex.join([*NOBODY, str(public_agent)])} "$@"\n')
+    agent.chmod(0o755)
+    short = ("-D", "100ms", "--rounds", "1", "--no-report")
+    done = rtscope("tune", "measure", f"./{profile}.toml", *short, RTSCOPE_AGENT=str(agent))
+    assert done.returncode == 2, done.stderr
+    assert f"{lacks}, which this user does not have" in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert rtscope("list", "--json").stdout == ""
+    assert state(own) == BEFORE
 
 
 def test_each_step_is_measured_and_taken_back(rtscope: Rtscope, tmp_path: Path, own: int) -> None:

@@ -325,3 +325,63 @@ def test_drivers_and_network_links_are_when_interrupts_are_looked_at(
         "1",
     ]
     assert status(comings["interrupts alone"]) == 0
+
+
+@pytest.fixture(scope="module")
+def version_1(
+    oldest_kernel: Kernel, agent_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """Sections of what tuning did where cpusets are cgroups of version 1, as on older systems."""
+    script = """
+mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; mkdir cpuset unified
+mount -t cgroup -o cpuset cpuset cpuset
+mkdir cpuset/two; echo 2-3 > cpuset/two/cpuset.cpus; echo 0 > cpuset/two/cpuset.mems
+spin; free=$!; spin; bound=$!; echo $bound > cpuset/two/tasks
+echo "@ cpusets"; cat cpuset/two/tasks; allowed $free; allowed $bound; echo $bound
+echo "@ one of its CPUs"; tune apply "tasks away=3"; allowed $free; allowed $bound
+echo "@ one of its CPUs undone"; tune undo; allowed $free; allowed $bound
+echo "@ all of its CPUs"; tune apply "tasks away=2-3"; allowed $free; allowed $bound
+echo "@ all of its CPUs undone"; tune undo; allowed $free; allowed $bound
+echo "@ partition"; tune apply "partition cpus=2-3"; ls /tmp/journal
+mount -t cgroup2 none unified
+echo "@ partition beside version 2"; tune apply "partition cpus=2-3"; ls /tmp/journal unified
+"""
+    target = vm_target(f"vm:{oldest_kernel.name},cpus=4,mode=fast")
+    folder = tmp_path_factory.mktemp("version1")
+    return sections(shell_heard(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
+
+
+def allowed(text: str) -> list[str]:
+    """The CPUs that the programs may run on, in the order in which they were looked at."""
+    return re.findall(r"^Cpus_allowed_list:\s+(\S+)", text, re.MULTILINE)
+
+
+def test_tasks_in_a_cpuset_of_version_1_are_moved_within_it(version_1: dict[str, str]) -> None:
+    assert allowed(version_1["cpusets"]) == ["0-3", "2-3"]
+    assert status(version_1["one of its CPUs"]) == 0
+    assert allowed(version_1["one of its CPUs"]) == ["0-2", "2"]
+    assert status(version_1["one of its CPUs undone"]) == 0
+    assert allowed(version_1["one of its CPUs undone"]) == ["0-3", "2-3"]
+
+
+def test_a_task_whose_cpuset_of_version_1_has_no_other_cpu_is_told(
+    version_1: dict[str, str],
+) -> None:
+    bound = version_1["cpusets"].split()[-1]
+    stays = changes(version_1["all of its CPUs"], "immovable")
+    assert [(one["where"], one["new"]) for one in stays] == [(f"tid {bound}", "0-1")]
+    assert "its cpuset has none of them" in stays[0]["why"]
+    assert allowed(version_1["all of its CPUs"]) == ["0-1", "2-3"]
+    assert allowed(version_1["all of its CPUs undone"]) == ["0-3", "2-3"]
+
+
+def test_a_partition_is_refused_where_version_1_has_the_cpusets(version_1: dict[str, str]) -> None:
+    for section, why in (
+        ("partition", "no cgroups of version 2 are mounted"),
+        ("partition beside version 2", "it is mounted as version 1"),
+    ):
+        assert status(version_1[section]) == 1
+        (failed,) = changes(version_1[section], "failed")
+        assert why in failed["why"]
+        assert changes(version_1[section], "applied") == []
+        assert "rtscope.isolated" not in version_1[section].rpartition("exit 1")[2]
