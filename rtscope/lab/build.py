@@ -16,7 +16,7 @@ import msgspec
 from rtscope.lab.kconfig import Asked, check_taken, fragment_text, read_fragments
 from rtscope.lab.kernels import Kernel, cache_directory, good_name, keep_built, list_kernels
 from rtscope.lab.make import SAME_EVERYWHERE, run_make
-from rtscope.lab.ours import copied_modules, modules_content
+from rtscope.lab.ours import copy_modules, modules_content
 from rtscope.lab.patches import Series, apply_series, keep_unchanged, read_series
 from rtscope.lab.recipes import Architecture, find_recipe, kernel_folder, recipes
 from rtscope.lab.source import Source, find_source, source_tree, tree_version
@@ -245,10 +245,11 @@ def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, mod
     _make(plan, folder, tree, [f"-j{jobs}", image, *(["modules"] if modules else [])], heard)
     if fresh:
         write_file(str(count).encode(), known, "how many objects there are", overwrite=True)
-    shutil.rmtree(folder / "modules", ignore_errors=True)
+    ours = folder / "modules"
+    shutil.rmtree(ours, ignore_errors=True)
     if modules:
-        for module in copied_modules(folder / "modules"):
-            _make(plan, folder, tree, [f"M={module}", "modules"])
+        copy_modules(ours)
+        _make(plan, folder, tree, [f"-j{jobs}", f"M={ours}", "modules"])
 
 
 def _objects_told_by(known: Path) -> int:

@@ -41,10 +41,11 @@ def our_modules(kernel: Kernel) -> dict[str, bytes]:
     return kernel_modules(kernel, *(name for name in names if has_module(kernel, name)))
 
 
-def copied_modules(folder: Path) -> list[Path]:
-    """The folder of each module, copied into `folder`, for make writes into them."""
+def copy_modules(folder: Path) -> None:
+    """Make `folder` one that the kernel's make builds all of ours in, for it writes beside them."""
     shutil.copytree(kernel_folder() / "modules", folder)
-    return sorted(folder.iterdir())
+    names = " ".join(f"{path.name}/" for path in sorted(folder.iterdir()))
+    (folder / "Kbuild").write_text(f"obj-m := {names}\n")
 
 
 def give_modules(kernel: Kernel) -> Kernel:
@@ -91,8 +92,9 @@ def _build(arch: str, headers: Path, folder: Path) -> None:
                 f"{needed}"
             )
     # pahole is not needed for what nobody debugs, nor is what it would read.
-    options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0"]
-    for module in copied_modules(folder / "modules"):
-        # Where the headers say which tools to use, they have the last word.
-        words = ["-C", str(headers), f"M={module}", f"CROSS_COMPILE={cross}", *options, "modules"]
-        run_make(words, f"the module {module.name}", headers / "rtscope.log")
+    options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0", f"-j{os.cpu_count()}"]
+    modules = folder / "modules"
+    copy_modules(modules)
+    # Where the headers say which tools to use, they have the last word.
+    words = ["-C", str(headers), f"M={modules}", f"CROSS_COMPILE={cross}", *options, "modules"]
+    run_make(words, "our modules", headers / "rtscope.log")

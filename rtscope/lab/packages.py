@@ -30,7 +30,7 @@ def fetch_package(package: str, directory: Path) -> tuple[str, Path]:
             )
     if not _NAME.fullmatch(package):
         raise RtscopeError(f"'{package}' is not a package's name, such as linux-image-rt-amd64")
-    options = _apt_of(_architecture(package), directory)
+    options = apt_options(_architecture(package), directory)
     name = _real_package(package, options)
     _run(
         ["apt-get", *options, "download", name],
@@ -52,7 +52,7 @@ def fetch_headers(package: str, directory: Path) -> Path:
     RtscopeError.
     """
     name = package.replace("image", "headers", 1).removesuffix("-unsigned")
-    options = _apt_of(_architecture(name), directory)
+    options = apt_options(_architecture(name), directory)
     depends = _field(_show(name, options), "Depends")
     common, tools = _COMMON.search(depends), _TOOLS.search(depends)
     if not common or not tools:
@@ -79,17 +79,9 @@ def package_version(package: str) -> str:
     return _field(_show(package, []), "Version")
 
 
-def _architecture(package: str) -> str | None:
-    """Debian's name of the architecture where it is not this machine's."""
-    native = _run(["dpkg", "--print-architecture"], Path.cwd(), "dpkg failed").strip()
-    for arch in ("amd64", "arm64", "riscv64"):
-        if package.endswith(f"-{arch}"):
-            return None if arch == native else arch
-    return None
-
-
-def _apt_of(architecture: str | None, directory: Path) -> list[str]:
-    """What makes apt one of its own with lists of `architecture`; nothing for the machine's."""
+def apt_options(architecture: str | None, directory: Path) -> list[str]:
+    """What makes apt one of its own, with lists of `architecture` in `directory` and no package
+    installed; nothing for the machine's own architecture, None."""
     if architecture is None:
         return []
     lists = directory / "apt" / "lists"
@@ -112,6 +104,15 @@ def _apt_of(architecture: str | None, directory: Path) -> list[str]:
         ["apt-get", *chosen, "-qq", "update"], capture_output=True, check=False, timeout=_SECONDS
     )
     return chosen
+
+
+def _architecture(package: str) -> str | None:
+    """Debian's name of the architecture where it is not this machine's."""
+    native = _run(["dpkg", "--print-architecture"], Path.cwd(), "dpkg failed").strip()
+    for arch in ("amd64", "arm64", "riscv64"):
+        if package.endswith(f"-{arch}"):
+            return None if arch == native else arch
+    return None
 
 
 def _real_package(package: str, options: list[str]) -> str:
