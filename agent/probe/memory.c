@@ -11,9 +11,11 @@
  * other CPUs do the worst they can, one kind of it at a time: how much longer its
  * loads take than beside CPUs that are awake but idle.
  *
- * Pages are ordinary ones. All is repeated in turn, so that what changes with time
- * changes all of it. A sample is one repeat's load from the largest set.
+ * Pages are ordinary ones unless told otherwise. All is repeated in turn, so that
+ * what changes with time changes all of it. A sample is one repeat's load from the
+ * largest set.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,38 +23,43 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/cpulist.h"
 #include "core/file.h"
 #include "core/options.h"
 #include "load/worker.h"
 #include "probe/memory_sweep.h"
+#include "probe/partitions.h"
 #include "probe/probe.h"
+#include "probe/reach.h"
 
 #define SLOT_NS		(4 * NSEC_PER_MSEC)
-#define SLOT_MIN_NS	NSEC_PER_MSEC
 #define REPEATS		6 /* the fewest that have 95 % limits of a median */
-#define REPEATS_MAX	99
 #define SMALLEST	4096UL
 #define GRAIN		8192UL
 #define LARGEST_MIN	(8UL * 1024 * 1024)
 #define LARGEST_UNKNOWN (32UL * 1024 * 1024)
 #define LEVELS		3
 #define SIBLINGS_FILE	"/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list"
-#define RESCTRL		"/sys/fs/resctrl/info"
 
 enum {
 	OPTION_SLOT = 1,
 	OPTION_LARGEST,
+	OPTION_PAGES,
+	OPTION_PARTITIONS,
 };
 
 static struct {
 	uint64_t largest; /* bytes; 0: not given */
+	bool huge;	  /* pages */
 	struct cpus cpus;
 	struct sweep sweep;
-} memory = { .sweep.slot_ns = SLOT_NS };
+} memory = { .sweep = { .slot_ns = SLOT_NS, .partitions = true } };
 
 static const struct option options[] = {
 	{ "slot", required_argument, NULL, OPTION_SLOT },
 	{ "largest", required_argument, NULL, OPTION_LARGEST },
+	{ "pages", required_argument, NULL, OPTION_PAGES },
+	{ "partitions", required_argument, NULL, OPTION_PARTITIONS },
 	{ 0 },
 };
 
@@ -60,15 +67,24 @@ static void defaults(struct session_options *session)
 {
 	session->interval_ns = 0;
 	session->samples = REPEATS;
+	session->nanoseconds = true;
 }
 
 static int take_option(int val, const char *text, char *error, size_t error_size)
 {
-	if (val == OPTION_SLOT) {
-		if (option_time(text, NSEC_PER_USEC, &memory.sweep.slot_ns) &&
-		    memory.sweep.slot_ns >= SLOT_MIN_NS && memory.sweep.slot_ns <= NSEC_PER_SEC)
+	if (val == OPTION_SLOT)
+		return crew_take_slot(text, &memory.sweep.slot_ns, error, error_size);
+	if (val == OPTION_PARTITIONS) {
+		memory.sweep.partitions = !strcmp(text, "try");
+		if (memory.sweep.partitions || !strcmp(text, "none"))
 			return 0;
-		return option_refuse("--slot", text, "a time from 1ms to 1s", error, error_size);
+		return option_refuse("--partitions", text, "try or none", error, error_size);
+	}
+	if (val == OPTION_PAGES) {
+		memory.huge = !strcmp(text, "huge");
+		if (memory.huge || !strcmp(text, "ordinary"))
+			return 0;
+		return option_refuse("--pages", text, "ordinary or huge", error, error_size);
 	}
 	if (option_number(text, 1 << 20, &memory.largest) && memory.largest) {
 		memory.largest *= 1024 * 1024;
@@ -80,10 +96,15 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 
 static void describe(struct json *json)
 {
+	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
 	json_u64(json, "slot_ns", memory.sweep.slot_ns);
 	json_u64(json, "largest_bytes",
 		 memory.sweep.sizes ? memory.sweep.size[memory.sweep.sizes - 1] : 0);
-	json_bool(json, "resctrl", !access(RESCTRL, F_OK));
+	json_u64(json, "huge_page_bytes", memory.sweep.huge);
+	partitions_describe(json, root);
+	if (root >= 0)
+		close(root);
 }
 
 static size_t grains(uint64_t bytes)
@@ -91,15 +112,40 @@ static size_t grains(uint64_t bytes)
 	return (size_t)((bytes + GRAIN - 1) / GRAIN * GRAIN);
 }
 
+/* Each CPU has one largest set, and the victim one more. */
+static uint64_t room_for_largest(void)
+{
+	return machine_memory_available() / 4 / (memory.cpus.count + 2);
+}
+
+/* Even the smallest set takes a whole page. */
+static int choose_pages(char *error, size_t error_size)
+{
+	if (!memory.huge)
+		return 0;
+	memory.sweep.huge = reach_huge_page();
+	if (!memory.sweep.huge) {
+		snprintf(error, error_size,
+			 "--pages huge: this kernel has no transparent huge pages; --pages ordinary measures");
+		return -1;
+	}
+	if (memory.sweep.huge * SWEEP_VICTIMS <= room_for_largest())
+		return 0;
+	snprintf(error, error_size,
+		 "--pages huge: huge pages have %llu MiB here, and there is not memory enough for one to each working set",
+		 (unsigned long long)(memory.sweep.huge >> 20));
+	return -1;
+}
+
 static int choose_largest(char *error, size_t error_size)
 {
-	/* Each CPU has one such set, and the victim one more. */
-	uint64_t room = machine_memory_available() / 4 / (memory.cpus.count + 2);
+	uint64_t room = room_for_largest();
 	bool given = memory.largest != 0;
 	struct cache last = { 0 };
 
 	if (!given) {
-		memory.largest = machine_cache(0, &last) ? 2 * last.size : LARGEST_UNKNOWN;
+		memory.largest = machine_cache(memory.cpus.number[0], 0, &last) ? 2 * last.size :
+										  LARGEST_UNKNOWN;
 		if (memory.largest < LARGEST_MIN)
 			memory.largest = LARGEST_MIN;
 	}
@@ -145,15 +191,13 @@ static void name_place(struct place *place)
 		snprintf(place->name, sizeof(place->name), "CPU %u's siblings", first);
 }
 
-static void add_place(const struct cpus *cpus)
+static void add_place(const cpu_set_t *cpus)
 {
 	struct place *place = &memory.sweep.place[memory.sweep.places++];
 
 	for (unsigned int i = 0; i < memory.cpus.count; i++) {
-		for (unsigned int j = 0; j < cpus->count; j++) {
-			if (memory.cpus.number[i] == cpus->number[j])
-				place->member[place->count++] = i;
-		}
+		if (CPU_ISSET(memory.cpus.number[i], cpus))
+			place->member[place->count++] = i;
 	}
 	name_place(place);
 }
@@ -161,17 +205,22 @@ static void add_place(const struct cpus *cpus)
 /* One CPU, the threads of its core where there are several and all are measured, all CPUs. */
 static void choose_places(void)
 {
-	struct cpus first = { .count = 1, .number = { memory.cpus.number[0] } }, siblings;
-	char path[96], text[256], error[256];
+	cpu_set_t first, siblings, all;
+	char path[96], text[CPULIST_SIZE];
 
+	CPU_ZERO(&first);
+	CPU_SET(memory.cpus.number[0], &first);
+	CPU_ZERO(&all);
+	for (unsigned int i = 0; i < memory.cpus.count; i++)
+		CPU_SET(memory.cpus.number[i], &all);
 	add_place(&first);
-	snprintf(path, sizeof(path), SIBLINGS_FILE, first.number[0]);
-	if (file_text(AT_FDCWD, path, text, sizeof(text)) &&
-	    !cpus_parse(text, &memory.cpus, &siblings, error, sizeof(error)) &&
-	    siblings.count > 1 && siblings.count < memory.cpus.count)
+	snprintf(path, sizeof(path), SIBLINGS_FILE, memory.cpus.number[0]);
+	if (file_text(AT_FDCWD, path, text, sizeof(text)) && cpulist_parse(text, &siblings) &&
+	    cpulist_have(&all, &siblings) && CPU_COUNT(&siblings) > 1 &&
+	    !CPU_EQUAL(&siblings, &all))
 		add_place(&siblings);
 	if (memory.cpus.count > 1)
-		add_place(&memory.cpus);
+		add_place(&all);
 }
 
 static void add_victim(const char *name, size_t size)
@@ -180,15 +229,23 @@ static void add_victim(const char *name, size_t size)
 	memory.sweep.victim_size[memory.sweep.victims++] = size;
 }
 
-/* Three quarters of each cache; an eighth of a large L3 too, of which many have only a part. */
+/*
+ * Three quarters of each cache; an eighth of a large L3 too, of which many have only a part. The
+ * largest set is memory unless a cache may hold it.
+ */
 static void choose_victims(void)
 {
 	size_t inner = 0;
 	struct cache cache;
-	char name[16];
+	unsigned int shift = memory.largest >> 20 ? 20 : 10;
+	bool held = false;
+	char name[MATRIX_LABEL_SIZE];
 
 	for (unsigned int level = 1; level <= LEVELS; level++) {
-		if (!machine_cache(level, &cache) || cache.size >= memory.largest)
+		if (!machine_cache(memory.cpus.number[0], level, &cache))
+			continue;
+		held = cache.size >= memory.largest;
+		if (held)
 			continue;
 		snprintf(name, sizeof(name), "L%u", level);
 		if (level == LEVELS && cache.size / 8 > 2 * inner)
@@ -196,26 +253,18 @@ static void choose_victims(void)
 		add_victim(name, grains(cache.size / 4 * 3));
 		inner = cache.size;
 	}
-	add_victim("memory", grains(memory.largest));
+	snprintf(name, sizeof(name), "%llu %s", (unsigned long long)memory.largest >> shift,
+		 shift == 20 ? "MiB" : "KiB");
+	add_victim(held ? name : "memory", grains(memory.largest));
 }
 
 static int check_options(const struct session_options *session, const struct cpus *cpus,
 			 char *error, size_t error_size)
 {
-	if (session->interval_ns || session->policy == POLICY_DEADLINE)
-		snprintf(error, error_size,
-			 session->interval_ns ?
-				 "memory takes no --interval: --slot says how long each work is counted" :
-				 "memory works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
-	else if (session->samples > REPEATS_MAX)
-		snprintf(error, error_size,
-			 "--samples %llu are repeats of all working sets: at most %d are kept; a longer --slot makes each more exact",
-			 (unsigned long long)session->samples, REPEATS_MAX);
-	else if (cpus->count > SWEEP_CPUS)
-		snprintf(error, error_size, "%u CPUs are too many: choose at most %d with --cpus",
-			 cpus->count, SWEEP_CPUS);
-	else
-		return 0;
+	if (cpus->count <= SWEEP_CPUS)
+		return crew_check("memory", session, error, error_size);
+	snprintf(error, error_size, "%u CPUs are too many: choose at most %d with --cpus",
+		 cpus->count, SWEEP_CPUS);
 	return -1;
 }
 
@@ -223,35 +272,21 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 		char *error, size_t error_size)
 {
 	memory.cpus = *cpus;
-	if (check_options(session, cpus, error, error_size) || choose_largest(error, error_size))
+	if (check_options(session, cpus, error, error_size) || choose_pages(error, error_size) ||
+	    choose_largest(error, error_size))
 		return -1;
 	choose_sizes();
 	choose_places();
 	choose_victims();
 	memory.sweep.cpus = cpus->count;
 	if (sweep_init(&memory.sweep,
-		       session->samples ? (unsigned int)session->samples : REPEATS_MAX) ||
+		       session->samples ? (unsigned int)session->samples : CREW_SAMPLES_MAX) ||
 	    crew_init(cpus->count)) {
 		snprintf(error, error_size, "out of memory for the figures of %u CPUs",
 			 cpus->count);
 		return -1;
 	}
-	for (unsigned int i = 0; i < cpus->count; i++)
-		roles[i] = (struct role){
-			.name = "",
-			.body = crew_serve,
-			.cpu = cpus->number[i],
-			.priority = session->priority,
-			.spins = true,
-		};
-	roles[cpus->count] = (struct role){
-		.name = "conductor",
-		.body = sweep_conduct,
-		.cpu = -1,
-		.priority = session->priority,
-		.silent = true,
-	};
-	return (int)cpus->count + 1;
+	return crew_roles(session, cpus, sweep_conduct, roles);
 }
 
 static const struct probe probe = {
@@ -259,9 +294,12 @@ static const struct probe probe = {
 	.help = "How long loads take and how much moves, for working sets from 4 KiB to twice the last\n"
 		"cache: on one CPU, on its siblings, on all at once. Then by how much the other CPUs slow\n"
 		"the loads of the first, by streams, random writes, atomics, page tables, file writes\n"
-		"and cache flushes. --samples are repeats, 6 unless given.\n\n"
+		"and cache flushes; and again, where resctrl is mounted, with half of the caches each,\n"
+		"in two groups that are removed at the end. --samples are repeats, 6 unless given.\n\n"
 		"      --slot TIME          how long each work is counted; bare: us (4ms)\n"
-		"      --largest MIB        largest working set (twice the last cache)\n",
+		"      --largest MIB        largest working set (twice the last cache)\n"
+		"      --pages huge         sets in transparent huge pages (ordinary)\n"
+		"      --partitions none    leave resctrl as it is (try)\n",
 	.examples = "  rtscope-agent memory                           all CPUs\n"
 		    "  rtscope-agent memory -a 0 --largest 64 -l 9    one CPU\n",
 	.options = options,

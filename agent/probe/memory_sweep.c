@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* All working sets in all places, then the victims: the conductor of memory's crew. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/matrix.h"
 #include "probe/memory_sweep.h"
 #include "probe/memory_work.h"
+#include "probe/partition_groups.h"
+#include "probe/reach.h"
+
+#define PASSES 3 /* of all disturbances in a repeat of the curves, which take far longer */
 
 static const struct sweep *plan;
 
 static struct {
 	struct matrix curve[ACCESSES];
 	struct matrix slowdown;
+	struct matrix partitioned; /* the same with half of the caches each */
 } table;
+
+static struct {
+	int root;
+	bool made;
+	char why[256]; /* they could not be */
+} partitions = { .root = -1 };
 
 static int make_curves(unsigned int repeats)
 {
@@ -25,6 +41,7 @@ static int make_curves(unsigned int repeats)
 		if (matrix_init(curve, names[access], access ? "bytes_per_s" : "ns", plan->places,
 				plan->sizes, repeats))
 			return -1;
+		curve->of_columns = "bytes";
 		for (unsigned int i = 0; i < plan->places; i++) {
 			matrix_label_row(curve, i, plan->place[i].name);
 		}
@@ -36,21 +53,21 @@ static int make_curves(unsigned int repeats)
 	return 0;
 }
 
-static int make_slowdown(unsigned int repeats)
+static int make_slowdown(struct matrix *slowdown, const char *name, unsigned int repeats)
 {
-	if (matrix_init(&table.slowdown, "disturbance", "ratio", plan->victims, AGGRESSORS,
-			repeats))
+	if (matrix_init(slowdown, name, "ratio", plan->victims, AGGRESSORS, PASSES * repeats))
 		return -1;
+	slowdown->tells_repeats = true;
 	for (unsigned int i = 0; i < plan->victims; i++)
-		matrix_label_row(&table.slowdown, i, plan->victim_name[i]);
+		matrix_label_row(slowdown, i, plan->victim_name[i]);
 	for (unsigned int i = 0; i < AGGRESSORS; i++)
-		matrix_label_column(&table.slowdown, i, aggressor_names[i]);
+		matrix_label_column(slowdown, i, aggressor_names[i]);
 	return 0;
 }
 
 static int make_fields(void)
 {
-	if (fields_init(plan->cpus + plan->victims))
+	if (fields_init(plan->cpus + plan->victims, plan->huge))
 		return -1;
 	for (unsigned int i = 0; i < plan->cpus; i++)
 		field_room(i, plan->size[plan->sizes - 1]);
@@ -62,7 +79,11 @@ static int make_fields(void)
 int sweep_init(const struct sweep *sweep, unsigned int repeats)
 {
 	plan = sweep;
-	return make_curves(repeats) || make_slowdown(repeats) || make_fields() ? -1 : 0;
+	return make_curves(repeats) || make_slowdown(&table.slowdown, "disturbance", repeats) ||
+			       make_slowdown(&table.partitioned, "partitioned", repeats) ||
+			       make_fields() ?
+		       -1 :
+		       0;
 }
 
 /* One sample of each CPU of a place: a load from the largest set. */
@@ -109,13 +130,67 @@ static double victim_rate(unsigned int victim, const struct job *disturbing, enu
 {
 	const struct place *all = &plan->place[plan->places - 1];
 
-	crew_member(0)->job =
-		access_job(plan->cpus + victim, ACCESS_CHASE, plan->victim_size[victim]);
+	crew_member(0)->job = victim_job(plan->cpus + victim, plan->victim_size[victim]);
 	for (unsigned int i = 1; i < all->count; i++)
 		crew_member(i)->job = disturbing ? *disturbing : aggressor_job(i, with);
 	if (!crew_work(all->member, all->count, plan->slot_ns))
 		return 0;
 	return crew_rate(0);
+}
+
+static void make_partitions(void)
+{
+	if (!plan->partitions || plan->cpus < 2)
+		return;
+	partitions.root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	partitions.made =
+		partition_groups_make(partitions.root, partitions.why, sizeof(partitions.why));
+}
+
+static void remove_partitions(void)
+{
+	if (partitions.made)
+		partition_groups_remove();
+	if (partitions.root >= 0)
+		close(partitions.root);
+}
+
+static bool enter_partitions(void)
+{
+	const struct place *all = &plan->place[plan->places - 1];
+	bool entered = true;
+
+	for (unsigned int i = 0; i < all->count && entered; i++)
+		entered = partition_groups_join(i ? SIDE_OTHERS : SIDE_VICTIM,
+						crew_member(i)->measuring->tid);
+	if (!entered)
+		snprintf(partitions.why, sizeof(partitions.why),
+			 "threads could not be put into a group of resctrl: %s", strerror(errno));
+	return entered;
+}
+
+static void leave_partitions(void)
+{
+	const struct place *all = &plan->place[plan->places - 1];
+
+	for (unsigned int i = 0; i < all->count; i++)
+		partition_groups_leave(crew_member(i)->measuring->tid);
+}
+
+/* As beside @with without partitions, of which @alone is the rate too; false at the end. */
+static bool disturb_partitioned(unsigned int victim, enum aggressor with, double alone)
+{
+	double beside;
+
+	if (!partitions.made || *partitions.why)
+		return true;
+	beside = enter_partitions() ? victim_rate(victim, NULL, with) : 0;
+	leave_partitions();
+	if (*partitions.why)
+		return true;
+	if (beside > 0 && fields_had_memory())
+		matrix_add(&table.partitioned, victim, with, alone / beside);
+	return beside > 0;
 }
 
 static bool disturb(unsigned int victim)
@@ -131,12 +206,25 @@ static bool disturb(unsigned int victim)
 			return false;
 		if (fields_had_memory())
 			matrix_add(&table.slowdown, victim, with, alone / beside);
+		if (!disturb_partitioned(victim, with, alone))
+			return false;
+	}
+	return true;
+}
+
+static bool disturb_all(void)
+{
+	for (unsigned int victim = 0; plan->cpus > 1 && victim < plan->victims; victim++) {
+		if (!disturb(victim))
+			return false;
 	}
 	return true;
 }
 
 static bool do_repeat(const struct measuring *conductor)
 {
+	unsigned int passes = 0;
+
 	for (unsigned int size = 0; size < plan->sizes; size++) {
 		for (unsigned int place = 0; place < plan->places; place++) {
 			for (enum access access = 0; access < ACCESSES; access++) {
@@ -144,10 +232,11 @@ static bool do_repeat(const struct measuring *conductor)
 					return false;
 			}
 		}
-	}
-	for (unsigned int victim = 0; plan->cpus > 1 && victim < plan->victims; victim++) {
-		if (!disturb(victim))
-			return false;
+		if ((size + 1) * PASSES / plan->sizes > passes) {
+			passes++;
+			if (!disturb_all())
+				return false;
+		}
 	}
 	return true;
 }
@@ -159,7 +248,7 @@ static bool link_victims(void)
 
 	for (unsigned int victim = 0; plan->cpus > 1 && victim < plan->victims; victim++) {
 		crew_member(first)->job =
-			access_job(plan->cpus + victim, ACCESS_CHASE, plan->victim_size[victim]);
+			victim_job(plan->cpus + victim, plan->victim_size[victim]);
 		if (!crew_work(&first, 1, 0))
 			return false;
 	}
@@ -172,13 +261,35 @@ void sweep_conduct(struct measuring *measuring)
 	uint64_t repeat = 0;
 
 	crew_lead(measuring);
+	make_partitions();
 	if (!clock_sleep_until(measuring->start_ns) && link_victims()) {
 		while (do_repeat(measuring) && ++repeat < measuring->samples &&
 		       measuring_goes_on(measuring, clock_now_ns()))
 			;
 	}
+	remove_partitions();
 	measuring->completed |= repeat == measuring->samples;
 	crew_dismiss(measuring->completed);
+}
+
+static void warn_of_pages(void)
+{
+	uint64_t mapped = fields_mapped(), in_huge = 0;
+	char text[160];
+
+	if (!plan->huge || !mapped)
+		return;
+	if (!reach_in_huge_pages(&in_huge)) {
+		session_warn("pages-not-told",
+			     "the kernel does not tell whether the working sets got huge pages: it has no /proc/self/smaps_rollup");
+		return;
+	}
+	if (in_huge >= mapped)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu MiB of the %llu MiB of working sets lie in huge pages: the kernel gave no more",
+		 (unsigned long long)(in_huge >> 20), (unsigned long long)(mapped >> 20));
+	session_warn("no-huge-pages", text);
 }
 
 void sweep_write(struct json *json)
@@ -186,10 +297,15 @@ void sweep_write(struct json *json)
 	if (!fields_had_memory())
 		session_warn("little-memory",
 			     "there was no memory for the larger working sets, so they were not measured");
+	warn_of_pages();
 	for (enum access access = 0; access < ACCESSES; access++)
 		matrix_write(&table.curve[access], json);
 	if (plan->cpus > 1)
 		matrix_write(&table.slowdown, json);
+	if (partitions.made)
+		matrix_write(&table.partitioned, json);
+	if (*partitions.why)
+		session_warn("no-partitions", partitions.why);
 }
 
 void sweep_print(const struct measuring *measuring, unsigned int count)
@@ -200,4 +316,8 @@ void sweep_print(const struct measuring *measuring, unsigned int count)
 		matrix_print(&table.curve[access]);
 	if (plan->cpus > 1)
 		matrix_print(&table.slowdown);
+	if (partitions.made)
+		matrix_print(&table.partitioned);
+	if (*partitions.why)
+		session_warn("no-partitions", partitions.why);
 }

@@ -22,6 +22,8 @@ struct place {
 
 struct sweep {
 	uint64_t slot_ns;
+	bool partitions; /* try those of resctrl, too */
+	size_t huge;	 /* bytes of a page where the sets lie in huge ones; 0: in ordinary ones */
 	unsigned int cpus;
 	unsigned int places; /* the last one is all CPUs */
 	struct place place[SWEEP_PLACES];

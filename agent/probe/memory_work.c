@@ -14,7 +14,7 @@
 #include "probe/memory_work.h"
 #include "probe/reach.h"
 
-#define LOADS	      512
+#define LOADS	      2048 /* what counts them is in the caches, too, as seldom as this */
 #define PIECE_BYTES   (32 * 1024)
 #define UPDATES	      256
 #define CHURNED_BYTES (256 * 1024)
@@ -42,13 +42,17 @@ struct field {
 
 static struct {
 	struct field *field;
+	unsigned int fields;
 	size_t line;
+	size_t huge; /* bytes of a page where they are huge */
 	bool failed;
 } memory;
 
-int fields_init(unsigned int count)
+int fields_init(unsigned int count, size_t huge)
 {
 	memory.line = reach_line_size();
+	memory.huge = huge;
+	memory.fields = count;
 	if (posix_memalign((void **)&memory.field, 128, count * sizeof(*memory.field)))
 		return -1;
 	for (unsigned int i = 0; i < count; i++)
@@ -59,6 +63,17 @@ int fields_init(unsigned int count)
 void field_room(unsigned int index, size_t size)
 {
 	memory.field[index].room = size;
+	if (memory.huge)
+		memory.field[index].room = (size + memory.huge - 1) / memory.huge * memory.huge;
+}
+
+uint64_t fields_mapped(void)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < memory.fields; i++)
+		bytes += memory.field[i].memory ? memory.field[i].room : 0;
+	return bytes;
 }
 
 bool fields_had_memory(void)
@@ -92,10 +107,38 @@ static bool has_memory(struct field *field)
 {
 	if (field->memory || field->failed)
 		return !field->failed;
-	field->memory = reach_map(field->room);
+	field->memory = reach_map(field->room, memory.huge);
 	if (!field->memory)
 		field->failed = memory.failed = true;
 	return !field->failed;
+}
+
+/* Whether the lines had to be linked first. */
+static bool link_lines(struct field *field)
+{
+	if (field->linked == field->size)
+		return false;
+	reach_link(field->memory, field->size, memory.line, field->size);
+	field->linked = field->size;
+	field->at = field->memory;
+	return true;
+}
+
+/*
+ * Once through all lines in the order of the loads that count: then each of these meets its line
+ * after all others, as it would for ever. What was just read through is in a cache in part, even
+ * where the set is larger and the loads would find none of it there.
+ */
+static void go_round(struct field *field)
+{
+	size_t left = (field->size / memory.line + 7) / 8 * 8;
+
+	while (left) {
+		unsigned int loads = left < LOADS ? (unsigned int)left : LOADS;
+
+		field->at = reach_chase(field->at, loads);
+		left -= loads;
+	}
 }
 
 static void prepare_access(struct member *member, void *context)
@@ -105,16 +148,24 @@ static void prepare_access(struct member *member, void *context)
 	(void)member;
 	if (!has_memory(field))
 		return;
-	field->offset = 0;
-	if (field->access != ACCESS_CHASE) {
-		if (field->access != ACCESS_READ)
-			field->linked = 0;
-	} else if (field->linked != field->size) {
-		reach_link(field->memory, field->size, memory.line, field->size);
-		field->linked = field->size;
-		field->at = field->memory;
+	if (field->access == ACCESS_CHASE) {
+		if (!link_lines(field))
+			go_round(field);
+		return;
 	}
+	if (field->access != ACCESS_READ)
+		field->linked = 0;
+	field->offset = 0;
 	reach_read(field->memory, field->size);
+}
+
+static void prepare_victim(struct member *member, void *context)
+{
+	struct field *field = context;
+
+	(void)member;
+	if (has_memory(field) && !link_lines(field))
+		reach_read(field->memory, field->size);
 }
 
 /* The next bytes of a stream through @size bytes: at most a piece. */
@@ -166,6 +217,14 @@ struct job access_job(unsigned int index, enum access access, size_t size)
 	field->access = access;
 	field->size = size;
 	return (struct job){ .prepare = prepare_access, .work = work_access, .context = field };
+}
+
+struct job victim_job(unsigned int index, size_t size)
+{
+	struct job job = access_job(index, ACCESS_CHASE, size);
+
+	job.prepare = prepare_victim;
+	return job;
 }
 
 static uint64_t *random_word(struct field *field)

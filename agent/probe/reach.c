@@ -3,7 +3,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "core/file.h"
@@ -15,37 +18,65 @@
 
 typedef uint64_t chunk __attribute__((vector_size(16), may_alias));
 
+size_t reach_huge_page(void)
+{
+	char text[32];
+
+	if (!file_text(AT_FDCWD, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", text,
+		       sizeof(text)))
+		return 0;
+	return strtoul(text, NULL, 10);
+}
+
+bool reach_in_huge_pages(uint64_t *bytes)
+{
+	char text[2048];
+	const char *line;
+
+	if (!file_text(AT_FDCWD, "/proc/self/smaps_rollup", text, sizeof(text)))
+		return false;
+	line = strstr(text, "\nAnonHugePages:");
+	if (line)
+		*bytes = 1024 * strtoull(line + strlen("\nAnonHugePages:"), NULL, 10);
+	return line;
+}
+
 static void *map(size_t size)
 {
 	return mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 /* All memory is locked, of which an ordinary user may have little: then this is not. */
-void *reach_map(size_t size)
+void *reach_map(size_t size, size_t huge)
 {
-	void *memory = map(size);
+	size_t length = size + huge;
+	char *memory = map(length), *start = memory;
 
 	if (memory == MAP_FAILED && errno == EAGAIN && !mlockall(MCL_CURRENT))
-		memory = map(size);
+		start = memory = map(length);
 	if (memory == MAP_FAILED)
 		return NULL;
-	/* Without access at first: locked memory would be there at once, in huge pages. */
-	madvise(memory, size, MADV_NOHUGEPAGE);
-	if (mprotect(memory, size, PROT_READ | PROT_WRITE)) {
-		munmap(memory, size);
+	if (huge)
+		start += (huge - (uintptr_t)memory % huge) % huge;
+	/* Without access at first: locked memory would be there at once, in pages of any size. */
+	madvise(start, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	if (mprotect(start, size, PROT_READ | PROT_WRITE)) {
+		munmap(memory, length);
 		return NULL;
 	}
-	reach_write(memory, size);
-	return memory;
+	reach_write(start, size);
+	return start;
 }
 
+/* Of the CPU that asks: one that is offline, as CPU 0 may be, has none to tell. */
 size_t reach_line_size(void)
 {
-	char text[32];
+	char path[80], text[32];
 	unsigned long line;
 
-	if (!file_text(AT_FDCWD, "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size",
-		       text, sizeof(text)))
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/cpu/cpu%d/cache/index0/coherency_line_size", sched_getcpu());
+	if (!file_text(AT_FDCWD, path, text, sizeof(text)))
 		return LINE_BYTES;
 	line = strtoul(text, NULL, 10);
 	return line >= 16 && line <= LINE_BYTES_MAX && !(line & (line - 1)) ? line : LINE_BYTES;

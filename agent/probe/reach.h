@@ -9,11 +9,21 @@
 #ifndef RTSCOPE_REACH_H
 #define RTSCOPE_REACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of ordinary pages, all of them present; NULL where there is none. */
-void *reach_map(size_t size);
+/* Bytes of a transparent huge page; 0 where the kernel has none. */
+size_t reach_huge_page(void);
+
+/*
+ * Memory of ordinary pages, or where @huge of that many bytes is given, which @size is then a
+ * multiple of, of such huge pages as the kernel gives; all of it present, NULL where there is none.
+ */
+void *reach_map(size_t size, size_t huge);
+
+/* How many bytes of this process's memory lie in huge pages; false where the kernel does not tell. */
+bool reach_in_huge_pages(uint64_t *bytes);
 
 /* Bytes between two lines of the caches, as the kernel says; 64 where it does not. */
 size_t reach_line_size(void);

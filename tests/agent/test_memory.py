@@ -1,5 +1,8 @@
 """The agent's memory verb on this machine: every size, place and disturber has its figure."""
 
+import ctypes
+import json
+import re
 import subprocess
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +23,14 @@ from tests.agent.probing import (
     started,
 )
 
-SHORT = ("--slot", "1ms", "--largest", "8", "-l", "2")
+SHORT = ("--slot", "1ms", "--largest", "8", "-l", "2", "--partitions", "none")
+LAST_CACHE_KIB = max(
+    (
+        int(file.read_text().strip().removesuffix("K"))
+        for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    ),
+    default=0,
+)
 CURVES = ["latency", "read", "write", "copy"]
 
 
@@ -49,14 +59,109 @@ def test_each_working_set_has_its_figures_on_one_cpu_and_on_all(agent_path: Path
     assert of_type(lines, "start")[0]["options"]["largest_bytes"] == 8 << 20
 
 
+RESCTRL = """
+mount -t tmpfs rtscope-test /sys/fs
+mkdir -p /sys/fs/resctrl/info
+cd /sys/fs/resctrl
+echo L3:0=7ff >schemata
+for group in . rtscope-victim rtscope-others; do
+    mkdir -p $group
+    touch $group/tasks $group/schemata
+done
+"$@" >&3
+tail -n 1 schemata */schemata tasks */tasks >&2
+"""
+"""files as resctrl has them, for a program in a mount namespace; then what they hold"""
+
+
+@needs_root
+@needs_two_cpus
+def test_disturbances_are_measured_with_half_of_the_caches_too(agent_path: Path) -> None:
+    words: list[str | Path] = [
+        agent_path,
+        "memory",
+        "--json",
+        "--slot",
+        "1ms",
+        "--largest",
+        "1",
+        "-l",
+        "1",
+    ]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec", f"exec 3>&1; {RESCTRL}", "sh", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    disturbance, partitioned = (matrices(lines)[n] for n in ("disturbance", "partitioned"))
+    assert partitioned["columns"] == disturbance["columns"]
+    assert partitioned["rows"] == disturbance["rows"]
+    assert all(
+        (one is None) == (other is None)
+        for row, others in zip(disturbance["value"], partitioned["value"], strict=True)
+        for one, other in zip(row, others, strict=True)
+    )
+    threads = {str(thread["tid"]) for thread in of_type(lines, "start")[0]["threads"]}
+    told = dict(re.findall(r"==> (\S+) <==\n(\S*)", done.stderr))
+    assert (told["schemata"], told["rtscope-victim/schemata"]) == ("L3:0=7ff", "L3:0=7e0")
+    assert told["rtscope-others/schemata"] == "L3:0=1f"
+    assert {told["tasks"], told["rtscope-victim/tasks"], told["rtscope-others/tasks"]} <= threads
+    assert told["rtscope-victim/tasks"] != told["rtscope-others/tasks"]
+
+
+PR_SET_THP_DISABLE = 41
+HUGE_PAGE = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
+HUGE = ("--pages", "huge", "-a", str(LAST_CPU), *SHORT)
+
+
+def warned_of_pages(lines: Lines) -> list[str]:
+    """Texts of the warnings that pages are not as they were asked for."""
+    return [line["text"] for line in of_type(lines, "warning") if line["code"] == "no-huge-pages"]
+
+
+def without_huge_pages() -> None:
+    assert not ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+
+
+@pytest.mark.skipif(not HUGE_PAGE.exists(), reason="this kernel has no transparent huge pages")
+def test_the_sets_lie_in_huge_pages_where_these_are_asked_for(agent_path: Path) -> None:
+    lines = measure(agent_path, "memory", *HUGE)
+    options = of_type(lines, "start")[0]["options"]
+    assert options["huge_page_bytes"] == int(HUGE_PAGE.read_text())
+    given = "[never]" not in HUGE_PAGE.with_name("enabled").read_text()
+    assert (warned_of_pages(lines) == []) is given
+
+
+@pytest.mark.skipif(not HUGE_PAGE.exists(), reason="this kernel has no transparent huge pages")
+def test_huge_pages_that_the_kernel_did_not_give_are_told(agent_path: Path) -> None:
+    done = subprocess.run(
+        [agent_path, "memory", "--json", *HUGE],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=without_huge_pages,
+    )
+    [text] = warned_of_pages([json.loads(line) for line in done.stdout.splitlines()])
+    assert re.fullmatch(r"0 MiB of the [1-9][0-9]* MiB of working sets lie in huge pages: .*", text)
+
+
+def test_unless_told_otherwise_pages_are_ordinary(agent_path: Path) -> None:
+    [start] = of_type(measure(agent_path, "memory", "--dry-run"), "start")
+    assert start["options"]["huge_page_bytes"] == 0
+
+
 @needs_two_cpus
 def test_each_victim_meets_each_disturber(agent_path: Path) -> None:
     disturbance = matrices(measure(agent_path, "memory", *SHORT))["disturbance"]
     assert disturbance["unit"] == "ratio"
-    assert disturbance["rows"][-1] == "memory"
+    assert disturbance["rows"][-1] == ("8 MiB" if LAST_CACHE_KIB >= 8 << 10 else "memory")
     known = ["streams", "random writes", "atomics", "page tables", "file writes"]
     assert disturbance["columns"] == [*known, "cache flushes"]
     assert all(value > 0 for row in disturbance["value"] for value in row[: len(known)])
+    repeats = [cell for row in disturbance["repeats"] for cell in row[: len(known)]]
+    assert all(len(cell) == 3 * 2 for cell in repeats)
 
 
 def test_unless_told_otherwise_figures_have_limits_of_95_percent(agent_path: Path) -> None:
@@ -104,6 +209,7 @@ def test_an_ordinary_user_can_measure_too(public_agent: Path) -> None:
         (["--slot", "2s"], "from 1ms to 1s"),
         (["--largest", "1048576"], "more than a quarter of the free memory"),
         (["--largest", "0"], "a number of MiB"),
+        (["--pages", "large"], "ordinary or huge"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(
@@ -117,3 +223,6 @@ def test_a_person_reads_a_table_of_each(agent_path: Path) -> None:
         [agent_path, "memory", *SHORT, "-q"], capture_output=True, text=True, check=True
     )
     assert all(f"\n# {name} (" in done.stdout for name in CURVES)
+    tables = [line for line in done.stdout.splitlines() if not line.startswith("T:")]
+    assert max(map(len, tables)) <= 80
+    assert not re.search(r" Min: +0 ", done.stdout)

@@ -5,21 +5,43 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "core/file.h"
 #include "probe/reach.h"
 
 #define SIZE (256 * 1024)
 
 static char *set;
 
+/* A machine that runs this on CPU 3, and whose other CPUs are offline. */
+int sched_getcpu(void)
+{
+	return 3;
+}
+
+size_t file_text(int directory, const char *path, char *text, size_t size)
+{
+	(void)directory;
+	if (!strstr(path, "/cpu3/cache/index0/coherency_line_size"))
+		return 0;
+	return (size_t)snprintf(text, size, "128\n");
+}
+
+static void the_length_of_a_line_is_that_of_the_cpu_that_asks(void **state)
+{
+	(void)state;
+	assert_int_equal(reach_line_size(), 128);
+}
+
 static int map_set(void **state)
 {
 	(void)state;
-	set = reach_map(SIZE);
+	set = reach_map(SIZE, 0);
 	return set ? 0 : -1;
 }
 
@@ -72,6 +94,25 @@ static void a_chase_follows_as_many_loads_as_it_is_told(void **state)
 	assert_ptr_equal(reach_chase(set, 1000), at);
 }
 
+static void huge_pages_are_begun_where_one_begins(void **state)
+{
+	size_t huge = reach_huge_page();
+	uint64_t before = 0, after = 0;
+	char *memory;
+
+	(void)state;
+	if (!huge)
+		return;
+	assert_true(reach_in_huge_pages(&before));
+	memory = reach_map(2 * huge, huge);
+	assert_non_null(memory);
+	assert_int_equal((uintptr_t)memory % huge, 0);
+	assert_int_equal(memory[2 * huge - 1], 0);
+	memory[2 * huge - 1] = 1;
+	assert_true(reach_in_huge_pages(&after));
+	assert_true(after <= before + 2 * huge);
+}
+
 static void what_is_written_and_copied_is_all_of_it_and_no_more(void **state)
 {
 	char *other = set + SIZE / 2;
@@ -92,9 +133,11 @@ static void what_is_written_and_copied_is_all_of_it_and_no_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_length_of_a_line_is_that_of_the_cpu_that_asks),
 		cmocka_unit_test(a_chase_is_one_round_of_all_lines),
 		cmocka_unit_test(a_chase_goes_to_no_neighbour),
 		cmocka_unit_test(a_chase_follows_as_many_loads_as_it_is_told),
+		cmocka_unit_test(huge_pages_are_begun_where_one_begins),
 		cmocka_unit_test(what_is_written_and_copied_is_all_of_it_and_no_more),
 	};
 

@@ -25,6 +25,14 @@ def curve(name: str, unit: str, *rows: list[float]) -> Matrix:
     return Matrix(name, unit, PLACES[: len(rows)], columns, values, values, values)
 
 
+def disturbance(rows: list[list[float | None]], repeats: int = 18) -> Matrix:
+    """Each figure as often, for victims and columns by their number."""
+    each = [[[] if one is None else [one] * repeats for one in row] for row in rows]
+    columns = ["streams", "pages", "x"][: len(rows[0])]
+    victims = ["L2", "memory"][: len(rows)]
+    return Matrix("disturbance", "ratio", victims, columns, rows, rows, rows, each)
+
+
 def run_with(latency: list[float], *more: Matrix, **machine: object) -> Run:
     caches = [Cache(1, "data", 48 << 10, [0]), Cache(2, "unified", 2 << 20, [0])]
     known = Machine(cpus=[Cpu(0), Cpu(1)], caches=caches)
@@ -88,9 +96,25 @@ def test_a_cache_of_another_size_is_told() -> None:
     assert any(line.endswith("what others leave") for line in virtual)
 
 
+def test_of_big_and_little_cores_the_caches_are_those_of_the_cpu_that_was_measured() -> None:
+    little = [Cache(1, "data", 32 << 10, [0]), Cache(2, "unified", 512 << 10, [0])]
+    big = [Cache(1, "data", 64 << 10, [1]), Cache(2, "unified", 4 << 20, [1])]
+    run = run_with(times([64 << 10, 4 << 20], [1.7, 5.4, 130]), caches=[*little, *big])
+    run = msgspec.structs.replace(run, threads=run.threads[1:])
+    text = "caches show where the kernel says: L1 at 64 KiB of 64 KiB, L2 at 4 MiB of 4 MiB"
+    assert text in told(run)
+
+
 def test_a_cache_that_does_not_show_and_one_that_nobody_knows_are_told() -> None:
     missing = told(run_with(times([48 << 10], [1.7, 130])))
     assert "≠ the L2 cache of 2 MiB does not show in the times of loads" in missing
+    [virtual] = [
+        line
+        for line in told(run_with(times([48 << 10], [1.7, 130]), virtualisation="KVM"))
+        if "does not show" in line
+    ]
+    assert virtual.startswith("the L2 cache")
+    assert virtual.endswith("what others leave")
     more = told(run_with(times([48 << 10, 2 << 20, 32 << 20], [1.7, 5.4, 30, 130])))
     assert "≠ loads slow down beyond 32 MiB too, where the kernel knows of no cache" in more
 
@@ -104,30 +128,110 @@ def test_memory_itself_is_told_and_what_all_cpus_get_of_it() -> None:
     assert "all 2 CPUs together read 20 GB/s, 2.00 times as much as one" in found
 
 
-def test_who_disturbs_is_told_worst_first() -> None:
-    value: list[list[float | None]] = [[1.0, 1.2, None], [1.3, 1.9, None]]
-    map_ = Matrix(
-        "disturbance", "ratio", ["L2", "memory"], ["streams", "pages", "x"], value, value, value
+def test_pages_that_are_not_ordinary_are_told_beside_the_figures() -> None:
+    run = run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
+    huge = msgspec.structs.replace(run, asked=Asked(options={"huge_page_bytes": 2 << 20}))
+    assert any("from memory in huge pages of 2 MiB a load takes" in text for text in told(huge))
+    ordinary = msgspec.structs.replace(run, asked=Asked(options={"huge_page_bytes": 0}))
+    assert not any("huge" in text for text in told(ordinary))
+
+
+def test_a_largest_set_that_a_cache_holds_is_not_called_memory() -> None:
+    known = [Cache(1, "data", 48 << 10, [0]), Cache(3, "unified", 512 << 20, [0])]
+    found = told(run_with(times([48 << 10], [1.7, 60]), caches=known))
+    assert any(
+        line.startswith(
+            "from 192 MiB, the largest set, which is not larger than the L3 cache, a load takes 60"
+        )
+        for line in found
     )
+    assert not any("from memory" in line for line in found)
+
+
+def test_who_disturbs_is_told_worst_first() -> None:
+    map_ = disturbance([[1.0, 1.2, None], [1.3, 1.9, None]])
     found = told(run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]), map_))
     assert found[:2] == [
-        "pages on the other CPUs slow loads of the first: L2 1.20 times, memory 1.90 times",
-        "streams on the other CPUs slow loads of the first: memory 1.30 times",
+        "pages on the other CPUs slow loads of the first: from L2 1.20 times as long, "
+        "from memory 1.90 times as long",
+        "streams on the other CPUs slow loads of the first: from memory 1.30 times as long",
     ]
 
 
 def test_that_nobody_disturbs_is_told_too() -> None:
-    value: list[list[float | None]] = [[1.02, 1.0]]
-    quiet = Matrix("disturbance", "ratio", ["L2"], ["streams", "pages"], value, value, value)
+    quiet = disturbance([[1.02, 1.0]])
     found = told(run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]), quiet))
     assert found[0] == "nothing that the other CPUs did slowed loads of the first by a tenth"
+
+
+def test_of_too_few_repeats_no_disturbance_is_told() -> None:
+    found = told(run_with(times([48 << 10], [1.7, 130]), disturbance([[1.9, 1.0]], repeats=1)))
+    assert found[0].startswith("what slows what cannot be told from 1 repeat: 2 comparisons need 6")
+    assert not any("slow loads of the first" in line for line in found)
+
+
+def test_a_disturbance_that_comes_and_goes_is_told_to_change() -> None:
+    steady = disturbance([[1.9, 1.0]])
+    moved = msgspec.structs.replace(
+        steady, repeats=[[steady.repeats[0][0], [1.0] * 9 + [2.0] * 9]], value=[[1.9, 1.5]]
+    )
+    assert told(run_with(times([48 << 10], [1.7, 130]), moved))[:2] == [
+        "streams on the other CPUs slow loads of the first: from L2 1.90 times as long",
+        "pages on the other CPUs slow loads of the first: from L2 1.00 to 2.00 times, which "
+        "changes",
+    ]
+
+
+def test_which_disturbances_cannot_be_told_is_told() -> None:
+    near = disturbance([[1.9, 1.0]])
+    near = msgspec.structs.replace(near, repeats=[[near.repeats[0][0], [1.05, 1.15] * 9]])
+    found = told(run_with(times([48 << 10], [1.7, 130]), near))
+    assert found[1] == (
+        "1 of 2 disturbances cannot be told (pages from L2); more --samples may tell"
+    )
 
 
 def test_a_lone_cpu_and_missing_partitions_are_told() -> None:
     run = run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
     lone = msgspec.structs.replace(run, threads=run.threads[:1])
     assert told(lone)[0] == "CPU 0 was measured alone: none could disturb it"
-    assert "caches cannot be partitioned here: the kernel offers no /sys/fs/resctrl" in told(run)
+    assert "caches cannot be partitioned here: the kernel offers no resctrl" in told(run)
+
+
+def test_what_can_be_partitioned_is_told() -> None:
+    run = run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
+    options: dict[str, str | int | float | bool] = {"resctrl": True}
+    offered = msgspec.structs.replace(run, asked=Asked(options=options))
+    assert "once resctrl is mounted: mount -t resctrl" in told(offered)[-1]
+    options |= {"resctrl_l3_ways": 11, "resctrl_l3_groups": 16}
+    options |= {"resctrl_bandwidth_step_percent": 10}
+    assert told(msgspec.structs.replace(run, asked=Asked(options=options)))[-1] == (
+        "resctrl can partition the L3 cache by 11 ways into 16 groups, the bandwidth of memory in "
+        "steps of 10 %; this was measured without"
+    )
+
+
+def test_what_half_of_the_caches_helps_against_and_costs_is_told() -> None:
+    options: dict[str, str | int | float | bool] = {"resctrl": True, "resctrl_l3_ways": 11}
+    without = disturbance([[1.9, 1.0], [1.3, 1.0]])
+
+    def halved(rows: list[list[float | None]], repeats: int = 18) -> list[str]:
+        parted = msgspec.structs.replace(disturbance(rows, repeats), name="partitioned")
+        run = run_with(times([48 << 10], [1.7, 130]), without, parted)
+        return told(msgspec.structs.replace(run, asked=Asked(options=options)))[-3:]
+
+    begin = "half of the caches for the first CPU and half for the others"
+    offer = "resctrl can partition the L3 cache by 11 ways into some groups"
+    assert halved([[1.2, 1.0], [1.3, 1.4]]) == [
+        f"{begin} help against streams: its loads from L2 take 1.20 times as long instead of 1.90",
+        f"{begin} cost beside pages: its loads from memory take 1.40 times as long instead of 1.00",
+        offer,
+    ]
+    assert halved([[1.9, 1.0], [1.3, 1.0]])[-2:] == [
+        "half of the caches for each side changes no slowdown by a tenth",
+        offer,
+    ]
+    assert "too few repeats" in halved([[1.2, 1.0], [1.3, 1.0]], 2)[-2]
 
 
 def test_sizes_are_those_of_ascending_columns_alone() -> None:
