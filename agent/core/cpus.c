@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/cpulist.h"
 #include "core/cpus.h"
 #include "core/partition.h"
 
@@ -85,25 +85,10 @@ bool cpus_avoid(const struct cpus *usable, const struct cpus *busy)
 	return CPU_COUNT(&set) && sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
-/* A CPU number at *@text, which moves past it; -1 when there is none. */
-static long read_number(const char **text)
-{
-	char *end;
-	long number;
-
-	if (**text < '0' || **text > '9')
-		return -1;
-	errno = 0;
-	number = strtol(*text, &end, 10);
-	*text = end;
-	return errno || number >= CPUS_MAX ? -1 : number;
-}
-
 int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus, char *error,
 	       size_t error_size)
 {
-	bool wanted[CPUS_MAX] = { false };
-	const char *at = text;
+	cpu_set_t wanted;
 
 	if (!strcmp(text, "all")) {
 		*cpus = *usable;
@@ -114,26 +99,16 @@ int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus, c
 		cpus->number[0] = usable->number[0];
 		return 0;
 	}
-	do {
-		long first = read_number(&at), last = first;
-
-		if (*at == '-') {
-			at++;
-			last = read_number(&at);
-		}
-		if (first < 0 || last < first || (*at && *at != ',')) {
-			snprintf(error, error_size,
-				 "'%s' is not a CPU list: write numbers below %d such as 0-3,8, or first or all",
-				 text, CPUS_MAX);
-			return -1;
-		}
-		for (long cpu = first; cpu <= last; cpu++)
-			wanted[cpu] = true;
-	} while (*at++ == ',');
+	if (!*text || strchr(text, '\n') || !cpulist_parse(text, &wanted)) {
+		snprintf(error, error_size,
+			 "'%s' is not a CPU list: write numbers below %d such as 0-3,8, or first or all",
+			 text, CPUS_MAX);
+		return -1;
+	}
 
 	cpus->count = 0;
 	for (unsigned int cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (!wanted[cpu])
+		if (!CPU_ISSET(cpu, &wanted))
 			continue;
 		if (!contains(usable, cpu)) {
 			snprintf(error, error_size,

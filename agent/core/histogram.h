@@ -22,6 +22,10 @@
 #define HISTOGRAM_MAX_NS      ((uint64_t)INT64_MAX)
 #define HISTOGRAM_BUCKETS     ((62 - HISTOGRAM_SUB_BITS) * HISTOGRAM_SUB_COUNT + HISTOGRAM_EXACT_BELOW)
 
+/* The same in few: every power of two from 32 ns on in 32 buckets, each of whole ones above. */
+#define HISTOGRAM_COARSE_BITS	 5
+#define HISTOGRAM_COARSE_BUCKETS ((64 - HISTOGRAM_COARSE_BITS) << HISTOGRAM_COARSE_BITS)
+
 struct histogram {
 	uint64_t count[HISTOGRAM_BUCKETS];
 };
@@ -52,6 +56,11 @@ static inline uint64_t histogram_count(const struct histogram *histogram, unsign
 /* Smallest latency that bucket @index holds, and how many nanoseconds it spans. */
 uint64_t histogram_lower_ns(unsigned int index);
 uint64_t histogram_width_ns(unsigned int index);
+
+/* Coarse bucket of @ns, the smallest latency that it holds, and how many it has of @histogram. */
+unsigned int histogram_coarse_index(uint64_t ns);
+uint64_t histogram_coarse_lower_ns(unsigned int index);
+uint64_t histogram_coarse_count(const struct histogram *histogram, unsigned int index);
 
 /*
  * The latency that at most @above samples exceed, as the last nanosecond of

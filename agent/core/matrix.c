@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/matrix.h"
 
-#define TAIL 0.025 /* outside of each limit */
+#define TAIL	   0.025 /* outside of each limit */
+#define LINE_WIDTH 80
+#define CELL_WIDTH 6
 
 struct cell {
 	bool known;
@@ -129,6 +131,28 @@ static void put_part(struct matrix *matrix, struct json *json, const char *key, 
 	json_array_end(json);
 }
 
+/* Before any cell's repeats are sorted; the oldest one first. */
+static void put_repeats(const struct matrix *matrix, struct json *json)
+{
+	json_array_begin(json, "repeats");
+	for (unsigned int row = 0; row < matrix->rows; row++) {
+		json_array_begin(json, NULL);
+		for (unsigned int column = 0; column < matrix->columns; column++) {
+			size_t cell = (size_t)row * matrix->columns + column;
+			unsigned int count = matrix_count(matrix, row, column);
+
+			json_array_begin(json, NULL);
+			for (uint32_t i = matrix->count[cell] - count; i < matrix->count[cell]; i++)
+				json_double(json, NULL,
+					    matrix->sample[cell * matrix->repeats +
+							   i % matrix->repeats]);
+			json_array_end(json);
+		}
+		json_array_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_labels(const struct matrix *matrix, struct json *json, const char *key,
 		       unsigned int from, unsigned int count)
 {
@@ -145,27 +169,62 @@ void matrix_write(struct matrix *matrix, struct json *json)
 	json_string(json, "unit", matrix->unit);
 	put_labels(matrix, json, "rows", 0, matrix->rows);
 	put_labels(matrix, json, "columns", matrix->rows, matrix->columns);
+	if (matrix->tells_repeats)
+		put_repeats(matrix, json);
 	put_part(matrix, json, "value", VALUE);
 	put_part(matrix, json, "low", LOW);
 	put_part(matrix, json, "high", HIGH);
 	json_end(json);
 }
 
+/* The longest of @count labels, or @least. */
+static int width_of(char (*label)[MATRIX_LABEL_SIZE], unsigned int count, size_t least)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		if (strlen(label[i]) > least)
+			least = strlen(label[i]);
+	}
+	return (int)least;
+}
+
+static void print_cell(struct cell cell, int width, double scale)
+{
+	if (cell.known)
+		printf("  %*.4g", width, cell.value / scale);
+	else
+		printf("  %*s", width, "-");
+}
+
+/* A line for each row, or for each column where those would be too many for a line. */
 void matrix_print(struct matrix *matrix)
 {
-	printf("\n# %s (%s)\n%-16s", matrix->name, matrix->unit, "");
-	for (unsigned int column = 0; column < matrix->columns; column++)
-		printf(" %11s", matrix->label[matrix->rows + column]);
-	for (unsigned int row = 0; row < matrix->rows; row++) {
-		printf("\n%-16s", matrix->label[row]);
-		for (unsigned int column = 0; column < matrix->columns; column++) {
-			struct cell cell = cell_of(matrix, row, column);
+	char(*row_label)[MATRIX_LABEL_SIZE] = matrix->label;
+	char(*column_label)[MATRIX_LABEL_SIZE] = matrix->label + matrix->rows;
+	const char *corner = matrix->of_columns ? matrix->of_columns : "";
+	int left = width_of(row_label, matrix->rows, 0);
+	int across = width_of(column_label, matrix->columns, CELL_WIDTH);
+	bool fast = !strcmp(matrix->unit, "bytes_per_s");
+	double scale = fast ? 1e9 : 1;
+	bool turned = matrix->columns > matrix->rows &&
+		      left + (int)matrix->columns * (across + 2) > LINE_WIDTH;
+	unsigned int lines = turned ? matrix->columns : matrix->rows;
+	unsigned int cells = turned ? matrix->rows : matrix->columns;
 
-			if (cell.known)
-				printf(" %11.4g", cell.value);
-			else
-				printf(" %11s", "-");
-		}
+	if (turned) {
+		row_label = column_label;
+		column_label = matrix->label;
+		left = width_of(row_label, lines, strlen(corner));
+		across = width_of(column_label, cells, CELL_WIDTH);
+	}
+	printf("\n# %s (%s)\n%*s", matrix->name, fast ? "GB/s" : matrix->unit,
+	       turned ? left : -left, turned ? corner : "");
+	for (unsigned int i = 0; i < cells; i++)
+		printf("  %*s", across, column_label[i]);
+	for (unsigned int line = 0; line < lines; line++) {
+		printf("\n%*s", turned ? left : -left, row_label[line]);
+		for (unsigned int i = 0; i < cells; i++)
+			print_cell(turned ? cell_of(matrix, i, line) : cell_of(matrix, line, i),
+				   across, scale);
 	}
 	printf("\n");
 }

@@ -9,6 +9,7 @@
 #ifndef RTSCOPE_MATRIX_H
 #define RTSCOPE_MATRIX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/json.h"
@@ -17,7 +18,9 @@
 
 struct matrix {
 	const char *name;
-	const char *unit; /* of the figures: ns, ratio, bytes_per_s */
+	const char *unit;	/* of the figures: ns, ratio, bytes_per_s */
+	const char *of_columns; /* what their labels are, for people: bytes; NULL: names */
+	bool tells_repeats;	/* each of them too, in the order measured */
 	unsigned int rows;
 	unsigned int columns;
 	unsigned int repeats;		  /* room for so many in each cell */
@@ -46,6 +49,8 @@ double matrix_median(struct matrix *matrix, unsigned int row, unsigned int colum
 double median_of(double *figure, unsigned int count);
 
 void matrix_write(struct matrix *matrix, struct json *json);
+
+/* For people, within 80 columns where the shorter side of the matrix allows it. */
 void matrix_print(struct matrix *matrix);
 
 #endif

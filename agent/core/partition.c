@@ -84,7 +84,7 @@ static bool put_number(const char *root, const char *name, long number)
 
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	snprintf(text, sizeof(text), "%ld", number);
-	return file_put(path, text);
+	return file_put(AT_FDCWD, path, text);
 }
 
 static bool join(const char *root, const char *name)

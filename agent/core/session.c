@@ -444,7 +444,9 @@ static int rehearse(char *error, size_t error_size)
 {
 	if (threads_plan(&session, session_warn, error, error_size))
 		return fail(2, error);
-	tune_session_rehearse(changes_out(), session_warn);
+	if (tune_session_rehearse(session.options.tune_journal, changes_out(), session_warn, error,
+				  error_size))
+		return fail(1, error);
 	if (!session.options.json)
 		return printf("# all options are good; nothing was started\n") < 0;
 	session.start_ns = clock_now_ns();

@@ -109,6 +109,7 @@ struct measuring {
 		uint64_t late_max_ns; /* of the window before, when it was read */
 		uint64_t cpu_ns;
 		uint64_t cpu_checked_ns;
+		uint64_t coarse[HISTOGRAM_COARSE_BUCKETS]; /* of its histogram, as last told */
 	} seen;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/session_table.h"
+#include "core/warning.h"
 
 bool output_wanted(struct session *session)
 {
@@ -32,11 +33,7 @@ static uint64_t since_start_ns(const struct session *session, uint64_t ns)
 
 void output_warning(struct session *session, const char *code, const char *text)
 {
-	if (!session->options.json) {
-		fprintf(stderr, "warning: %s\n", text);
-		return;
-	}
-	json_warning(&session->json, code, text);
+	warning_tell(session->options.json ? &session->json : NULL, code, text);
 }
 
 static void put_tristate(struct json *json, const char *key, enum tristate state)
@@ -146,6 +143,31 @@ static uint64_t window_max_ns(struct measuring *measuring, uint64_t window)
 	return max;
 }
 
+/*
+ * What its histogram has gained since the last look, so that it is not lost with the agent. The
+ * thread sets its limits after the bucket: what lies beyond them is told the next time.
+ */
+static void put_gained(struct json *json, struct measuring *measuring)
+{
+	const struct record *record = &measuring->record;
+	uint64_t max = record_get(record->max_ns);
+
+	json_array_begin(json, "gained");
+	for (unsigned int i = histogram_coarse_index(record_get(record->min_ns));
+	     i <= histogram_coarse_index(max); i++) {
+		uint64_t count = histogram_coarse_count(record->histogram, i);
+
+		if (count == measuring->seen.coarse[i])
+			continue;
+		json_array_begin(json, NULL);
+		json_u64(json, NULL, histogram_coarse_lower_ns(i));
+		json_u64(json, NULL, count - measuring->seen.coarse[i]);
+		json_array_end(json);
+		measuring->seen.coarse[i] = count;
+	}
+	json_array_end(json);
+}
+
 static void put_thread_progress(struct json *json, struct measuring *measuring, uint64_t window)
 {
 	const struct record *record = &measuring->record;
@@ -170,6 +192,7 @@ static void put_thread_progress(struct json *json, struct measuring *measuring, 
 		       (double)(sum - measuring->seen.sum_ns) / (double)window_count);
 	json_u64_if(json, window_count || window_max, "max_ns", window_max);
 	json_object_end(json);
+	put_gained(json, measuring);
 	json_object_end(json);
 
 	measuring->seen.count = count;

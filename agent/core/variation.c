@@ -46,7 +46,7 @@ static void seed_random_numbers(uint64_t seed)
 
 static void vary_layout(void)
 {
-	if (!file_put(LAYOUT, "2"))
+	if (!file_put(AT_FDCWD, LAYOUT, "2"))
 		perror("rtscope-agent: cannot write " LAYOUT);
 }
 

@@ -6,4 +6,9 @@
 /* @code is stable and meant for scripts, @text is a sentence. */
 typedef void warn_fn(const char *code, const char *text);
 
+struct json;
+
+/* As a line of @json; to a person where that is NULL. */
+void warning_tell(struct json *json, const char *code, const char *text);
+
 #endif

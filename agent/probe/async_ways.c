@@ -10,14 +10,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/futex.h"
 #include "core/record.h"
 #include "probe/async_ways.h"
-
-#define FUTEX_WAIT_PRIVATE 128 /* as in linux/futex.h, which musl does not bring */
-#define FUTEX_WAKE_PRIVATE 129
 
 static void announce(struct pair *pair)
 {
@@ -77,14 +74,14 @@ static int futex_open(struct pair *pair)
 static void futex_send(struct pair *pair)
 {
 	__atomic_store_n(&pair->word, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &pair->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	futex_wake_one(&pair->word);
 }
 
 static void futex_wait(struct pair *pair)
 {
 	announce(pair);
 	while (!__atomic_load_n(&pair->word, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, &pair->word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+		futex_sleep(&pair->word, 0);
 	record_set(pair->word, 0);
 }
 

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads that work together when they are told to. */
 #define _GNU_SOURCE
-#include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/clock.h"
+#include "core/futex.h"
+#include "core/options.h"
 #include "probe/crew.h"
 
-#define WAIT_PRIVATE 128 /* as in linux/futex.h, which musl does not have */
-#define WAKE_PRIVATE 129
-#define DISMISSED    UINT32_MAX
-#define SPINS	     2000 /* before a wait gives its CPU away, for one whom it waits for */
-#define HELD_SPINS   200
-#define REST	     4 /* a slot's time by this: a pause after it */
-#define STAY	     4 /* slots that a member is beside others who still count */
+#define DISMISSED  UINT32_MAX
+#define SPINS	   2000 /* before a wait gives its CPU away, for one whom it waits for */
+#define HELD_SPINS 200
+#define REST	   4 /* a slot's time by this: a pause after it */
+#define STAY	   4 /* slots that a member is beside others who still count */
 
 static struct {
 	struct member *member;
@@ -29,6 +27,55 @@ static struct {
 	uint32_t left;	      /* the conductor's futex: of them, still in the slot */
 	bool completed;
 } crew;
+
+int crew_take_slot(const char *text, uint64_t *slot_ns, char *error, size_t error_size)
+{
+	if (option_time(text, NSEC_PER_USEC, slot_ns) && *slot_ns >= NSEC_PER_MSEC &&
+	    *slot_ns <= NSEC_PER_SEC)
+		return 0;
+	return option_refuse("--slot", text, "a time from 1ms to 1s", error, error_size);
+}
+
+int crew_check(const char *probe, const struct session_options *session, char *error,
+	       size_t error_size)
+{
+	if (session->interval_ns)
+		snprintf(error, error_size,
+			 "%s takes no --interval: --slot says how long each work is counted",
+			 probe);
+	else if (session->policy == POLICY_DEADLINE)
+		snprintf(error, error_size,
+			 "%s works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other",
+			 probe);
+	else if (session->samples > CREW_SAMPLES_MAX)
+		snprintf(error, error_size,
+			 "--samples %llu are repeats of all that %s compares: at most %d are kept; a longer --slot makes each more exact",
+			 (unsigned long long)session->samples, probe, CREW_SAMPLES_MAX);
+	else
+		return 0;
+	return -1;
+}
+
+int crew_roles(const struct session_options *session, const struct cpus *cpus,
+	       void (*conduct)(struct measuring *measuring), struct role *roles)
+{
+	for (unsigned int i = 0; i < cpus->count; i++)
+		roles[i] = (struct role){
+			.name = "",
+			.body = crew_serve,
+			.cpu = cpus->number[i],
+			.priority = session->priority,
+			.spins = true,
+		};
+	roles[cpus->count] = (struct role){
+		.name = "conductor",
+		.body = conduct,
+		.cpu = -1,
+		.priority = session->priority,
+		.silent = true,
+	};
+	return (int)cpus->count + 1;
+}
 
 int crew_init(unsigned int count)
 {
@@ -55,18 +102,13 @@ static bool session_ended(void)
 	return !record_get(crew.control->until_ns);
 }
 
-static void wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
 /* Until *@word is no longer @value, or the session ends. */
 static bool sleep_while(uint32_t *word, uint32_t value, const struct control *control)
 {
 	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) {
 		if (!record_get(control->until_ns))
 			return false;
-		syscall(SYS_futex, word, WAIT_PRIVATE, value, NULL, NULL, 0);
+		futex_sleep(word, value);
 	}
 	return true;
 }
@@ -92,8 +134,9 @@ bool crew_is_over(void)
 }
 
 /*
- * Go on until all have counted. Somebody may not get there before this CPU is free: whose file is
- * written by a kernel thread that has to run here.
+ * Go on until all have counted. Somebody may not get there before this CPU is free, whose file is
+ * written by a kernel thread that has to run here; and somebody not without this work, who waits
+ * for an answer.
  */
 static void stay(struct member *member, uint64_t start_ns)
 {
@@ -102,10 +145,9 @@ static void stay(struct member *member, uint64_t start_ns)
 	while (!crew_is_over()) {
 		uint64_t now_ns = clock_now_ns();
 
-		if (now_ns - start_ns < STAY * crew.slot_ns)
-			job->work(member, job->context);
-		else
+		if (now_ns - start_ns >= STAY * crew.slot_ns)
 			clock_sleep_until(now_ns + NSEC_PER_MSEC);
+		job->work(member, job->context);
 	}
 }
 
@@ -113,8 +155,7 @@ static void stay(struct member *member, uint64_t start_ns)
 static void work(struct member *member)
 {
 	const struct job *job = &member->job;
-	uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), start_ns = clock_now_ns();
-	uint64_t now_ns = start_ns, done = 0;
+	uint64_t start_ns = clock_now_ns(), now_ns = start_ns, done = 0;
 
 	while (now_ns - start_ns < crew.slot_ns && !session_ended()) {
 		done += job->work(member, job->context);
@@ -122,7 +163,6 @@ static void work(struct member *member)
 	}
 	member->done = done;
 	member->wall_ns = now_ns - start_ns;
-	member->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	__atomic_add_fetch(&crew.counted, 1, __ATOMIC_ACQ_REL);
 	stay(member, start_ns);
 }
@@ -144,14 +184,14 @@ void crew_serve(struct measuring *measuring)
 		if (wait_for_all(&crew.arrived))
 			work(member);
 		if (!__atomic_sub_fetch(&crew.left, 1, __ATOMIC_ACQ_REL))
-			wake(&crew.left);
+			futex_wake_all(&crew.left);
 	}
 }
 
 static void give_order(struct member *member, uint32_t order)
 {
 	__atomic_store_n(&member->order, order, __ATOMIC_RELEASE);
-	wake(&member->order);
+	futex_wake_all(&member->order);
 }
 
 bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)

@@ -5,7 +5,7 @@
  * A conductor gives some of them a job each. They prepare, wait for each other,
  * and count what they do for the length of a slot; who is done goes on working,
  * uncounted, until all are, so that each was beside the others for the whole of its
- * count; beside one who takes several slots' time he sleeps at last. Between slots all
+ * count; beside one who takes several slots' time he sleeps now and then. Between slots all
  * sleep on a futex, for a fifth of the time: everything else has that, which real-time
  * threads would keep from these CPUs, and the kernel does not throttle them.
  *
@@ -16,9 +16,12 @@
 #define RTSCOPE_CREW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/session.h"
+
+#define CREW_SAMPLES_MAX 99
 
 struct member;
 
@@ -32,11 +35,21 @@ struct job {
 struct member {
 	struct job job;
 	uint64_t done;	  /* in the slot that was last, */
-	uint64_t wall_ns; /* in this time, */
-	uint64_t cpu_ns;  /* and this of it on the CPU */
+	uint64_t wall_ns; /* in this time */
 	uint32_t order;	  /* the futex: which slot it is to work in */
 	struct measuring *measuring;
 } __attribute__((aligned(128)));
+
+/* What --slot gives: 0, or -1 with a sentence in @error. */
+int crew_take_slot(const char *text, uint64_t *slot_ns, char *error, size_t error_size);
+
+/* Whether a crew can measure @probe so: 0, or -1 with a sentence in @error. */
+int crew_check(const char *probe, const struct session_options *session, char *error,
+	       size_t error_size);
+
+/* The roles of a member on each CPU and, after them, of the conductor; returns how many. */
+int crew_roles(const struct session_options *session, const struct cpus *cpus,
+	       void (*conduct)(struct measuring *measuring), struct role *roles);
 
 /* Prepare for @count members; 0, or -1 where memory is short. */
 int crew_init(unsigned int count);

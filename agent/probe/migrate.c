@@ -17,22 +17,18 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/clock.h"
+#include "core/futex.h"
 #include "core/options.h"
 #include "core/session.h"
 #include "probe/probe.h"
 
-#define THREADS_MAX  99	 /* as many as there are priorities */
-#define CPUS_SHOWN   10	 /* whose facts a thread has room for */
-#define WAIT_PRIVATE 128 /* as in linux/futex.h, which musl does not have */
-#define WAKE_PRIVATE 129
+#define THREADS_MAX  99 /* as many as there are priorities */
+#define CPUS_SHOWN   10 /* whose facts a thread has room for */
 #define PREEMPTED_NS (100 * NSEC_PER_USEC)
 
 enum {
@@ -203,7 +199,7 @@ static unsigned int place_of(int cpu)
 static bool wait_for_release(struct measuring *measuring, uint32_t before)
 {
 	while (__atomic_load_n(&migrate.round, __ATOMIC_ACQUIRE) == before) {
-		syscall(SYS_futex, &migrate.round, WAIT_PRIVATE, before, NULL, NULL, 0);
+		futex_sleep(&migrate.round, before);
 		if (!record_get(measuring->control->until_ns))
 			return false;
 	}
@@ -270,7 +266,7 @@ static void judge_round(void)
 static void wake_all(void)
 {
 	__atomic_fetch_add(&migrate.round, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &migrate.round, WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake_all(&migrate.round);
 }
 
 static void release_round(void)

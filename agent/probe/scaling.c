@@ -13,15 +13,12 @@
  * two of them on one CPU are a placement that has to be measured too.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/clock.h"
+#include "core/futex.h"
 #include "core/options.h"
 #include "core/session.h"
 #include "probe/probe.h"
@@ -37,10 +34,6 @@
 #define THREADS_TOP   ROLES_MAX
 #define GOLDEN_RATIO  0x9e3779b97f4a7c15ULL
 #define RANDOM_FACTOR 0x5851f42d4c957f2dULL
-
-/* linux/futex.h, which musl does not bring */
-#define FUTEX_WAIT_PRIVATE 128
-#define FUTEX_WAKE_PRIVATE 129
 
 enum {
 	OPTION_FORM = 1,
@@ -223,16 +216,6 @@ static void compute_share(uint32_t period, unsigned int thread)
 		serial + parallel * (thread + 1) / scaling.threads);
 }
 
-static void futex_wait(uint32_t *word, uint32_t while_it_is)
-{
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, while_it_is, NULL);
-}
-
-static void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
-}
-
 static void follow(struct measuring *measuring)
 {
 	uint32_t done = 0, period;
@@ -240,13 +223,13 @@ static void follow(struct measuring *measuring)
 	while (record_get(measuring->control->until_ns)) {
 		period = __atomic_load_n(&team.period, __ATOMIC_ACQUIRE);
 		if (period == done) {
-			futex_wait(&team.period, done);
+			futex_sleep(&team.period, done);
 			continue;
 		}
 		compute_share(period, measuring->index);
 		done = period;
 		if (!__atomic_sub_fetch(&team.left, 1, __ATOMIC_ACQ_REL))
-			futex_wake(&team.left);
+			futex_wake_all(&team.left);
 	}
 }
 
@@ -268,14 +251,14 @@ static uint64_t compute_period(struct measuring *measuring, uint32_t period, uin
 	if (scaling.threads > 1) {
 		__atomic_store_n(&team.left, (uint32_t)scaling.threads - 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&team.period, period, __ATOMIC_RELEASE);
-		futex_wake(&team.period);
+		futex_wake_all(&team.period);
 	}
 	compute_share(period, 0);
 	share_end_ns = clock_now_ns();
 	while ((left = __atomic_load_n(&team.left, __ATOMIC_ACQUIRE))) {
 		if (!record_get(measuring->control->until_ns))
 			return 0;
-		futex_wait(&team.left, left);
+		futex_sleep(&team.left, left);
 	}
 	end_ns = clock_now_ns();
 	parts->serial_ns += serial_end_ns - start_ns;

@@ -29,9 +29,7 @@
 #include "probe/work.h"
 
 #define SLOT_NS		(8 * NSEC_PER_MSEC)
-#define SLOT_MIN_NS	NSEC_PER_MSEC
-#define REPEATS		9
-#define REPEATS_MAX	99
+#define REPEATS		19 /* with two CPUs, three of them may be stalls */
 #define TOPOLOGY_CPUS	128
 #define LONG_NS		(600 * NSEC_PER_SEC)
 #define SLOTS_OF_A_PAIR (3 * KINDS + 3)
@@ -58,6 +56,7 @@ static void defaults(struct session_options *session)
 {
 	session->interval_ns = 0;
 	session->samples = REPEATS;
+	session->nanoseconds = true;
 }
 
 static int take_stand_in(const char *text, char *error, size_t error_size)
@@ -80,10 +79,7 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 {
 	if (val == OPTION_STAND_IN)
 		return take_stand_in(text, error, error_size);
-	if (option_time(text, NSEC_PER_USEC, &topology.slot_ns) &&
-	    topology.slot_ns >= SLOT_MIN_NS && topology.slot_ns <= NSEC_PER_SEC)
-		return 0;
-	return option_refuse("--slot", text, "a time from 1ms to 1s", error, error_size);
+	return crew_take_slot(text, &topology.slot_ns, error, error_size);
 }
 
 static void describe(struct json *json)
@@ -107,16 +103,9 @@ static int check_options(const struct session_options *session, const struct cpu
 		found |= cpus->number[i] == topology.stands_in;
 		other |= cpus->number[i] == topology.other;
 	}
-	if (session->interval_ns || session->policy == POLICY_DEADLINE)
-		snprintf(error, error_size,
-			 session->interval_ns ?
-				 "topology takes no --interval: --slot says how long each work is counted" :
-				 "topology computes without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
-	else if (session->samples > REPEATS_MAX)
-		snprintf(error, error_size,
-			 "--samples %llu are repeats of all pairs of CPUs: at most %d are kept; a longer --slot makes each more exact",
-			 (unsigned long long)session->samples, REPEATS_MAX);
-	else if (cpus->count > TOPOLOGY_CPUS)
+	if (crew_check("topology", session, error, error_size))
+		return -1;
+	if (cpus->count > TOPOLOGY_CPUS)
 		snprintf(error, error_size,
 			 "%u CPUs are %u pairs: choose at most %d of them with --cpus", cpus->count,
 			 cpus->count * (cpus->count - 1) / 2, TOPOLOGY_CPUS);
@@ -144,37 +133,30 @@ static void warn_of_length(const struct session_options *session, unsigned int c
 	session_warn("topology-long", text);
 }
 
-static struct role role_of(const struct session_options *session, const struct cpus *cpus,
-			   unsigned int index)
+/* Threads that are to take turns on one CPU have to be ordinary ones. */
+static void stand_in(const struct cpus *cpus, struct role *roles)
 {
-	struct role role = {
-		.name = "",
-		.body = crew_serve,
-		.cpu = cpus->number[index],
-		.priority = session->priority,
-		.spins = true,
-	};
-
-	/* Threads that are to take turns on one CPU have to be ordinary ones. */
-	if (topology.stands_in >= 0 &&
-	    (role.cpu == topology.stands_in || role.cpu == (int)topology.other))
-		role.priority = 0;
-	if (role.cpu == topology.stands_in) {
-		role.cpu = (int)topology.other;
+	for (unsigned int i = 0; i < cpus->count; i++) {
+		if (roles[i].cpu == (int)topology.other)
+			roles[i].priority = 0;
+		if (roles[i].cpu != topology.stands_in)
+			continue;
 		snprintf(topology.name, sizeof(topology.name), "as CPU %d", topology.stands_in);
-		role.name = topology.name;
+		roles[i].name = topology.name;
+		roles[i].priority = 0;
+		roles[i].cpu = (int)topology.other;
 	}
-	return role;
 }
 
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
 	unsigned int repeats;
+	int count;
 
 	if (check_options(session, cpus, error, error_size))
 		return -1;
-	repeats = session->samples ? (unsigned int)session->samples : REPEATS_MAX;
+	repeats = session->samples ? (unsigned int)session->samples : CREW_SAMPLES_MAX;
 	warn_of_length(session, cpus->count, repeats);
 	if (pairs_init(cpus, session->dry_run ? 1 : repeats, topology.slot_ns) ||
 	    crew_init(cpus->count)) {
@@ -182,17 +164,11 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			 cpus->count);
 		return -1;
 	}
-	kinds_choose();
-	for (unsigned int i = 0; i < cpus->count; i++)
-		roles[i] = role_of(session, cpus, i);
-	roles[cpus->count] = (struct role){
-		.name = "conductor",
-		.body = pairs_conduct,
-		.cpu = -1,
-		.priority = session->priority,
-		.silent = true,
-	};
-	return (int)cpus->count + 1;
+	kinds_choose(cpus->number[0]);
+	count = crew_roles(session, cpus, pairs_conduct, roles);
+	if (topology.stands_in >= 0)
+		stand_in(cpus, roles);
+	return count;
 }
 
 static const struct probe probe = {
@@ -200,7 +176,7 @@ static const struct probe probe = {
 	.help = "What CPUs share, by measurement: how long a message from each to each other takes, and how\n"
 		"much longer the same work takes while another CPU does it too. The works are scalar\n"
 		"and vector arithmetic, loads from each level of the caches, and reading of memory.\n"
-		"--samples are repeats of all pairs of CPUs, 9 unless given.\n\n"
+		"--samples are repeats of all pairs of CPUs, 19 unless given.\n\n"
 		"      --slot TIME          how long each work is counted; bare: us (8ms)\n"
 		"      --stand-in N=M       have CPU M work for CPU N too, to see whether that is found\n",
 	.examples = "  rtscope-agent topology                         all CPUs\n"

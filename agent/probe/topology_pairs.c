@@ -3,7 +3,8 @@
  * Each pair of CPUs compared, repeat after repeat: the conductor of topology's crew.
  *
  * A CPU's slowdown is what it did a second beside one that was held, over what it
- * did beside one that worked too.
+ * did beside one that worked too. Its speed in a repeat is the middle of what it did
+ * beside each that was held.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "probe/topology_pairs.h"
 #include "probe/topology_work.h"
 
+#define SPEEDS (KIND_VECTOR + 1) /* the kinds of work that need nothing but the CPU come first */
+
 static struct {
 	uint64_t slot_ns;
 	unsigned int cpus;
@@ -21,6 +24,7 @@ static struct {
 	struct matrix message, awake;
 	struct matrix slowdown[KINDS];
 	struct matrix alone[KINDS]; /* work a second beside a held CPU; one column */
+	struct matrix speed;	    /* the same by repeats; a column for each kind */
 	double *of_repeat;	    /* messages of a CPU in this repeat: cpus of each */
 } pairs;
 
@@ -41,11 +45,30 @@ static int make_square(struct matrix *matrix, const char *name, const char *unit
 
 	if (matrix_init(matrix, name, unit, cpus->count, cpus->count, pairs.repeats))
 		return -1;
+	matrix->tells_repeats = true;
 	for (unsigned int i = 0; i < cpus->count; i++) {
 		snprintf(label, sizeof(label), "CPU %u", cpus->number[i]);
 		matrix_label_row(matrix, i, label);
 		matrix_label_column(matrix, i, label);
 	}
+	return 0;
+}
+
+static int make_speed(const struct cpus *cpus)
+{
+	unsigned int kinds = kind_is_measured(KIND_VECTOR) ? SPEEDS : SPEEDS - 1;
+	char label[MATRIX_LABEL_SIZE];
+
+	if (matrix_init(&pairs.speed, "speed", "operations_per_s", cpus->count, kinds,
+			pairs.repeats))
+		return -1;
+	pairs.speed.tells_repeats = true;
+	for (unsigned int i = 0; i < cpus->count; i++) {
+		snprintf(label, sizeof(label), "CPU %u", cpus->number[i]);
+		matrix_label_row(&pairs.speed, i, label);
+	}
+	for (unsigned int kind = 0; kind < kinds; kind++)
+		matrix_label_column(&pairs.speed, kind, kind_names[kind]);
 	return 0;
 }
 
@@ -58,7 +81,7 @@ int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns)
 	pairs.repeats = repeats;
 	pairs.slot_ns = slot_ns;
 	result = make_square(&pairs.message, "message", "ns", cpus) |
-		 make_square(&pairs.awake, "awake", "ratio", cpus);
+		 make_square(&pairs.awake, "awake", "ratio", cpus) | make_speed(cpus);
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		result |= make_square(&pairs.slowdown[kind], kind_names[kind], "ratio", cpus) |
 			  matrix_init(&pairs.alone[kind], kind_names[kind], "per_s", cpus->count, 1,
@@ -173,18 +196,47 @@ static void record_messages(const struct measuring *conductor)
 	}
 }
 
-static bool do_repeat(const struct measuring *conductor)
+/* Of the @count figures of a row that came last. */
+static double middle_of_last(const struct matrix *matrix, unsigned int row, unsigned int count)
 {
-	memset(pairs.of_repeat, 0, sizeof(double) * pairs.cpus * pairs.cpus);
-	if (pairs.cpus == 1)
-		return measure_lone();
+	const double *sample = matrix->sample + (size_t)row * matrix->repeats;
+	uint32_t first = matrix->count[row] - count;
+
+	for (uint32_t i = 0; i < count; i++)
+		pairs.of_repeat[i] = sample[(first + i) % matrix->repeats];
+	return median_of(pairs.of_repeat, count);
+}
+
+static void record_speeds(void)
+{
+	unsigned int turns = pairs.cpus > 1 ? pairs.cpus - 1 : 1;
+
+	for (unsigned int i = 0; i < pairs.cpus; i++) {
+		for (unsigned int kind = 0; kind < pairs.speed.columns; kind++)
+			matrix_add(&pairs.speed, i, kind,
+				   middle_of_last(&pairs.alone[kind], i, turns));
+	}
+}
+
+static bool measure_pairs(void)
+{
 	for (unsigned int i = 0; i < pairs.cpus; i++) {
 		for (unsigned int j = i + 1; j < pairs.cpus; j++) {
 			if (!compare_pair((unsigned int[]){ i, j }))
 				return false;
 		}
 	}
-	record_messages(conductor);
+	return true;
+}
+
+static bool do_repeat(const struct measuring *conductor)
+{
+	memset(pairs.of_repeat, 0, sizeof(double) * pairs.cpus * pairs.cpus);
+	if (!(pairs.cpus == 1 ? measure_lone() : measure_pairs()))
+		return false;
+	if (pairs.cpus > 1)
+		record_messages(conductor);
+	record_speeds();
 	return true;
 }
 
@@ -246,6 +298,7 @@ void pairs_write(struct json *json)
 	if (!kinds_had_memory())
 		session_warn("little-memory",
 			     "there was no memory for the working sets, so what CPUs share of caches and memory was not measured");
+	matrix_write(&pairs.speed, json);
 	matrix_write(&pairs.message, json);
 	matrix_write(&pairs.awake, json);
 	for (enum kind kind = 0; kind < KINDS; kind++) {
@@ -258,6 +311,7 @@ void pairs_print(const struct measuring *measuring, unsigned int count)
 {
 	(void)measuring;
 	(void)count;
+	matrix_print(&pairs.speed);
 	matrix_print(&pairs.message);
 	matrix_print(&pairs.awake);
 	for (enum kind kind = 0; kind < KINDS; kind++) {

@@ -58,7 +58,7 @@ static size_t pages(size_t size)
 	return (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-void kinds_choose(void)
+void kinds_choose(unsigned int cpu)
 {
 	uint64_t room = machine_memory_available() / 8;
 	struct cache cache = { 0 }, last = { 0 };
@@ -66,7 +66,7 @@ void kinds_choose(void)
 
 	kinds.line = reach_line_size();
 	for (unsigned int level = 0; level < LEVELS; level++) {
-		if (!machine_cache(level + 1, &cache))
+		if (!machine_cache(cpu, level + 1, &cache))
 			continue;
 		kinds.size[level] = pages(cache.size / 4 * 3);
 		if (used + kinds.size[level] > room) {
@@ -120,7 +120,7 @@ static void map_sets(struct sets *sets)
 		if (kinds.offset[level] + kinds.size[level] > size)
 			size = kinds.offset[level] + kinds.size[level];
 	}
-	sets->memory = reach_map(size);
+	sets->memory = reach_map(size, 0);
 	if (!sets->memory) {
 		sets->failed = kinds.failed = true;
 		return;

@@ -21,8 +21,8 @@ enum kind {
 
 extern const char *const kind_names[KINDS];
 
-/* Choose the working sets by the machine's caches and free memory; tells what is left out. */
-void kinds_choose(void);
+/* Choose the working sets by @cpu's caches and the free memory; tells what is left out. */
+void kinds_choose(unsigned int cpu);
 
 bool kind_is_measured(enum kind kind);
 

@@ -51,3 +51,9 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
     gaps = [index for index, (low, high) in enumerate(pairwise(numbers), 1) if high > low + 1]
     ranges = [numbers[start:end] for start, end in pairwise([0, *gaps, len(numbers)])]
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ranges if run)
+
+
+def cpus_named(cpus: Iterable[int]) -> str:
+    """CPU 3, or CPUs 0-1,3."""
+    numbers = set(cpus)
+    return f"CPU{'s' if len(numbers) > 1 else ''} {format_cpu_list(numbers)}"

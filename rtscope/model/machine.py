@@ -31,6 +31,12 @@ class Cpu(msgspec.Struct, frozen=True):
     driver: str | None = None
     min_khz: int | None = None
     max_khz: int | None = None
+    peak_khz: int | None = None
+    """what the CPU could do, where its governor may be held below"""
+    capacity: int | None = None
+    """work in a time at that frequency, of 1024 for the machine's largest; of the device tree"""
+    kind: str | None = None
+    """of core, where a machine may have several: core or atom of a hybrid x86, Cortex-A53, ..."""
 
 
 class IdleState(msgspec.Struct, frozen=True):

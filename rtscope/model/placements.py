@@ -7,6 +7,7 @@ from typing import Final
 
 from rtscope.model.machine import Cpu, Machine
 from rtscope.model.scaling import Order, Pair, Placement
+from rtscope.model.speeds import speed_rank, told_kinds
 
 CORES_FIRST: Final = "cores first"
 CACHES_APART: Final = "caches apart"
@@ -50,15 +51,16 @@ def _lined_up(
 ) -> list[int]:
     """The CPUs in the order that the rule makes of what is taken of their core and caches."""
     core, cache = _core_of(machine), _last_cache_of(machine)
-    khz = {cpu.number: cpu.max_khz or 0 for cpu in machine.cpus}
+    speed = speed_rank(machine)
     on_core: Counter[int] = Counter()
     on_cache: Counter[int] = Counter()
     line: list[int] = []
     left = set(usable)
 
-    def rank(cpu: int) -> tuple[tuple[int, int], int, int]:
+    def rank(cpu: int) -> tuple[tuple[int, int], float, int, int]:
         taken = rule(on_core[core.get(cpu, cpu)], on_cache[cache.get(cpu, -1)])
-        return taken, -khz.get(cpu, 0), cpu
+        work, kind = speed.get(cpu, (0.0, 0))
+        return taken, -work, -kind, cpu
 
     while left:
         chosen = min(left, key=rank)
@@ -82,10 +84,18 @@ def pairs_of(machine: Machine, usable: Sequence[int]) -> list[Pair]:
 
 
 def kinds_of(machine: Machine, usable: Sequence[int]) -> list[Placement]:
-    """One thread on the first CPU of each speed that the kernel tells of."""
-    khz = {cpu.number: cpu.max_khz for cpu in machine.cpus}
-    first = {khz.get(cpu): cpu for cpu in sorted(usable, reverse=True)}
+    """One thread on the first CPU of each speed and kind that the kernel tells of."""
+    told = told_kinds(machine)
+    first = {told.get(cpu): cpu for cpu in sorted(usable, reverse=True)}
     return [Placement((cpu,), 1) for cpu in sorted(first.values())]
+
+
+def each_alone(machine: Machine, usable: Sequence[int]) -> list[Placement]:
+    """One thread on each CPU; where they are many, on the first of each kind that the kernel tells
+    of."""
+    if len(usable) > _EACH_UP_TO:
+        return kinds_of(machine, usable)
+    return [Placement((cpu,), 1) for cpu in sorted(usable)]
 
 
 def _shared(machine: Machine, first: int, second: int) -> tuple[int, str]:

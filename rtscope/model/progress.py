@@ -34,6 +34,8 @@ class ThreadProgress(msgspec.Struct, frozen=True):
     p999_ns: Ns | None = None
     max_ns: Ns | None = None
     window: WindowProgress = WindowProgress()
+    gained: list[tuple[Ns, Count]] = []
+    """what its histogram has gained since then: where a bucket begins, and its new samples"""
 
 
 class LoadProgress(msgspec.Struct, frozen=True):

@@ -1,11 +1,13 @@
 """The Run: one execution of one probe under one load on one target."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.scaling import Swept
 from rtscope.model.timeline import Explanation
 from rtscope.model.tuning import Tuning
 
@@ -101,9 +103,12 @@ class Matrix(msgspec.Struct, frozen=True):
     low: list[list[float | None]]
     """lower limit of that median, of 95 % confidence"""
     high: list[list[float | None]]
+    repeats: list[list[list[float]]] = []
+    """of each cell, in the order measured; empty where they are not kept"""
 
     def __post_init__(self) -> None:
-        for figures in (self.value, self.low, self.high):
+        tables: list[Sequence[Sequence[object]]] = [self.value, self.low, self.high]
+        for figures in tables + [self.repeats] * bool(self.repeats):
             if len(figures) != len(self.rows) or any(
                 len(row) != len(self.columns) for row in figures
             ):
@@ -238,6 +243,8 @@ class Run(msgspec.Struct, frozen=True):
     """how the machine was emulated; None for a real one"""
     tuning: Tuning | None = None
     """what was changed of the machine for this run alone; None: nothing"""
+    sweep: Swept | None = None
+    """of scale and interfere: what the threads are; None for the run of a probe"""
     members: list[Member] = []
     """of an ensemble, whose union the threads are; empty for a run by itself"""
     format: Literal["rtscope-run"] = "rtscope-run"

@@ -140,6 +140,8 @@ def _details(machine: Machine) -> list[tuple[str, list[str]]]:
                 f"{', isolated' if cpu.isolated else ''}"
                 f"{'' if cpu.package is None else f', package {cpu.package}'}"
                 f"{'' if cpu.core is None else f', core {cpu.core}'}"
+                f"{f', {cpu.kind}' if cpu.kind else ''}"
+                f"{'' if cpu.capacity is None else f', capacity {cpu.capacity}'}"
                 f"{f', siblings {format_cpu_list(cpu.smt_siblings)}' if cpu.smt_siblings else ''}"
                 f"{f', governor {cpu.governor}' if cpu.governor else ''}"
                 f"{f' of {cpu.driver}' if cpu.driver else ''}"

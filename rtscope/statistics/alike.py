@@ -1,5 +1,6 @@
 """In what two runs were not measured alike, in sentences."""
 
+from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
 from rtscope.statistics.work import work_per_second
@@ -72,6 +73,9 @@ def _policies(run: Run) -> str:
 
 
 def _cpus(run: Run) -> str:
+    if run.sweep:
+        used = {cpu for cell in run.sweep.cells for cpu in cell.placement.cpus}
+        return format_cpu_list(used)
     numbers = sorted(thread.cpu for thread in run.threads if thread.cpu is not None)
     loose = sum(thread.cpu is None for thread in run.threads)
     listed = ",".join(str(number) for number in numbers)

@@ -33,10 +33,10 @@ from typing import Final
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Thread, Windows
+from rtscope.statistics.distributions import incomplete_beta, normal_quantile, student_quantile
 from rtscope.statistics.figures import as_arrays, fraction_of
 
 LEVEL: Final = 0.95
@@ -127,8 +127,8 @@ def batch_means(windows: Windows, stddev_ns: float | None) -> Batches:
     variance = float((sizes * (means - overall) ** 2).sum() / (number - 1))
     inflation = 1.0
     if stddev_ns:
-        student = float(special.stdtrit(number - 1, 0.5 + LEVEL / 2))
-        normal = float(special.ndtri(0.5 + LEVEL / 2))
+        student = student_quantile(number - 1, 0.5 + LEVEL / 2)
+        normal = normal_quantile(0.5 + LEVEL / 2)
         inflation = max(1.0, variance / stddev_ns**2 * (student / normal) ** 2)
     return Batches(number, math.sqrt(variance / float(sizes.sum())), inflation)
 
@@ -170,9 +170,9 @@ def mean_interval(
     """Limits of the mean; of independent samples where there are no batches."""
     if batches.number:
         error = max(batches.standard_error_ns, stddev_ns / math.sqrt(count))
-        half = error * float(special.stdtrit(batches.number - 1, 0.5 + level / 2))
+        half = error * student_quantile(batches.number - 1, 0.5 + level / 2)
     else:
-        half = stddev_ns / math.sqrt(count) * float(special.ndtri(0.5 + level / 2))
+        half = stddev_ns / math.sqrt(count) * normal_quantile(0.5 + level / 2)
     return Interval(mean_ns - half, mean_ns + half, level)
 
 
@@ -225,7 +225,7 @@ def _most(n: float, failure: float, chance: float) -> int:
     low, high = -1, math.ceil(n)
     while high - low > 1:
         middle = (low + high) // 2
-        if special.betainc(n - middle, middle + 1, failure) <= chance:
+        if incomplete_beta(n - middle, middle + 1, failure) <= chance:
             low = middle
         else:
             high = middle

@@ -5,9 +5,9 @@ import statistics
 from collections.abc import Sequence
 
 import msgspec
-from scipy import special
 
 from rtscope.statistics.confidence import LEVEL, Interval
+from rtscope.statistics.distributions import student_quantile
 
 
 class MeanOfMembers(msgspec.Struct, frozen=True):
@@ -29,6 +29,6 @@ def mean_of_members(values_ns: Sequence[float]) -> MeanOfMembers:
     count = len(values_ns)
     if count < 2:
         return MeanOfMembers(mean, Interval(None, None))
-    reach = float(special.stdtrit(count - 1, (1 + LEVEL) / 2))
+    reach = student_quantile(count - 1, (1 + LEVEL) / 2)
     half = reach * statistics.stdev(values_ns) / math.sqrt(count)
     return MeanOfMembers(mean, Interval(mean - half, mean + half))

@@ -9,3 +9,5 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
     disagrees: bool = False
     """the kernel, or whoever else described the machine, says otherwise"""
+    cpu: int | None = None
+    """the one that it says differs from the rest"""

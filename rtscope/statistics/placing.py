@@ -2,19 +2,23 @@
 
 Times are compared round by round: the logarithms of the ratios have Student's limits (and their
 exponentials are the ratio's). What drifts from round to round does so on both sides. A ratio is
-called a difference where its 95 % limits leave out 1 and it is 5 % or more.
+called a difference where chance makes one so sure in less than 5 % of all cases, after Holm's
+correction for the number of ratios that are looked at for the same question, and it is 5 % or more.
 """
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Final
 
 import msgspec
 import numpy as np
-from scipy import special
 
-from rtscope.model.scaling import Cell, Order, Sweep
+from rtscope.model.scaling import Order, Placement
+from rtscope.model.speeds import told_kinds
+from rtscope.model.sweep import Cell, Sweep
 from rtscope.statistics.confidence import LEVEL, holm
+from rtscope.statistics.distributions import student_below, student_quantile
 from rtscope.statistics.figures import quantile_ns
 from rtscope.statistics.scaling import Fit, fit
 
@@ -30,11 +34,18 @@ class Ratio(msgspec.Struct, frozen=True):
     value: float
     low: float | None = None
     high: float | None = None
+    p_value: float = 1.0
+    """that it is 1, by Student's t on both sides"""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is another than 1 by more than chance."""
+        return self.p_value <= 1 - LEVEL
 
     @property
     def is_more(self) -> bool:
         """Whether it is above 1, by more than chance and by 5 %."""
-        return self.low is not None and self.low > 1 and self.value >= SMALLEST_GAIN
+        return self.is_sure and self.value >= SMALLEST_GAIN
 
     @property
     def is_one(self) -> bool:
@@ -59,11 +70,9 @@ class Slowdown(msgspec.Struct, frozen=True):
 
     cell: Cell
     ratio: Ratio
-    """of the median times, to those without a load"""
+    """of the median times, to those without a load; corrected for the number of loads"""
     tail: Ratio
     """of the longest times, or of the 99th percentiles where there are samples enough; no limits"""
-    p_value: float
-    """that the medians do not differ, after Holm's correction"""
 
 
 def ratio(a: Cell, b: Cell) -> Ratio:
@@ -82,8 +91,17 @@ def ratio_of(logarithms: Sequence[float]) -> Ratio:
     if len(logarithms) < 2:
         return Ratio(math.exp(mean))
     error = float(np.std(logarithms, ddof=1)) / math.sqrt(len(logarithms))
-    half = error * float(special.stdtrit(len(logarithms) - 1, 0.5 + LEVEL / 2))
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+    half = error * student_quantile(len(logarithms) - 1, 0.5 + LEVEL / 2)
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    return Ratio(math.exp(mean), low, high, _p_value(logarithms))
+
+
+def corrected(ratios: Sequence[Ratio]) -> list[Ratio]:
+    """The ratios with their p-values after Holm's correction for their number."""
+    p_values = holm([one.p_value for one in ratios])
+    return [
+        msgspec.structs.replace(one, p_value=p) for one, p in zip(ratios, p_values, strict=True)
+    ]
 
 
 def time_ns(cell: Cell) -> float:
@@ -100,6 +118,59 @@ def jitter(cell: Cell) -> float | None:
     """How much the 99th percentile is above the median, as a share of it; None: too few samples."""
     median, high = (quantile_ns(cell.histogram, percent).value_ns for percent in (50.0, 99.0))
     return None if not median or high is None else high / median - 1
+
+
+def alone(sweep: Sweep, workload: str) -> dict[int, Cell]:
+    """What stands for one thread on each CPU: itself, or one on a CPU that is told to be alike."""
+    told = told_kinds(sweep.machine)
+    cells = [cell for cell in sweep.cells if cell.workload == workload and cell.load == "idle"]
+    measured = {
+        cell.placement.cpus[0]: cell
+        for cell in cells
+        if cell.placement.threads == len(cell.placement.cpus) == 1
+    }
+    of_kind = {told.get(cpu): cell for cpu, cell in reversed(measured.items())}
+    placed = {cpu for cell in cells for cpu in cell.placement.cpus}
+    found = {cpu: measured.get(cpu) or of_kind.get(told.get(cpu)) for cpu in sorted(placed)}
+    return {cpu: cell for cpu, cell in found.items() if cell}
+
+
+def slower_cpus(sweep: Sweep, workload: str) -> dict[int, Ratio]:
+    """The CPUs on which one thread is slower than on the fastest, and how many times as long.
+
+    Which is the fastest is found by the same times, so all pairs are corrected for.
+    """
+    of_cpu = alone(sweep, workload)
+    cells = list({cell.placement: cell for cell in of_cpu.values()}.values())
+    if not cells:
+        return {}
+    cells.sort(key=time_ns)
+    pairs = [(slow, fast) for fast, slow in combinations(cells, 2)]
+    lost = corrected([ratio(slow, fast) for slow, fast in pairs])
+    slower = {
+        slow.placement: one
+        for (slow, fast), one in zip(pairs, lost, strict=True)
+        if fast is cells[0] and one.is_more
+    }
+    return {cpu: slower[cell.placement] for cpu, cell in of_cpu.items() if cell.placement in slower}
+
+
+def is_mixed(sweep: Sweep, cell: Cell) -> bool:
+    """Whether some of its CPUs are slower by themselves and others are not."""
+    slow = slower_cpus(sweep, cell.workload).keys() & {*cell.placement.cpus}
+    return 0 < len(slow) < len(set(cell.placement.cpus))
+
+
+def beside_slowest(sweep: Sweep, cell: Cell) -> list[float] | None:
+    """Logarithms, one a round, of its times over those of one thread on its slowest CPU.
+
+    None where one of its CPUs was not measured alone.
+    """
+    of_cpu = alone(sweep, cell.workload)
+    if not set(cell.placement.cpus) <= of_cpu.keys():
+        return None
+    singles = zip(*(of_cpu[cpu].medians_ns for cpu in cell.placement.cpus), strict=True)
+    return [math.log(time / max(one)) for time, one in zip(cell.medians_ns, singles, strict=True)]
 
 
 def curves(sweep: Sweep) -> list[Curve]:
@@ -161,22 +232,76 @@ def _threads_and_times(cells: Sequence[Cell]) -> tuple[list[int], list[float]]:
     return threads, [time for cell in cells for time in cell.medians_ns]
 
 
-def recommended(cells: Sequence[Cell]) -> Cell:
-    """The fewest threads that are as fast as the fastest, to 5 %; of those the steadiest."""
-    fastest = min(time_ns(cell) for cell in cells)
-    good = [cell for cell in cells if time_ns(cell) <= fastest * SMALLEST_GAIN]
-    return min(good, key=lambda cell: (cell.placement.threads, jitter(cell) or 0.0, time_ns(cell)))
+class Choice(msgspec.Struct, frozen=True):
+    """What is recommended of a workload's placements, and how sure that is."""
+
+    best: Cell
+    gain: Ratio | None
+    """of the time of one thread to that of the best; None where the best is one thread"""
+    at_most: Ratio | None
+    """of the time of one thread to that of the fastest; None where nothing else was measured"""
+    alike: list[Cell]
+    """as many threads elsewhere: no evidence that these are slower"""
+    worst: tuple[Cell, Ratio] | None
+    """as many threads where they are surely slowest"""
+    undecided: list[int]
+    """other numbers of threads, more than one, of which there is no evidence that they differ"""
+
+
+def chosen(cells: Sequence[Cell]) -> Choice | None:
+    """The fewest threads that are as fast as the fastest, to 5 %.
+
+    Of as many threads it is the first placement, in the order of the cells, that is not surely
+    slower than the fastest of these: chance does not choose. All ratios to the best are corrected
+    together. None where one thread was not measured.
+    """
+    singles = [cell for cell in cells if cell.placement.threads == 1]
+    if not singles:
+        return None
+    fastest = min(cells, key=time_ns)
+    good = [cell for cell in cells if time_ns(cell) <= time_ns(fastest) * SMALLEST_GAIN]
+    count = min(cell.placement.threads for cell in good)
+    same = [cell for cell in cells if cell.placement.threads == count]
+    quickest = min(same, key=time_ns)
+    slower = corrected([ratio(cell, quickest) for cell in same])
+    best = next(cell for cell, lost in zip(same, slower, strict=True) if not lost.is_more)
+    others = [cell for cell in cells if cell is not best]
+    lost = dict(
+        zip(map(_place, others), corrected([ratio(cell, best) for cell in others]), strict=True)
+    )
+    elsewhere = [(cell, lost[_place(cell)]) for cell in same if cell is not best]
+    surely = [pair for pair in elsewhere if pair[1].is_more]
+    undecided = {
+        cell.placement.threads
+        for cell in others
+        if cell.placement.threads not in (1, count) and not lost[_place(cell)].is_sure
+    }
+    one = min(singles, key=time_ns)
+    several = [cell for cell in cells if cell.placement.threads > 1]
+    return Choice(
+        best,
+        lost[_place(one)] if count > 1 else None,
+        ratio(one, min(several, key=time_ns)) if several else None,
+        [cell for cell, ratio in elsewhere if not ratio.is_more],
+        max(surely, key=lambda pair: pair[1].value, default=None),
+        sorted(undecided),
+    )
+
+
+def _place(cell: Cell) -> Placement:
+    return cell.placement
 
 
 def slowdowns(sweep: Sweep, workload: str) -> list[Slowdown]:
-    """What each load does to a workload, worst first."""
+    """What each load does to a workload, worst first; nothing where it was not measured alone."""
     cells = [cell for cell in sweep.cells if cell.workload == workload]
-    alone = next(cell for cell in cells if cell.load == "idle")
+    alone = next((cell for cell in cells if cell.load == "idle"), None)
+    if alone is None:
+        return []
     loaded = [cell for cell in cells if cell.load != "idle"]
-    p_values = holm([_p_value(logarithms(cell, alone)) for cell in loaded])
+    ratios = corrected([ratio(cell, alone) for cell in loaded])
     found = [
-        Slowdown(cell, ratio(cell, alone), _tail(cell, alone), p_value)
-        for cell, p_value in zip(loaded, p_values, strict=True)
+        Slowdown(cell, one, _tail(cell, alone)) for cell, one in zip(loaded, ratios, strict=True)
     ]
     return sorted(found, key=lambda one: -one.ratio.value)
 
@@ -197,4 +322,4 @@ def _p_value(logarithms: Sequence[float]) -> float:
     mean = abs(float(np.mean(logarithms)))
     if error == 0:
         return 0.0 if mean else 1.0
-    return 2 * float(special.stdtr(len(logarithms) - 1, -mean / error))
+    return 2 * student_below(len(logarithms) - 1, -mean / error)

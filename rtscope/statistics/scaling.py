@@ -33,9 +33,9 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from rtscope.statistics.confidence import LEVEL
+from rtscope.statistics.distributions import f_above, student_quantile
 
 Law = Literal["Amdahl", "USL"]
 
@@ -112,6 +112,8 @@ def fit(law: Law, threads: Sequence[int], times_ns: Sequence[float]) -> Fit | No
         raise ValueError("every time needs a number of threads, and both are positive")
     if len(np.unique(n)) < (2 if law == "Amdahl" else 3):
         return None
+    from scipy import optimize  # noqa: PLC0415 - for the reason of distributions.py
+
     share = _SHARES[law]
 
     def logarithm(n: Floats, scale: float, *parameters: float) -> Floats:
@@ -150,7 +152,7 @@ def _limits(
 ) -> list[tuple[float, float | None, float | None]]:
     if left < 1 or not np.isfinite(covariance).all():
         return [(float(value), None, None) for value in found]
-    student = float(special.stdtrit(left, 0.5 + LEVEL / 2))
+    student = student_quantile(left, 0.5 + LEVEL / 2)
     half = student * np.sqrt(np.diag(covariance))
     return [(float(v), float(v - h), float(v + h)) for v, h in zip(found, half, strict=True)]
 
@@ -165,4 +167,4 @@ def _lack_of_fit(n: Floats, residual: Floats, parameters: int) -> float | None:
     misses = float(sum(len(group) * group.mean() ** 2 for group in groups)) / lack
     if spread <= 0:
         return 0.0 if misses > np.finfo(float).eps else 1.0
-    return float(special.fdtrc(lack, pure, misses / spread))
+    return f_above(lack, pure, misses / spread)

@@ -1,10 +1,11 @@
 """Which CPUs share something, by the probe topology, against what the kernel says of them.
 
-A slowdown is the ratio of a median: two CPUs share something when the lower limit of one of the
-pair's two slowdowns is above SHARED, they do not when both upper limits are below it, and between
-the two nothing is said but that more repeats would tell.
+Two CPUs share what a kind of work needs where that takes more than a tenth longer beside each
+other: in each repeat the geometric mean of the two. All pairs and kinds of a run are tested
+together (slowed.py).
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from itertools import combinations
@@ -12,23 +13,42 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.cpulist import format_cpu_list
+from rtscope.model.cpulist import cpus_named
 from rtscope.model.machine import Machine
 from rtscope.model.run import Matrix, Run
 from rtscope.statistics.finding import Finding
+from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
+from rtscope.statistics.speeds import speeds
 
-SHARED: Final = 1.1
-"""a tenth slower"""
 TURNS: Final = 1.3
 """slower because another CPU is only awake"""
-UNLIKE: Final = 1.15
-"""between the CPUs of a machine, in what they do alone"""
 FAR: Final = 1.5
 """between the shortest and the longest way of a message"""
 
 Pair = tuple[int, int]
 _CPU: Final = re.compile(r"CPU (0|[1-9][0-9]{0,4})")
-_FACTS: Final = ("scalar_operations_per_s", "vector_operations_per_s")
+
+
+class _Pairs(msgspec.Struct, frozen=True):
+    """What the repeats of a run say of each pair in each kind of work, "awake" among them."""
+
+    repeats: dict[tuple[str, Pair], list[float]]
+    """of both CPUs together"""
+    found: dict[tuple[str, Pair], Slowed]
+
+    @classmethod
+    def of(cls, matrices: Iterable[Matrix]) -> "_Pairs":
+        repeats = {
+            (matrix.name, pair): _together(matrix, pair)
+            for matrix in matrices
+            if matrix.name in _LIMITS
+            for pair in combinations(_cpus(matrix), 2)
+            if _both(matrix, matrix.value, pair)
+        }
+        return cls(repeats, slowed(repeats, {key: _LIMITS[key[0]] for key in repeats}))
+
+    def that_are(self, kind: str, slow: Slowed) -> set[Pair]:
+        return {pair for (name, pair), is_so in self.found.items() if (name, is_so) == (kind, slow)}
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -68,6 +88,7 @@ _KINDS: Final = {
     "L3": _Kind("an L3 cache", _cache(3)),
     "memory": _Kind("the bandwidth of memory", _node, told_surely=False),
 }
+_LIMITS: Final = {"awake": TURNS} | dict.fromkeys(_KINDS, SHARED)
 
 
 def sharing(run: Run) -> list[Finding]:
@@ -82,29 +103,21 @@ def sharing(run: Run) -> list[Finding]:
         text = (
             "an emulated machine's CPUs share what the host's threads do: nothing is said of them"
         )
-        return [Finding(text), *rest]
-    turns = {pair for pair in combinations(cpus, 2) if _slower(awake, pair)[0] > TURNS}
-    found = _turns(awake, turns)
-    measured = {name: matrices[name] for name in _KINDS if name in matrices}
-    for name, matrix in measured.items():
-        found += _of_kind(run.machine, _KINDS[name], matrix, turns)
+        return [Finding(text), *speeds(run), *rest]
+    pairs = _Pairs.of(matrices.values())
+    if few := too_few(pairs.repeats.values()):
+        return [few, *rest]
+    turns = pairs.that_are("awake", Slowed.YES)
+    found = _turns(awake, turns) + _changing(run.machine, pairs, "awake", "a CPU", set())
+    for name in (kind for kind in _KINDS if kind in matrices):
+        found += _of_kind(run.machine, pairs, matrices[name], turns)
     return [
         *sorted(found, key=lambda finding: not finding.disagrees),
-        *_unslowed(measured, turns),
+        *_unslowed(pairs, turns),
         *_messages(matrices.get("message"), turns),
-        *_unlike(run),
+        *speeds(run, _members(turns)),
         *rest,
     ]
-
-
-def shared_pairs(matrix: Matrix) -> dict[Pair, bool | None]:
-    """Whether each pair slows each other; None where that cannot be told."""
-    found: dict[Pair, bool | None] = {}
-    for pair in combinations(_cpus(matrix), 2):
-        low, high = _slower(matrix, pair)
-        if high:
-            found[pair] = True if low > SHARED else False if high < SHARED else None
-    return found
 
 
 def _cpus(matrix: Matrix) -> list[int]:
@@ -121,16 +134,20 @@ def _both(matrix: Matrix, figures: list[list[float | None]], pair: Pair) -> list
     return [figure for figure in known if figure is not None]
 
 
-def _slower(matrix: Matrix, pair: Pair) -> tuple[float, float]:
-    """Limits of the greater slowdown of the two; 0 where they were not measured."""
-    low = max(_both(matrix, matrix.low, pair), default=0.0)
-    return low, max(_both(matrix, matrix.high, pair), default=0.0)
+def _together(matrix: Matrix, pair: Pair) -> list[float]:
+    """How much longer both took, in each repeat: the geometric mean of their slowdowns."""
+    if not matrix.repeats:
+        return []
+    names = [f"CPU {cpu}" for cpu in pair]
+    row, column = [matrix.rows.index(n) for n in names], [matrix.columns.index(n) for n in names]
+    there, back = matrix.repeats[row[0]][column[1]], matrix.repeats[row[1]][column[0]]
+    return [math.sqrt(one * other) for one, other in zip(there, back, strict=False)]
 
 
 def _turns(awake: Matrix, turns: set[Pair]) -> list[Finding]:
     return [
         Finding(
-            f"{_name(group)} take turns on one CPU: a thread is {_times(awake, turns, group)} "
+            f"{cpus_named(group)} take turns on one CPU: a thread is {_times(awake, turns, group)} "
             "slower as soon as another of them is only awake, so what they share besides cannot "
             "be told",
             disagrees=True,
@@ -139,53 +156,62 @@ def _turns(awake: Matrix, turns: set[Pair]) -> list[Finding]:
     ]
 
 
-def _of_kind(machine: Machine, kind: _Kind, matrix: Matrix, turns: set[Pair]) -> list[Finding]:
-    judged = {pair: is_so for pair, is_so in shared_pairs(matrix).items() if pair not in turns}
+def _of_kind(machine: Machine, pairs: _Pairs, matrix: Matrix, turns: set[Pair]) -> list[Finding]:
+    kind = _KINDS[matrix.name]
+    judged = {pair for name, pair in pairs.found if name == matrix.name} - turns
     told = {pair for pair in judged if kind.told(machine, pair)}
-    shared = {pair for pair, is_so in judged.items() if is_so}
-    apart = {pair for pair, is_so in judged.items() if is_so is False}
-    unclear = judged.keys() - shared - apart
+    shared = pairs.that_are(matrix.name, Slowed.YES) - turns
+    apart = pairs.that_are(matrix.name, Slowed.NO) - turns
     found = [
         Finding(
-            f"{_name(group)} share {kind.resource}, as the kernel says: the same work takes "
+            f"{cpus_named(group)} share {kind.resource}, as the kernel says: the same work takes "
             f"{_times(matrix, shared, group)} as long beside each other"
         )
         for group in _groups(shared & told)
     ]
     found += [
         Finding(
-            f"{_name(group)} share {kind.resource}, of which the kernel says nothing: the same "
-            f"work takes {_times(matrix, shared, group)} as long beside each other",
+            f"{cpus_named(group)} share {kind.resource}, of which the kernel says nothing: the "
+            f"same work takes {_times(matrix, shared, group)} as long beside each other",
             disagrees=True,
         )
         for group in _groups(shared - told)
     ]
     if kind.told_surely:
         found += [_unseen(machine, kind, matrix, group) for group in _groups(apart & told)]
-    found += [_undecided(machine, kind, matrix, group) for group in _groups(unclear)]
+    found += _changing(machine, pairs, matrix.name, kind.resource, turns)
+    found += [
+        Finding(
+            f"whether {cpus_named(group)} share {kind.resource} cannot be told: "
+            f"{_spread(pairs, matrix.name, group)} as long beside each other; more --samples may "
+            "tell"
+        )
+        for group in _groups(pairs.that_are(matrix.name, Slowed.UNKNOWN) - turns)
+    ]
     return found
 
 
-def _undecided(machine: Machine, kind: _Kind, matrix: Matrix, group: list[int]) -> Finding:
-    """Repeats that contradict each other, or too few of them."""
-    slower = [_slower(matrix, pair) for pair in combinations(group, 2)]
-    low, high = max(low for low, _ in slower), max(high for _, high in slower)
-    limits = f"{low:.2f} to {high:.2f} times as long beside each other"
-    if high < TURNS:
-        return Finding(
-            f"whether {_name(group)} share {kind.resource} cannot be told: {limits}; more "
-            "--samples tell"
+def _changing(
+    machine: Machine, pairs: _Pairs, kind: str, resource: str, turns: set[Pair]
+) -> list[Finding]:
+    """Slowdowns that came or went while they were measured."""
+    host = machine.virtualisation not in (None, "none")
+    return [
+        Finding(
+            f"{cpus_named(group)} share {resource} at times only: {_spread(pairs, kind, group)} as "
+            "long in repeats of the same"
+            + "; the host of a virtual machine may move its CPUs from core to core"
+            * host,
+            disagrees=True,
         )
-    text = f"{_name(group)} share {kind.resource} at times only: {limits} in repeats of the same"
-    if machine.virtualisation not in (None, "none"):
-        text += "; the host of a virtual machine may move its CPUs from core to core"
-    return Finding(text, disagrees=True)
+        for group in _groups(pairs.that_are(kind, Slowed.CHANGING) - turns)
+    ]
 
 
 def _unseen(machine: Machine, kind: _Kind, matrix: Matrix, group: list[int]) -> Finding:
     """What the kernel says is shared, and did not show."""
     text = (
-        f"the kernel says that {_name(group)} share {kind.resource}, but none slowed another "
+        f"the kernel says that {cpus_named(group)} share {kind.resource}, but none slowed another "
         f"there: {_times(matrix, combinations(group, 2), group)} as long beside each other"
     )
     if kind.resource == "an L3 cache" and machine.virtualisation not in (None, "none"):
@@ -195,19 +221,21 @@ def _unseen(machine: Machine, kind: _Kind, matrix: Matrix, group: list[int]) -> 
     return Finding(text, disagrees=True)
 
 
-def _unslowed(measured: dict[str, Matrix], turns: set[Pair]) -> list[Finding]:
+def _unslowed(pairs: _Pairs, turns: set[Pair]) -> list[Finding]:
     """The kinds of work in which no pair slowed another, in one sentence."""
     names, cpus = [], set()
-    for name, matrix in measured.items():
-        judged = {pair: is_so for pair, is_so in shared_pairs(matrix).items() if pair not in turns}
-        if judged and not any(is_so is not False for is_so in judged.values()):
-            names.append(name)
+    for kind in _KINDS:
+        judged = {pair for name, pair in pairs.found if name == kind} - turns
+        if judged and judged <= pairs.that_are(kind, Slowed.NO):
+            names.append(kind)
             cpus.update(_members(judged))
     if not names:
         return []
     works = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     return [
-        Finding(f"{_name(sorted(cpus))} slow each other by less than a tenth in work on {works}")
+        Finding(
+            f"{cpus_named(sorted(cpus))} slow each other by less than a tenth in work on {works}"
+        )
     ]
 
 
@@ -217,43 +245,22 @@ def _messages(message: Matrix | None, turns: set[Pair]) -> list[Finding]:
         for pair in (combinations(_cpus(message), 2) if message else ())
         if message and pair not in turns and (figures := _both(message, message.value, pair))
     }
-    if not ways:
+    if not ways or message is None:
         return []
     short, long = min(ways.values()), max(ways.values())
-    if long < FAR * short:
+    limit = (short * long) ** 0.5
+    far = slowed({pair: _together(message, pair) for pair in ways}, dict.fromkeys(ways, limit))
+    near = {pair for pair, is_so in far.items() if is_so is Slowed.NO}
+    if long < FAR * short or not near or Slowed.YES not in far.values():
         between = f"{short:.3g} ns" if short == long else f"{short:.3g} to {long:.3g} ns"
         return [Finding(f"a message takes {between} from each of these CPUs to each other")]
-    limit = (short * long) ** 0.5
-    near = {pair for pair, ns in ways.items() if ns < limit}
-    groups = ", ".join(_name(group) for group in _groups(near))
+    groups = ", ".join(cpus_named(group) for group in _groups(near))
     within = max(ways[pair] for pair in near)
     return [
         Finding(
             f"a message takes up to {within:.3g} ns within {groups}, elsewhere up to {long:.3g} ns"
         )
     ]
-
-
-def _unlike(run: Run) -> list[Finding]:
-    """CPUs that do less than others on their own, as the small cores of a machine with both."""
-    for fact in _FACTS:
-        rates = {
-            thread.cpu: thread.facts[fact]
-            for thread in run.threads
-            if thread.cpu is not None and not thread.name and thread.facts.get(fact, 0) > 0
-        }
-        if rates and max(rates.values()) > UNLIKE * min(rates.values()):
-            limit = (max(rates.values()) * min(rates.values())) ** 0.5
-            slow = [cpu for cpu, rate in rates.items() if rate < limit]
-            fast = [cpu for cpu in rates if cpu not in slow]
-            times = max(rates.values()) / min(rates.values())
-            return [
-                Finding(
-                    f"these CPUs are not alike: {_name(fast)} compute{'' if fast[1:] else 's'} up "
-                    f"to {times:.2f} times as much in a second as {_name(slow)}"
-                )
-            ]
-    return []
 
 
 def _lone(run: Run, cpus: list[int]) -> list[Finding]:
@@ -286,11 +293,27 @@ def _described(machine: Machine) -> list[Finding]:
         told.append((f"sharers of an L{level} cache", sharers - {()}))
     told.append(("a memory node", {*together} if len(together) > 1 else set()))
     parts = [
-        f"{what}: " + ", ".join(_name([*group]) for group in sorted(groups) if len(group) > 1)
+        f"{what}: " + ", ".join(cpus_named([*group]) for group in sorted(groups) if len(group) > 1)
         for what, groups in told
         if any(len(group) > 1 for group in groups)
     ]
+    parts += _described_unlike(machine)
     return [Finding(f"the kernel says: {'; '.join(parts)}")] if parts else []
+
+
+def _described_unlike(machine: Machine) -> list[str]:
+    """What it says of CPUs of several kinds and capacities."""
+    kinds: dict[str, list[int]] = {}
+    capacities: dict[str, list[int]] = {}
+    for cpu in machine.cpus:
+        if cpu.online:
+            kinds.setdefault(f"{cpu.kind}", []).append(cpu.number)
+            capacities.setdefault(f"capacity {cpu.capacity}", []).append(cpu.number)
+    return [
+        ", ".join(f"{what}: {cpus_named(cpus)}" for what, cpus in told.items())
+        for told in (kinds, capacities)
+        if len(told) > 1
+    ]
 
 
 def unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:
@@ -299,13 +322,13 @@ def unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:
     left_out = [c.number for c in machine.cpus if c.online and c.number not in cpus] if cpus else []
     found = []
     if offline:
-        found.append(Finding(f"{_name(offline)} {'are' if offline[1:] else 'is'} offline"))
+        found.append(Finding(f"{cpus_named(offline)} {'are' if offline[1:] else 'is'} offline"))
     if left_out:
         were = "were" if left_out[1:] else "was"
         found.append(
             Finding(
-                f"{_name(left_out)} {were} not measured: not asked for, or outside the cpuset of "
-                "this container"
+                f"{cpus_named(left_out)} {were} not measured: not asked for, or outside the "
+                "cpuset of this container"
             )
         )
     return found
@@ -334,8 +357,14 @@ def _ordered(one: int, other: int) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
-def _name(cpus: list[int]) -> str:
-    return f"CPU{'s' if len(cpus) > 1 else ''} {format_cpu_list(cpus)}"
+def _spread(pairs: _Pairs, kind: str, group: list[int]) -> str:
+    """Such as 1.00 to 2.01 times: four of five repeats of the group's pairs are within."""
+    known = [
+        spread(repeats)
+        for (name, pair), repeats in pairs.repeats.items()
+        if name == kind and set(pair) <= set(group)
+    ]
+    return f"{min(low for low, _ in known):.2f} to {max(high for _, high in known):.2f} times"
 
 
 def _times(matrix: Matrix, pairs: Iterable[Pair], group: list[int]) -> str:

@@ -20,13 +20,13 @@ from statistics import fmean, stdev
 from typing import Final
 
 import msgspec
-from scipy import special
 
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
 from rtscope.model.run import FINAL, Run, Thread
 from rtscope.model.tuning import Change, Tuning
 from rtscope.statistics import confidence
 from rtscope.statistics.comparison import Estimate, Row, holm
+from rtscope.statistics.distributions import student_below
 from rtscope.statistics.figures import PERCENTS, Figures, figures_of_run, percent_name
 
 _RESOLUTION: Final = 1 / 1024
@@ -216,7 +216,7 @@ class _Table:
         error = _error(differences, level)
         interval = _interval(mean, error, len(rounds))
         student = abs(mean) / error if error else math.inf
-        p_value = 2 * float(special.stdtr(len(rounds) - 1, -student))
+        p_value = 2 * student_below(len(rounds) - 1, -student)
         return Row(name, there, here, Estimate(mean, interval), "same", p_value)
 
     def _values(self, name: str, number: int) -> dict[int, float]:

@@ -158,6 +158,7 @@ class MatrixResult(Line, frozen=True, tag="matrix"):
     value: list[list[Figure | None]]
     low: list[list[Figure | None]]
     high: list[list[Figure | None]]
+    repeats: list[list[list[Figure]]] = []
 
 
 class LoadResult(Line, frozen=True, tag="load"):

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who has counted makes room for a member that takes long: that may need this CPU. */
+/*
+ * Who has counted makes room for a member that takes long, for that may need this CPU, and goes on
+ * with his work, for that may wait for it.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -8,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,6 +28,8 @@
 static struct control control = { .until_ns = UINT64_MAX };
 static int quick_tid;
 static bool made_room;
+static uint64_t pieces;
+static bool answered;
 
 static bool sleeps(int tid)
 {
@@ -61,13 +67,37 @@ static uint64_t wait_for_the_other(struct member *member, void *context)
 	return 1;
 }
 
+static uint64_t answer(struct member *member, void *context)
+{
+	(void)member;
+	(void)context;
+	__atomic_add_fetch(&pieces, 1, __ATOMIC_RELEASE);
+	return 1;
+}
+
+/* As one who was stopped for long before the answer that he waits for. */
+static uint64_t wait_for_an_answer(struct member *member, void *context)
+{
+	uint64_t until_ns = clock_now_ns() + PATIENCE_NS, before;
+
+	(void)member;
+	(void)context;
+	clock_sleep_until(clock_now_ns() + 50 * SLOT_NS);
+	before = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE);
+	while (!answered && clock_now_ns() < until_ns)
+		answered = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE) != before;
+	return 1;
+}
+
 static void *serve(void *measuring)
 {
 	crew_serve(measuring);
 	return NULL;
 }
 
-static void a_member_sleeps_while_another_takes_long(void **state)
+/* Both members' work for one slot. */
+static void work_together(uint64_t (*first)(struct member *, void *),
+			  uint64_t (*second)(struct member *, void *))
 {
 	struct measuring conductor = { .control = &control };
 	struct measuring measuring[MEMBERS] = {
@@ -76,25 +106,39 @@ static void a_member_sleeps_while_another_takes_long(void **state)
 	};
 	pthread_t thread[MEMBERS];
 
-	(void)state;
 	assert_int_equal(crew_init(MEMBERS), 0);
 	crew_lead(&conductor);
-	crew_member(0)->job = (struct job){ .work = count_quickly };
-	crew_member(1)->job = (struct job){ .work = wait_for_the_other };
+	crew_member(0)->job = (struct job){ .work = first };
+	crew_member(1)->job = (struct job){ .work = second };
 	for (unsigned int i = 0; i < MEMBERS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, serve, &measuring[i]), 0);
 	assert_true(crew_work((const unsigned int[]){ 0, 1 }, MEMBERS, SLOT_NS));
-	assert_true(made_room);
 	crew_dismiss(true);
 	for (unsigned int i = 0; i < MEMBERS; i++)
 		pthread_join(thread[i], NULL);
 	assert_true(measuring[0].completed && measuring[1].completed);
+	free(crew_member(0));
+}
+
+static void a_member_sleeps_while_another_takes_long(void **state)
+{
+	(void)state;
+	work_together(count_quickly, wait_for_the_other);
+	assert_true(made_room);
+}
+
+static void a_member_gets_his_answer_however_late_he_asks(void **state)
+{
+	(void)state;
+	work_together(answer, wait_for_an_answer);
+	assert_true(answered);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_member_sleeps_while_another_takes_long),
+		cmocka_unit_test(a_member_gets_his_answer_however_late_he_asks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

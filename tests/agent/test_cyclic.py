@@ -197,6 +197,21 @@ def test_the_windows_reach_to_the_end(agent_path: Path) -> None:
         assert max(window["max_ns"] or 0 for window in windows) == thread["max_ns"]
 
 
+def test_what_the_progress_lines_add_to_the_histogram_is_all_of_it_to_3_percent(
+    agent_path: Path,
+) -> None:
+    lines = measure(agent_path, "cyclic", "-D", "700ms", "--progress", "50ms")
+    for index, histogram in enumerate(of_type(lines, "histogram")):
+        told: Counter[int] = Counter()
+        for line in of_type(lines, "progress"):
+            told.update(dict(line["threads"][index]["gained"]))
+        whole: Counter[int] = Counter()
+        for lower, count in zip(histogram["lower_ns"], histogram["count"], strict=True):
+            cut = max(0, lower.bit_length() - 6)
+            whole[lower >> cut << cut] += count
+        assert told == whole
+
+
 def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
     with started(agent_path, "cyclic", "-i", "1ms") as process:
         process.send_signal(signal.SIGINT)

@@ -55,6 +55,33 @@ static void exact_below_2048_ns_and_within_a_thousandth_above(void **state)
 	}
 }
 
+static void coarse_buckets_are_whole_ones_without_a_gap(void **state)
+{
+	struct histogram *histogram = calloc(1, sizeof(*histogram));
+	uint64_t coarse = 0, expected_ns = 0;
+
+	(void)state;
+	assert_non_null(histogram);
+	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++)
+		histogram->count[i] = 1;
+	for (unsigned int i = 0; i < HISTOGRAM_COARSE_BUCKETS; i++) {
+		uint64_t lower_ns = histogram_coarse_lower_ns(i);
+
+		assert_true(lower_ns == expected_ns);
+		assert_true(histogram_coarse_index(lower_ns) == i);
+		if (i + 1 < HISTOGRAM_COARSE_BUCKETS)
+			expected_ns = histogram_coarse_lower_ns(i + 1);
+		else
+			expected_ns = HISTOGRAM_MAX_NS + 1;
+		assert_true(histogram_coarse_index(expected_ns - 1) == i);
+		assert_true(expected_ns - lower_ns == 1 || expected_ns - lower_ns <= lower_ns / 32);
+		coarse += histogram_coarse_count(histogram, i);
+	}
+	assert_true(coarse == HISTOGRAM_BUCKETS);
+	assert_true(expected_ns == HISTOGRAM_MAX_NS + 1);
+	free(histogram);
+}
+
 static void the_largest_latency_of_all_is_kept(void **state)
 {
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
@@ -89,6 +116,7 @@ int main(void)
 		cmocka_unit_test(every_value_is_inside_its_bucket),
 		cmocka_unit_test(buckets_follow_each_other_without_a_gap),
 		cmocka_unit_test(exact_below_2048_ns_and_within_a_thousandth_above),
+		cmocka_unit_test(coarse_buckets_are_whole_ones_without_a_gap),
 		cmocka_unit_test(the_largest_latency_of_all_is_kept),
 		cmocka_unit_test(the_tail_is_what_at_most_so_many_samples_exceed),
 	};

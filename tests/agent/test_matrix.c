@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,22 +15,42 @@
 
 #include "core/matrix.h"
 
+static const char *taken_from(const int ends[2])
+{
+	static char text[8192];
+	ssize_t size = read(ends[0], text, sizeof(text) - 1);
+
+	assert_true(size > 0);
+	text[size] = '\0';
+	close(ends[0]);
+	close(ends[1]);
+	return text;
+}
+
 static const char *written(struct matrix *matrix)
 {
-	static char line[4096];
 	struct json json = { 0 };
 	int ends[2];
-	ssize_t size;
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	json.fd = ends[1];
 	matrix_write(matrix, &json);
-	size = read(ends[0], line, sizeof(line) - 1);
-	assert_true(size > 0);
-	line[size] = '\0';
-	close(ends[0]);
-	close(ends[1]);
-	return line;
+	return taken_from(ends);
+}
+
+static const char *printed(struct matrix *matrix)
+{
+	int ends[2], out;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	fflush(stdout);
+	out = dup(STDOUT_FILENO);
+	assert_true(out >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0);
+	matrix_print(matrix);
+	fflush(stdout);
+	assert_true(dup2(out, STDOUT_FILENO) >= 0);
+	close(out);
+	return taken_from(ends);
 }
 
 static void discard(struct matrix *matrix)
@@ -107,12 +128,67 @@ static void the_oldest_repeats_give_way(void **state)
 	discard(&matrix);
 }
 
+static void repeats_are_told_in_the_order_measured(void **state)
+{
+	struct matrix matrix;
+
+	(void)state;
+	assert_int_equal(matrix_init(&matrix, "m", "ratio", 1, 2, 3), 0);
+	matrix.tells_repeats = true;
+	for (unsigned int i = 0; i < 4; i++)
+		matrix_add(&matrix, 0, 0, i == 3 ? 0.5 : 4 - i);
+	assert_non_null(strstr(written(&matrix), "\"repeats\":[[[3,2,0.5],[]]],\"value\":[[2,"));
+	discard(&matrix);
+}
+
+static void people_see_a_line_for_each_row_and_gigabytes(void **state)
+{
+	struct matrix matrix;
+
+	(void)state;
+	assert_int_equal(matrix_init(&matrix, "read", "bytes_per_s", 1, 2, 1), 0);
+	matrix_label_row(&matrix, 0, "CPU 0");
+	matrix_label_column(&matrix, 0, "4096");
+	matrix_label_column(&matrix, 1, "8192");
+	matrix_add(&matrix, 0, 0, 12.34e9);
+	assert_string_equal(printed(&matrix), "\n# read (GB/s)\n"
+					      "         4096    8192\n"
+					      "CPU 0   12.34       -\n");
+	discard(&matrix);
+}
+
+static void a_matrix_too_wide_for_a_terminal_is_printed_by_columns(void **state)
+{
+	char label[MATRIX_LABEL_SIZE];
+	struct matrix matrix;
+	const char *text;
+
+	(void)state;
+	assert_int_equal(matrix_init(&matrix, "latency", "ns", 2, 22, 1), 0);
+	matrix.of_columns = "bytes";
+	matrix_label_row(&matrix, 0, "CPU 0");
+	matrix_label_row(&matrix, 1, "all 2 CPUs");
+	for (unsigned int i = 0; i < 22; i++) {
+		snprintf(label, sizeof(label), "%llu", 4096ULL << i);
+		matrix_label_column(&matrix, i, label);
+		matrix_add(&matrix, 1, i, i + 0.5);
+	}
+	text = printed(&matrix);
+	assert_non_null(strstr(text, "\n# latency (ns)\n     bytes       CPU 0  all 2 CPUs\n"
+				     "      4096           -         0.5\n"));
+	assert_non_null(strstr(text, "\n      8192           -         1.5\n"));
+	discard(&matrix);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_cell_stands_in_its_row_and_one_without_a_figure_is_null),
 		cmocka_unit_test(limits_are_those_of_the_sign_test),
 		cmocka_unit_test(the_oldest_repeats_give_way),
+		cmocka_unit_test(repeats_are_told_in_the_order_measured),
+		cmocka_unit_test(people_see_a_line_for_each_row_and_gigabytes),
+		cmocka_unit_test(a_matrix_too_wide_for_a_terminal_is_printed_by_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

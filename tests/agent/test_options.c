@@ -88,9 +88,9 @@ static void cpu_lists_are_taken_within_what_is_usable(void **state)
 
 static void what_is_no_cpu_list_is_refused(void **state)
 {
-	static const char *const bad[] = { "",	   ",",	   "0,",  "-1",	  "1-0",
-					   "0-",   "a",	   "0 1", "1024", "0-99999999999999999999",
-					   "0,,1", "0-1-2" };
+	static const char *const bad[] = { "",	   ",",	    "0,",  "-1",   "1-0",
+					   "0-",   "a",	    "0 1", "1024", "0-99999999999999999999",
+					   "0,,1", "0-1-2", "\n",  "0\n" };
 	struct cpus cpus;
 	char error[256];
 

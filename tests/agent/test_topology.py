@@ -1,9 +1,7 @@
 """The agent's topology verb on this machine: what is shared on purpose is found each time."""
 
 import math
-import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,6 @@ from tests.agent.probing import (
 )
 
 SHORT = ("--slot", "2ms", "-l", "6")
-CPUSETS = Path("/sys/fs/cgroup/cpuset")
 
 
 def matrices(lines: Lines) -> dict[str, dict[str, Any]]:
@@ -44,6 +41,12 @@ def test_each_cpu_is_compared_with_each_other_in_each_work(agent_path: Path) -> 
     threads = of_type(lines, "thread")
     names = [f"CPU {thread['cpu']}" for thread in threads]
     found = matrices(lines)
+    speed = found.pop("speed")
+    assert (speed["rows"], speed["unit"]) == (names, "operations_per_s")
+    assert speed["columns"][0] == "scalar"
+    for cells, values in zip(speed["repeats"], speed["value"], strict=True):
+        assert [len(cell) for cell in cells] == [6] * len(speed["columns"])
+        assert min(values) > 1e6
     assert {"message", "awake", "scalar", "memory"} <= found.keys()
     for matrix in found.values():
         assert matrix["rows"] == matrix["columns"] == names
@@ -54,6 +57,8 @@ def test_each_cpu_is_compared_with_each_other_in_each_work(agent_path: Path) -> 
             assert [value is None for value in values] == [row == n for n in range(len(names))]
             known = [one for n, one in enumerate(zip(lows, values, highs, strict=True)) if n != row]
             assert all(0 < low <= value <= high for low, value, high in known)
+        for row, cells in enumerate(matrix["repeats"]):
+            assert [len(cell) for cell in cells] == [6 * (row != n) for n in range(len(names))]
     assert [thread["count"] for thread in threads] == [6] * len(names)
     assert all(thread["facts"]["scalar_operations_per_s"] > 1e6 for thread in threads)
     assert of_type(lines, "end")[0]["status"] == "complete"
@@ -89,28 +94,22 @@ def test_a_lone_cpu_is_measured_alone(agent_path: Path) -> None:
     assert of_type(lines, "end")[0]["status"] == "complete"
 
 
-@pytest.fixture
-def cpuset(tmp_path: Path) -> Iterator[Path]:
-    """A cpuset of the last CPU alone, as a container's."""
-    path = CPUSETS / f"rtscope-test-{os.getpid()}"
-    if os.geteuid() or not CPUSETS.is_dir():
-        pytest.skip("making a cpuset needs root and cgroups of version 1")
-    path.mkdir()
-    try:
-        (path / "cpuset.cpus").write_text(str(LAST_CPU))
-        (path / "cpuset.mems").write_text((CPUSETS / "cpuset.mems").read_text())
-        yield path
-    finally:
-        path.rmdir()
-
-
 @needs_two_cpus
-def test_in_a_container_only_its_cpus_are_measured(agent_path: Path, cpuset: Path) -> None:
-    inside = ("sh", "-c", f'echo $$ > {cpuset}/tasks && exec "$0" "$@"')
-    lines = measure(agent_path, "topology", *SHORT, prefix=inside)
+@pytest.mark.parametrize(
+    ("probe", "options"),
+    [
+        ("topology", SHORT),
+        ("memory", ("--slot", "1ms", "--largest", "1", "-l", "1")),
+        ("scaling", ("-l", "20")),
+    ],
+)
+def test_in_a_container_only_its_cpus_are_measured(
+    agent_path: Path, contained: tuple[str, ...], probe: str, options: tuple[str, ...]
+) -> None:
+    lines = measure(agent_path, probe, *options, prefix=contained)
     assert [thread["cpu"] for thread in of_type(lines, "thread")] == [LAST_CPU]
     done = subprocess.run(
-        [*inside, agent_path, "topology", "-a", "0", "-l", "1"],
+        [*contained, agent_path, probe, "-a", "0", "-l", "1"],
         capture_output=True, text=True, timeout=20, check=False,
     )  # fmt: skip
     assert done.returncode == 2

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.model.machine import Machine
-from rtscope.model.placements import kinds_of, orders_of, pairs_of, thread_counts
+from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
 from rtscope.model.scaling import Pair, Placement
 from tests.sweeps import T2080, T4240, machine_of
 
@@ -43,6 +44,42 @@ def test_fast_cores_come_before_slow_ones() -> None:
     assert placed(big_little, range(4), range(1, 5)) == {"cores first": [2, 3, 0, 1]}
     assert kinds_of(big_little, range(4)) == [Placement((0,), 1), Placement((2,), 1)]
     assert kinds_of(T2080, range(8)) == [Placement((0,), 1)]
+
+
+def test_cores_of_more_capacity_or_of_the_faster_kind_come_first() -> None:
+    little = unlike([446, 1024, 446, 1024], [None] * 4)
+    assert placed(little, range(4), range(1, 5)) == {"cores first": [1, 3, 0, 2]}
+    assert kinds_of(little, range(4)) == [Placement((0,), 1), Placement((1,), 1)]
+    hybrid = unlike([None] * 4, ["atom", "atom", "core", "core"])
+    assert placed(hybrid, range(4), range(1, 5)) == {"cores first": [2, 3, 0, 1]}
+    assert kinds_of(hybrid, range(4)) == [Placement((0,), 1), Placement((2,), 1)]
+
+
+def test_a_fast_core_that_is_held_below_its_frequency_comes_later() -> None:
+    machine = unlike([512, 1024, 1024, 512], [None] * 4)
+    held = [
+        msgspec.structs.replace(
+            cpu, peak_khz=2_000_000, max_khz=800_000 if cpu.number == 1 else 2_000_000
+        )
+        for cpu in machine.cpus
+    ]
+    machine = msgspec.structs.replace(machine, cpus=held)
+    assert placed(machine, range(4), range(1, 5)) == {"cores first": [2, 0, 3, 1]}
+
+
+def unlike(capacities: Sequence[int | None], kinds: Sequence[str | None]) -> Machine:
+    """Four cores of these capacities and kinds."""
+    machine = machine_of(4, 1)
+    cpus = [
+        msgspec.structs.replace(cpu, capacity=capacities[cpu.number], kind=kinds[cpu.number])
+        for cpu in machine.cpus
+    ]
+    return msgspec.structs.replace(machine, cpus=cpus)
+
+
+def test_each_of_a_few_cpus_is_tried_alone_and_of_many_one_of_each_kind() -> None:
+    assert each_alone(T2080, range(8)) == [Placement((cpu,), 1) for cpu in range(8)]
+    assert each_alone(T4240, range(24)) == [Placement((0,), 1)]
 
 
 def test_one_cpu_and_a_machine_that_tells_nothing_have_one_order_and_no_sharing() -> None:

@@ -39,6 +39,8 @@ def test_the_page_has_a_heat_map_of_each_matrix() -> None:
     assert len(maps) == len(run.matrices)
     vector = next(chart for chart in maps if chart["title"] == "Slowdown in vector arithmetic")
     assert vector["traces"][0]["z"] == [[None, 1.9], [1.9, None]]
+    assert vector["layout"]["xaxis"]["title"]["text"] == "beside"
+    assert page.index("<h3>Slowdown in vector arithmetic") < page.index("<h3>Histogram")
 
 
 def test_a_figure_has_its_unit() -> None:
@@ -77,15 +79,26 @@ def test_a_matrix_out_of_shape_is_no_matrix() -> None:
         )
 
 
-def test_curves_have_the_caches_that_the_kernel_tells_of() -> None:
+def test_curves_have_the_caches_that_the_kernel_tells_of_and_sizes_at_their_axis() -> None:
     run = memory_run(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
     chart = matrix_chart(run, run.matrices[0], "")
     assert [trace["name"] for trace in chart["traces"]] == [
-        "CPU 0", "all 2 CPUs", "L1: 48 KiB", "L2: 2 MiB",
+        "CPU 0", "all 2 CPUs", "L1: 48 KiB", "L2: 2 MiB", "caches seen",
     ]  # fmt: skip
     assert chart["traces"][2]["x"] == [48, 48]
     assert chart["layout"]["xaxis"]["type"] == "log"
+    ticks = chart["layout"]["xaxis"]
+    assert dict(zip(ticks["ticktext"], ticks["tickvals"], strict=True))["16 MiB"] == 16 << 10
     assert "caches show where the kernel says" in html_report([run])
+
+
+def test_caches_that_show_are_marked_on_each_curve_of_the_first_cpu() -> None:
+    run = memory_run(times([48 << 10, 512 << 10], [1.7, 5.4, 130]))
+    loads, reading = (matrix_chart(run, matrix, "") for matrix in run.matrices[:2])
+    for chart, figures in ((loads, [1.7, 5.4]), (reading, [10.0, 10.0])):
+        dots = chart["traces"][-1]
+        assert (dots["x"], dots["y"]) == ([48, 512], figures)
+        assert chart["note"].endswith("one to end: 48 KiB, 512 KiB.")
 
 
 def test_working_sets_are_rows_of_the_terminals_table() -> None:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from rtscope.model.histogram import Histogram
-from rtscope.model.scaling import Placement, Sweep
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Sweep
 from rtscope.statistics.placing import slowdowns
 from tests.sweeps import T2080, cell_of
 

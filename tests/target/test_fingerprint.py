@@ -166,6 +166,27 @@ def test_clusters_and_memory_nodes_are_told_of_each_cpu() -> None:
     assert [cpu.node for cpu in cpus] == [0, 0, 1, 1]
 
 
+def test_capacity_and_kind_are_told_of_each_cpu() -> None:
+    cpuinfo = "".join(
+        f"processor\t: {i}\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"
+        for i, part in enumerate(["0xd03", "0xd03", "0xd08", "0xd08"])
+    )
+    files = files_of("raspberry-pi-4") | {"/proc/cpuinfo": cpuinfo}
+    files |= {f"{CPU}cpu{n}/cpu_capacity": f"{446 if n < 2 else 1024}\n" for n in range(4)}
+    files |= {CPU + "cpu1/cpufreq/cpuinfo_max_freq": "1800000\n"}
+    cpus = machine_of(files).cpus
+    assert [cpu.capacity for cpu in cpus] == [446, 446, 1024, 1024]
+    assert [cpu.kind for cpu in cpus] == ["Cortex-A53", "Cortex-A53", "Cortex-A72", "Cortex-A72"]
+    assert [cpu.peak_khz for cpu in cpus] == [None, 1_800_000, None, None]
+
+
+def test_the_kinds_of_core_of_a_hybrid_x86_are_told() -> None:
+    hybrid = {"/sys/devices/cpu_core/cpus": "0-3\n", "/sys/devices/cpu_atom/cpus": "4-7\n"}
+    cpus = machine_of(files_of("debian-13-rt") | hybrid).cpus
+    assert [cpu.kind for cpu in cpus] == ["core"] * 4 + ["atom"] * 4
+    assert {cpu.kind for cpu in machine_of(files_of("debian-13-rt")).cpus} == {None}
+
+
 def test_a_shared_cache_is_listed_once_with_its_sharers() -> None:
     assert machine_of(files_of("raspberry-pi-4")).caches[-1] == Cache(
         2, "unified", 1 << 20, [0, 1, 2, 3]

@@ -25,6 +25,7 @@ _STATE: Final = re.compile(_CPU + r"/cpu0/cpuidle/state([0-9]{1,2})/name")
 _SIZE: Final = re.compile(r"([0-9]{1,9})([KMG]?)")
 _SCALE: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _NODE: Final = re.compile(r"/sys/devices/system/node/node([0-9]{1,4})/cpulist")
+_HYBRID: Final = re.compile(r"/sys/devices/cpu_([a-z]{1,16})/cpus")
 _MOST_THREADS: Final = 64
 """of one core; eight on the widest machines made"""
 _MOST_OF_CLUSTER: Final = 1024
@@ -81,11 +82,27 @@ def cpus_of(files: Files, cpuinfo: Fields) -> list[Cpu]:
     isolated = set(cpu_list_of(files, f"{_CPU}/isolated") or [])
     present = cpu_list_of(files, f"{_CPU}/present") or online or _cpus_of_cpuinfo(cpuinfo)
     awake = set(present if online is None else online)
-    nodes = _nodes_of(files)
+    nodes, kinds = _nodes_of(files), _kinds_of(files, cpuinfo)
     return [
-        _cpu(files, number, number in awake, number in isolated, nodes.get(number))
-        for number in present
+        _cpu(files, number, number in awake, number in isolated, nodes, kinds) for number in present
     ]
+
+
+def _kinds_of(files: Files, cpuinfo: Fields) -> dict[int, str]:
+    """What sort of core each CPU is: by the event counters of a hybrid x86, or by its ARM part."""
+    found: dict[int, str] = {}
+    number, implementer = -1, ""
+    for key, value in cpuinfo:
+        if key == "processor":
+            number = int(value) if re.fullmatch(r"[0-9]{1,4}", value) else -1
+        elif key == "cpu implementer":
+            implementer = value
+        elif key == "cpu part" and number >= 0 and (name := _arm_core(implementer, value)):
+            found[number] = name
+    matches = [match for match in map(_HYBRID.fullmatch, files) if match]
+    return found | {
+        cpu: match[1] for match in matches for cpu in cpu_list_of(files, match[0]) or []
+    }
 
 
 def _nodes_of(files: Files) -> dict[int, int]:
@@ -99,7 +116,14 @@ def _cpus_of_cpuinfo(cpuinfo: Fields) -> list[int]:
     return sorted(int(value) for value in numbers if re.fullmatch(r"[0-9]{1,4}", value))
 
 
-def _cpu(files: Files, number: int, online: bool, isolated: bool, node: int | None) -> Cpu:
+def _cpu(
+    files: Files,
+    number: int,
+    online: bool,
+    isolated: bool,
+    nodes: dict[int, int],
+    kinds: dict[int, str],
+) -> Cpu:
     topology = f"{_CPU}/cpu{number}/topology/"
     frequency = f"{_CPU}/cpu{number}/cpufreq/"
     siblings = cpu_list_of(files, topology + "thread_siblings_list") or []
@@ -112,11 +136,14 @@ def _cpu(files: Files, number: int, online: bool, isolated: bool, node: int | No
         package=_natural(files, topology + "physical_package_id"),
         smt_siblings=siblings if len(siblings) <= _MOST_THREADS else [],
         cluster=cluster if len(cluster) <= _MOST_OF_CLUSTER else [],
-        node=node,
+        node=nodes.get(number),
         governor=line_of(files, frequency + "scaling_governor", 32),
         driver=line_of(files, frequency + "scaling_driver", 32),
         min_khz=_natural(files, frequency + "scaling_min_freq"),
         max_khz=_natural(files, frequency + "scaling_max_freq"),
+        peak_khz=_natural(files, frequency + "cpuinfo_max_freq"),
+        capacity=_natural(files, f"{_CPU}/cpu{number}/cpu_capacity"),
+        kind=kinds.get(number),
     )
 
 

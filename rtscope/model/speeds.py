@@ -1,0 +1,80 @@
+"""How fast a machine's CPUs are to each other, as its kernel describes them.
+
+The capacity that a device tree gives a CPU is what it does at its highest frequency; a governor may
+be held to less. Where all have the same, which is what the kernel says too of CPUs that it knows
+nothing of, the frequencies are what differs.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from rtscope.model.machine import Cpu, Machine
+
+_HYBRID: Final = ("lowpower", "atom", "core")
+"""the kinds of core of a hybrid x86, the fastest last"""
+
+
+def told_speeds(machine: Machine) -> dict[int, float]:
+    """Of each CPU that is online, 1 for the fastest; empty where the kernel does not tell."""
+    cpus = [cpu for cpu in machine.cpus if cpu.online]
+    values = {cpu.number: _speed(cpu, by_capacity=_capacities_differ(machine)) for cpu in cpus}
+    if not values or min(values.values()) <= 0:
+        return {}
+    most = max(values.values())
+    return {number: value / most for number, value in values.items()}
+
+
+def speed_rank(machine: Machine) -> dict[int, tuple[float, int]]:
+    """Of each CPU, more for the faster: its speed, then its kind."""
+    told = told_speeds(machine)
+    return {
+        cpu.number: (
+            told.get(cpu.number, 0.0),
+            _HYBRID.index(cpu.kind) if cpu.kind in _HYBRID else -1,
+        )
+        for cpu in machine.cpus
+    }
+
+
+def is_lesser_kind(kind: str | None, than: Collection[str | None]) -> bool:
+    """Whether a core of this kind may be slower than those of others, as it is told.
+
+    Of a hybrid x86 it is known which are; of other kinds only that they differ.
+    """
+    if not kind or None in than or kind in than:
+        return False
+    ranks = [_HYBRID.index(one) for one in (kind, *than) if one in _HYBRID]
+    return len(ranks) <= len(than) or ranks[0] < min(ranks[1:])
+
+
+def told_kinds(machine: Machine) -> dict[int, tuple[float | None, str | None]]:
+    """Of each CPU its speed and kind: those that have the same are alike, as far as it is told."""
+    told = told_speeds(machine)
+    return {cpu.number: (told.get(cpu.number), cpu.kind) for cpu in machine.cpus}
+
+
+def told_text(machine: Machine, number: int) -> str:
+    """What that is of one CPU: capacity 446 of 1024, or 1.50 of 2.40 GHz."""
+    cpus = {cpu.number: cpu for cpu in machine.cpus if cpu.online}
+    cpu = cpus[number]
+    if not _capacities_differ(machine):
+        most_khz = max(one.max_khz or 0 for one in cpus.values())
+        return f"{(cpu.max_khz or 0) / 1e6:.2f} of {most_khz / 1e6:.2f} GHz"
+    text = f"capacity {cpu.capacity} of {max(one.capacity or 0 for one in cpus.values())}"
+    if _held_to(cpu) < 1:
+        text += f", held to {_held_to(cpu) * 100:.0f} % of its frequency"
+    return text
+
+
+def _capacities_differ(machine: Machine) -> bool:
+    told = {cpu.capacity for cpu in machine.cpus if cpu.online}
+    return len(told) > 1 and None not in told
+
+
+def _speed(cpu: Cpu, *, by_capacity: bool) -> float:
+    return (cpu.capacity or 0) * _held_to(cpu) if by_capacity else cpu.max_khz or 0.0
+
+
+def _held_to(cpu: Cpu) -> float:
+    """The share of its highest frequency that it may have."""
+    return min(1.0, cpu.max_khz / cpu.peak_khz) if cpu.max_khz and cpu.peak_khz else 1.0

@@ -1,0 +1,80 @@
+"""A sweep as those see it who compare its cells."""
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run
+from rtscope.model.scaling import Order, Pair, Placement
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One workload at one placement beside one load, measured once in each round."""
+
+    workload: str
+    """scalar, vector, or the program's name"""
+    placement: Placement
+    load: str = "idle"
+    medians_ns: list[float] = []
+    """the median time of each round, in order"""
+    histogram: Histogram = Histogram()
+    """of the times of all rounds: of a period, or of a run of the program"""
+    missed: int = 0
+    """periods that the work did not fit into"""
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """All cells, measured in turns, each round in another order."""
+
+    machine: Machine
+    cells: list[Cell]
+    rounds: int
+    orders: list[Order] = []
+    pairs: list[Pair] = []
+    load_cpus: list[int] = []
+    """where the loads ran"""
+    program: list[str] = []
+    """the user's, where that is the workload"""
+
+    def cell(self, workload: str, placement: Placement, load: str = "idle") -> Cell | None:
+        """The cell of this name, if it was measured."""
+        return next(
+            (
+                cell
+                for cell in self.cells
+                if (cell.workload, cell.placement, cell.load) == (workload, placement, load)
+            ),
+            None,
+        )
+
+    @property
+    def workloads(self) -> list[str]:
+        """Each once, in order."""
+        return list(dict.fromkeys(cell.workload for cell in self.cells))
+
+    @property
+    def has_loads(self) -> bool:
+        """Whether it tells what loads do, and not what placements do."""
+        return any(cell.load != "idle" for cell in self.cells)
+
+
+def sweep_of(run: Run) -> Sweep:
+    """The cells of a run of rtscope scale or interfere. Raises RtscopeError for another."""
+    kept = run.sweep
+    if kept is None:
+        raise RtscopeError(f"run {run.id} is none of rtscope scale or interfere: it has no cells")
+    cells = [
+        Cell(
+            one.workload,
+            one.placement,
+            one.load,
+            one.medians_ns,
+            thread.histogram,
+            thread.missed or 0,
+        )
+        for one, thread in zip(kept.cells, run.threads, strict=True)
+    ]
+    return Sweep(
+        run.machine, cells, kept.rounds, kept.orders, kept.pairs, kept.load_cpus, kept.program
+    )

@@ -1,0 +1,270 @@
+"""Which CPUs are slower by themselves, by the probe topology, against what the kernel says of them.
+
+What each does in a repeat is held against what the fastest does in the same repeat, for each kind
+of work that needs nothing but the CPU. All CPUs and kinds are tested together (slowed.py).
+"""
+
+import math
+import re
+from collections.abc import Collection
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from rtscope.model.cpulist import cpus_named
+from rtscope.model.machine import Machine
+from rtscope.model.run import Matrix, Run
+from rtscope.model.speeds import is_lesser_kind, told_speeds, told_text
+from rtscope.statistics.finding import Finding
+from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
+
+_CPU: Final = re.compile(r"CPU (0|[1-9][0-9]{0,4})")
+
+
+class _Speeds(msgspec.Struct, frozen=True):
+    """How many times as long as the fastest each CPU takes for each kind of work."""
+
+    times: dict[tuple[str, int], list[float]]
+    """in each repeat; of the fastest itself too"""
+    fastest: dict[str, int]
+    """for each kind of work"""
+    found: dict[tuple[str, int], Slowed]
+    """of all but those"""
+    told: dict[int, float]
+    """what the kernel says, 1 for the fastest; empty where it says nothing"""
+    as_told: dict[tuple[str, int], Slowed]
+    """of those that it says are slower: whether they are by the half of that, as a power"""
+    stuck: list[int]
+    """CPUs that did nothing at all in a repeat, and are not judged"""
+
+    def kinds(self, cpu: int, verdict: Slowed) -> tuple[str, ...]:
+        """The works in which this is so of the CPU."""
+        return tuple(
+            kind for (kind, one), is_so in self.found.items() if (one, is_so) == (cpu, verdict)
+        )
+
+    def cpus(self) -> list[int]:
+        """All that were measured."""
+        return sorted({cpu for _, cpu in self.times})
+
+    def told_slower(self, cpu: int, kinds: Collection[str] = ()) -> bool:
+        """Whether the kernel says that another of them is faster by a tenth; with `kinds` of work,
+        that those are which are the fastest at it."""
+        return any(one == cpu for _, one in self.as_told) and all(
+            self.told[self.fastest[kind]] > SHARED * self.told[cpu] for kind in kinds
+        )
+
+    def told_wrongly(self, cpu: int) -> bool:
+        """Whether it is surely not as slow as that in any work."""
+        said = {is_so for (_, one), is_so in self.as_told.items() if one == cpu}
+        return said == {Slowed.NO}
+
+    def apart_from(self, cpus: Collection[int], kinds: Collection[str]) -> list[int]:
+        """The CPUs that are not slower in any of these works."""
+        slow = {
+            cpu
+            for (kind, cpu), is_so in self.found.items()
+            if kind in kinds and is_so is not Slowed.NO
+        }
+        return [cpu for cpu in self.cpus() if cpu not in slow and cpu not in cpus]
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    """What is said of a CPU; those of which the same is said are named together."""
+
+    is_so: Slowed
+    kinds: tuple[str, ...]
+    """of work, in which it is so"""
+    told: str
+    """what the kernel says of why it is slower; empty where it does not"""
+
+
+def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
+    """What the run says of its CPUs' own speeds, but for those left out.
+
+    Of emulated CPUs, whose speed is the host's, only whether the kernel describes them as they are.
+    """
+    measured = _measured(run, left_out)
+    judged = [cpu for cpu in measured.cpus() if not run.lab or measured.told_wrongly(cpu)]
+    stuck = [] if run.lab else _stuck(measured)
+    if not measured.found or not judged:
+        return stuck
+    if few := too_few([measured.times[key] for key in measured.found]):
+        return [few, *stuck]
+    groups: dict[_Verdict, list[int]] = {}
+    for cpu in judged:
+        if verdict := _verdict(run, measured, cpu):
+            groups.setdefault(verdict, []).append(cpu)
+    if not groups:
+        kinds = " and ".join(measured.fastest)
+        text = (
+            f"{cpus_named(judged)} are alike: none is a tenth slower than another in {kinds} work"
+        )
+        return [*stuck, Finding(text)]
+    found = stuck + [
+        _said(run.machine, measured, verdict, cpus) for verdict, cpus in groups.items()
+    ]
+    return sorted(found, key=lambda finding: not finding.disagrees)
+
+
+def _measured(run: Run, left_out: Collection[int]) -> _Speeds:
+    matrix = next((one for one in run.matrices if one.name == "speed" and one.repeats), None)
+    rates = {} if matrix is None else _rates(matrix, left_out)
+    times: dict[tuple[str, int], list[float]] = {}
+    fastest: dict[str, int] = {}
+    for kind in dict.fromkeys(kind for kind, _ in rates):
+        of_kind = {cpu: one for (name, cpu), one in rates.items() if name == kind}
+        first = max(of_kind, key=lambda cpu: float(np.median(of_kind[cpu])))
+        fastest[kind] = first
+        for cpu, one in of_kind.items():
+            times[kind, cpu] = [a / b for a, b in zip(of_kind[first], one, strict=False)]
+    others = {(kind, cpu): one for (kind, cpu), one in times.items() if fastest[kind] != cpu}
+    told = told_speeds(run.machine)
+    most = max((told.get(cpu, 0.0) for _, cpu in times), default=0.0)
+    halves = {(k, cpu): math.sqrt(most / told[cpu]) for k, cpu in times if told.get(cpu)}
+    slow = {key: times[key] for key, half in halves.items() if half * half > SHARED}
+    return _Speeds(
+        times,
+        fastest,
+        slowed(others, dict.fromkeys(others, SHARED)),
+        told,
+        slowed(slow, halves),
+        [] if matrix is None else _stuck_of(matrix, left_out),
+    )
+
+
+def _rates(matrix: Matrix, left_out: Collection[int]) -> dict[tuple[str, int], list[float]]:
+    """Of each kind of work and CPU that has them, by repeats."""
+    return {
+        (kind, int(cpu[1])): rates
+        for row, cpu in enumerate(map(_CPU.fullmatch, matrix.rows))
+        if cpu and int(cpu[1]) not in left_out
+        for kind, rates in zip(matrix.columns, matrix.repeats[row], strict=True)
+        if rates and min(rates) > 0
+    }
+
+
+def _stuck_of(matrix: Matrix, left_out: Collection[int]) -> list[int]:
+    return [
+        int(cpu[1])
+        for row, cpu in enumerate(map(_CPU.fullmatch, matrix.rows))
+        if cpu
+        and int(cpu[1]) not in left_out
+        and any(rates and min(rates) <= 0 for rates in matrix.repeats[row])
+    ]
+
+
+def _stuck(measured: _Speeds) -> list[Finding]:
+    if not measured.stuck:
+        return []
+    return [
+        Finding(
+            f"{cpus_named(measured.stuck)} did nothing at all in some repeats: how fast "
+            f"{'they are' if measured.stuck[1:] else 'it is'} cannot be told",
+            disagrees=True,
+        )
+    ]
+
+
+def _verdict(run: Run, measured: _Speeds, cpu: int) -> _Verdict | None:
+    machine = run.machine
+    told = told_text(machine, cpu) if measured.told_slower(cpu) else ""
+    kinds = measured.kinds(cpu, Slowed.YES)
+    if measured.told_wrongly(cpu):
+        return None if run.lab and kinds else _Verdict(Slowed.NO, tuple(measured.fastest), told)
+    if kinds:
+        why = told if measured.told_slower(cpu, kinds) else ""
+        return _Verdict(Slowed.YES, kinds, why or _of_another_kind(machine, measured, cpu, kinds))
+    for is_so in (Slowed.CHANGING, Slowed.UNKNOWN):
+        if kinds := measured.kinds(cpu, is_so):
+            return _Verdict(is_so, kinds, "")
+    return None
+
+
+def _of_another_kind(machine: Machine, measured: _Speeds, cpu: int, works: Collection[str]) -> str:
+    """What kind of core it is, where the fastest in these works are of others."""
+    kinds = {one.number: one.kind for one in machine.cpus}
+    others = {kinds.get(measured.fastest[work]) for work in works}
+    return f"kind {kinds[cpu]}" if is_lesser_kind(kinds.get(cpu), others) else ""
+
+
+def _said(machine: Machine, measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> Finding:
+    name, are = cpus_named(cpus), "are" if cpus[1:] else "is"
+    apart = measured.apart_from(cpus, verdict.kinds)
+    than = cpus_named(apart) if apart else "the fastest"
+    told = [cpu for cpu in measured.cpus() if not measured.told_slower(cpu)]
+    match verdict.is_so:
+        case Slowed.YES if verdict.told:
+            return Finding(
+                f"{name} {are} slower than {than}, as the kernel says ({verdict.told}): "
+                f"{_times(measured, verdict, cpus)}"
+            )
+        case Slowed.YES:
+            return Finding(
+                f"{name} {are} slower than {than}, which the kernel does not say: "
+                f"{_times(measured, verdict, cpus)}{_perhaps(machine)}",
+                disagrees=True,
+            )
+        case Slowed.CHANGING:
+            return Finding(
+                f"{name} {are} slower than {than} at times only: "
+                f"{_spreads(measured, verdict, cpus)} in repeats of the same{_perhaps(machine)}",
+                disagrees=True,
+            )
+        case Slowed.UNKNOWN:
+            return Finding(
+                f"whether {name} {are} slower than {than} cannot be told: "
+                f"{_spreads(measured, verdict, cpus)}; more --samples may tell"
+            )
+        case Slowed.NO:
+            they = "they are" if cpus[1:] else "it is"
+            are_some = any(measured.kinds(cpu, Slowed.YES) for cpu in cpus)
+            return Finding(
+                f"the kernel says that {name} {are} slower than {cpus_named(told)} "
+                f"({verdict.told}), but {they} {'by far less' if are_some else 'not'}: "
+                f"{_times(measured, verdict, cpus)}",
+                disagrees=True,
+            )
+
+
+def _perhaps(machine: Machine) -> str:
+    """Who may take the time of a CPU of which the kernel knows nothing."""
+    if machine.virtualisation in (None, "none"):
+        return "; heat, a limit or a real-time program may hold it back"
+    return "; the host of a virtual machine, or a real-time program, may take its time"
+
+
+def _times(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> str:
+    """Such as scalar work takes 2.25 to 2.31 times as long as on the fastest, vector work 2.01."""
+    each = {
+        kind: [float(np.median(measured.times[kind, cpu])) for cpu in cpus]
+        for kind in verdict.kinds
+    }
+    return _ranges({kind: (min(one), max(one)) for kind, one in each.items()})
+
+
+def _spreads(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> str:
+    """The same of single repeats, four of five of them."""
+    each = {
+        kind: [spread(measured.times[kind, cpu]) for cpu in cpus if (kind, cpu) in measured.times]
+        for kind in verdict.kinds
+    }
+    return _ranges(
+        {
+            kind: (min(low for low, _ in one), max(high for _, high in one))
+            for kind, one in each.items()
+        }
+    )
+
+
+def _ranges(ranges: dict[str, tuple[float, float]]) -> str:
+    told = []
+    for kind, (low, high) in ranges.items():
+        times = (
+            f"{low:.2f} times"
+            if f"{low:.2f}" == f"{high:.2f}"
+            else f"{low:.2f} to {high:.2f} times"
+        )
+        told.append(f"{kind} work {times}")
+    return f"{' and '.join(told)} as long"

@@ -1,0 +1,151 @@
+"""Whether the cells of one sweep are faster or slower than the same ones of another.
+
+The rounds of two sweeps are not of the same moments, so they are not held against each other one by
+one: the logarithms of their medians are two samples, and their means differ by Welch's t ("The
+Generalization of 'Student's' Problem when Several Different Population Variances are Involved",
+Biometrika 34, 1947). p-values are Holm's over all cells.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Run
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Cell, sweep_of
+from rtscope.statistics.alike import differences, incomparable
+from rtscope.statistics.confidence import LEVEL
+from rtscope.statistics.distributions import student_below, student_quantile
+from rtscope.statistics.placing import SMALLEST_GAIN, Ratio, corrected, time_ns
+
+Effect = Literal["faster", "slower", "same", "unknown"]
+
+_MOST_NAMED: Final = 4
+"""of the cells that only one has"""
+
+
+class CellChange(msgspec.Struct, frozen=True):
+    """One cell of both sweeps."""
+
+    name: str
+    """of the thread that it is in both runs; without the program's name where these differ"""
+    placement: Placement
+    load: str
+    a_ns: float
+    b_ns: float
+    ratio: Ratio
+    """of the time of B to that of A"""
+    effect: Effect
+    """B against A: another by more than chance and by 5 %; same: its limits are within 5 %"""
+
+
+class SweepComparison(msgspec.Struct, frozen=True):
+    """B against A."""
+
+    sentence: str
+    a: str
+    """id of the run"""
+    b: str
+    changes: list[CellChange]
+    differences: list[str] = []
+    """in what the runs were not alike"""
+
+
+def compare_sweeps(a: Run, b: Run) -> SweepComparison:
+    """The cells that both have, those of two programs by placement and load alone.
+
+    Raises RtscopeError where they have none in common.
+    """
+    if refusal := incomparable(a, b):
+        raise RtscopeError(refusal)
+    programs = bool(a.sweep and b.sweep and a.sweep.program and b.sweep.program)
+    left, right = (_named(run, programs=programs) for run in (a, b))
+    both = [name for name in left if name in right]
+    if not both:
+        raise RtscopeError(
+            f"A and B have no placement and load in common: A measured {_listed([*left])}, "
+            f"and B {_listed([*right])}"
+        )
+    workloads = list(dict.fromkeys(cell.workload for cell in left.values()))
+    both.sort(
+        key=lambda name: (
+            workloads.index(left[name].workload),
+            left[name].placement.threads,
+            left[name].placement.cpus,
+        )
+    )
+    ratios = corrected([_ratio(left[name].medians_ns, right[name].medians_ns) for name in both])
+    changes = [
+        CellChange(
+            name,
+            left[name].placement,
+            left[name].load,
+            time_ns(left[name]),
+            time_ns(right[name]),
+            ratio,
+            _effect(ratio),
+        )
+        for name, ratio in zip(both, ratios, strict=True)
+    ]
+    told = differences(a, b)
+    for label, held, other in (("A", left, right), ("B", right, left)):
+        if alone := [name for name in held if name not in other]:
+            told.append(f"only {label} measured {_listed(alone)}")
+    return SweepComparison(_sentence(changes), a.id, b.id, changes, told)
+
+
+def _named(run: Run, *, programs: bool) -> dict[str, Cell]:
+    """The cells by the names of their threads, or by what comes after the program's."""
+    return {
+        thread.name.removeprefix(f"{cell.workload}, ") if programs else thread.name: cell
+        for thread, cell in zip(run.threads, sweep_of(run).cells, strict=True)
+    }
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return "; ".join(names[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _effect(ratio: Ratio) -> Effect:
+    if ratio.is_sure and abs(ratio.value - 1) >= SMALLEST_GAIN - 1:
+        return "slower" if ratio.value > 1 else "faster"
+    if ratio.low is None or ratio.high is None:
+        return "unknown"
+    return "same" if 1 / SMALLEST_GAIN < ratio.low <= ratio.high < SMALLEST_GAIN else "unknown"
+
+
+def _ratio(a_ns: Sequence[float], b_ns: Sequence[float]) -> Ratio:
+    left, right = np.log(a_ns), np.log(b_ns)
+    difference = float(right.mean() - left.mean())
+    if min(len(left), len(right)) < 2:
+        return Ratio(math.exp(difference))
+    parts = [float(side.var(ddof=1)) / len(side) for side in (left, right)]
+    error = math.sqrt(sum(parts))
+    if error == 0:
+        value = math.exp(difference)
+        return Ratio(value, value, value, 0.0 if difference else 1.0)
+    sizes = [len(side) - 1 for side in (left, right)]
+    freedom = error**4 / sum(part**2 / size for part, size in zip(parts, sizes, strict=True))
+    half = error * student_quantile(freedom, 0.5 + LEVEL / 2)
+    return Ratio(
+        math.exp(difference),
+        math.exp(difference - half),
+        math.exp(difference + half),
+        2 * student_below(freedom, -abs(difference) / error),
+    )
+
+
+def _sentence(changes: Sequence[CellChange]) -> str:
+    counts = [(word, sum(one.effect == word for one in changes)) for word in ("slower", "faster")]
+    of = f" of {len(changes)} case{'s' if len(changes) > 1 else ''}"
+    (first, *more) = [(word, count) for word, count in counts if count] or [("", 0)]
+    if not first[1]:
+        where = f", in any{of}" if len(changes) > 1 else ""
+        return f"No evidence that B is faster or slower than A by 5 % or more{where}."
+    also = "".join(f" and {word} in {count}" for word, count in more)
+    return f"B is {first[0]} than A in {first[1]}{also}{of}, by 5 % or more."

@@ -1,0 +1,65 @@
+"""A slowdown is told where it is, and one that changes as such, whatever else disturbs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.statistics.slowed import SHARED, Slowed, repeats_needed, slowed, spread, too_few
+
+
+def of_one(repeats: list[float], comparisons: int = 7) -> Slowed:
+    """What is said of these repeats among others that show nothing."""
+    others = {str(n): [1.0, 1.02] * (len(repeats) // 2) for n in range(comparisons - 1)}
+    series = others | {"it": repeats}
+    return slowed(series, dict.fromkeys(series, SHARED))["it"]
+
+
+def test_the_fewest_repeats_are_those_of_the_sign_test() -> None:
+    """2^-n for each of so many, together 5 %."""
+    assert [repeats_needed(count) for count in (1, 7, 30, 196)] == [5, 8, 10, 12]
+    assert of_one([1.9] * 8) is Slowed.YES
+    assert of_one([1.0] * 8) is Slowed.NO
+    assert of_one([1.9] * 7) is Slowed.UNKNOWN
+
+
+def test_too_few_repeats_are_told_with_how_many_it_takes() -> None:
+    few = too_few([[1.0]] * 7)
+    assert few
+    assert "from 1 repeat: 7 comparisons need 8 at least, --samples gives more" in few.text
+    assert too_few([[1.0] * 8] * 7) is None
+    assert too_few([[1.0] * 8] * 6 + [[]])
+
+
+@pytest.mark.parametrize("times", [1.3, 2.0])
+def test_a_few_stalls_hide_no_slowdown_and_make_none(times: float) -> None:
+    assert of_one([times] * 16 + [0.5, 9.0, 0.9]) is Slowed.YES
+    assert of_one([1.02] * 16 + [0.5, 9.0, 30.0]) is Slowed.NO
+
+
+@pytest.mark.parametrize("slow", [8, 10, 15])
+def test_what_comes_or_goes_during_the_run_changes(slow: int) -> None:
+    assert of_one([2.0] * slow + [1.0] * (19 - slow)) is Slowed.CHANGING
+    assert of_one([1.0] * (19 - slow) + [2.0] * slow) is Slowed.CHANGING
+
+
+def test_what_is_slow_at_a_few_times_is_not_called_absent() -> None:
+    assert of_one([1.0] * 15 + [2.0] * 4) is Slowed.UNKNOWN
+
+
+def test_as_many_fast_repeats_as_slow_ones_are_no_change() -> None:
+    assert of_one([0.4, 2.5] * 5 + [1.0] * 9) is Slowed.NO
+
+
+def test_a_slowdown_that_only_varies_does_not_change() -> None:
+    rng = np.random.default_rng(4)
+    varying = [of_one(list(rng.normal(1.35, 0.15, 19))) for _ in range(50)]
+    assert Slowed.CHANGING not in varying
+    assert varying.count(Slowed.YES) > 30
+
+
+@given(st.lists(st.lists(st.floats(0, 1e9), max_size=30), max_size=20))
+def test_something_is_said_of_whatever_was_measured(series: list[list[float]]) -> None:
+    repeats = dict(enumerate(series))
+    assert slowed(repeats, dict.fromkeys(repeats, SHARED)).keys() == repeats.keys()
+    assert all(spread(one)[0] <= spread(one)[1] for one in series if one)

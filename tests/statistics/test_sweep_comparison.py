@@ -1,0 +1,122 @@
+"""Two sweeps of one machine do not differ; what was made slower between them is found."""
+
+import msgspec
+import pytest
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Run
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Sweep
+from rtscope.report.sweep_comparison import SweepComparisonTable
+from rtscope.report.terminal import output_console
+from rtscope.statistics.sweep_comparison import compare_sweeps
+from tests.sweeps import T2080, alike, run_of_sweep, swept
+
+
+def a_sweep(seed: int, slower: float = 1.0) -> Sweep:
+    """Of one to eight threads, all of those on CPU 0 alone slower."""
+    sweep = swept(T2080, alike, seed=seed, workloads=["scalar"])
+    cells = [
+        msgspec.structs.replace(cell, medians_ns=[ns * slower for ns in cell.medians_ns])
+        if cell.placement.cpus == (0,)
+        else cell
+        for cell in sweep.cells
+    ]
+    return msgspec.structs.replace(sweep, cells=cells)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_sweeps_of_one_machine_do_not_differ(seed: int) -> None:
+    a, b = (run_of_sweep(a_sweep(2 * seed + half)) for half in (0, 1))
+    comparison = compare_sweeps(a, b)
+    assert len(comparison.changes) == len(a.threads)
+    assert comparison.sentence == (
+        "No evidence that B is faster or slower than A by 5 % or more, in any of "
+        f"{len(a.threads)} cases."
+    )
+
+
+def test_the_placement_that_became_slower_is_found_and_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    a, b = run_of_sweep(a_sweep(1)), run_of_sweep(a_sweep(2, slower=1.2))
+    comparison = compare_sweeps(a, b)
+    count = len(a.threads)
+    assert comparison.sentence == f"B is slower than A in 1 of {count} cases, by 5 % or more."
+    assert (
+        compare_sweeps(b, a).sentence
+        == f"B is faster than A in 1 of {count} cases, by 5 % or more."
+    )
+    [change] = [one for one in comparison.changes if one.effect == "slower"]
+    assert change.placement == Placement((0,), 1)
+    assert {one.effect for one in comparison.changes} == {"slower", "same"}
+    assert change.ratio.low is not None
+    assert change.ratio.high is not None
+    assert change.ratio.low < 1.2 < change.ratio.high
+    output_console().print(SweepComparisonTable(comparison, a, b))
+    shown = capsys.readouterr().out.splitlines()
+    [row] = [line for line in shown if line.rstrip().endswith("slower")]
+    assert row.startswith(change.name)
+    assert shown[0].startswith("A  scalar, 5 rounds")
+    assert a.id in shown[0]
+    assert any(line.rstrip().endswith("the same") for line in shown)
+
+
+def test_one_noisy_round_of_many_makes_no_difference() -> None:
+    sweep = a_sweep(2)
+    shaken = [
+        msgspec.structs.replace(cell, medians_ns=[*cell.medians_ns[:4], 3 * cell.medians_ns[4]])
+        for cell in sweep.cells
+    ]
+    b = run_of_sweep(msgspec.structs.replace(sweep, cells=shaken))
+    assert "No evidence" in compare_sweeps(run_of_sweep(a_sweep(1)), b).sentence
+
+
+def test_too_few_data_are_not_called_the_same() -> None:
+    a, b = a_sweep(1), a_sweep(2)
+    few = [
+        msgspec.structs.replace(cell, medians_ns=[cell.medians_ns[0], 1.5 * cell.medians_ns[1]])
+        for cell in b.cells
+    ]
+    b = msgspec.structs.replace(b, cells=few, rounds=2)
+    changes = compare_sweeps(run_of_sweep(a), run_of_sweep(b)).changes
+    assert {one.effect for one in changes} == {"unknown"}
+
+
+def test_the_cases_stand_in_the_order_of_threads_and_cpus() -> None:
+    a, b = (run_of_sweep(swept(T2080, alike, seed=seed)) for seed in (1, 2))
+    changes = compare_sweeps(a, b).changes
+    places = [(one.name[:6], one.placement.threads, one.placement.cpus) for one in changes]
+    assert places == sorted(places)
+
+
+def test_two_versions_of_a_program_are_compared_place_by_place() -> None:
+    def of_program(name: str, seed: int) -> Run:
+        sweep = swept(T2080, alike, seed=seed, workloads=[name])
+        return run_of_sweep(msgspec.structs.replace(sweep, program=[name]))
+
+    a, b = of_program("./old", 1), of_program("./new", 2)
+    changes = compare_sweeps(a, b).changes
+    assert len(changes) == len(a.threads)
+    assert changes[0].name == "1 on (0,), idle"
+
+
+def test_what_only_one_has_is_not_listed_without_end() -> None:
+    whole = a_sweep(1)
+    few = msgspec.structs.replace(whole, cells=whole.cells[:3])
+    [told] = [
+        text
+        for text in compare_sweeps(run_of_sweep(whole), run_of_sweep(few)).differences
+        if text.startswith("only A measured ")
+    ]
+    assert told.endswith(f"; and {len(whole.cells) - 3 - 4} more")
+
+
+def test_what_only_one_has_is_told_and_nothing_in_common_is_refused() -> None:
+    whole = a_sweep(1)
+    part = msgspec.structs.replace(whole, cells=whole.cells[:1])
+    rest = msgspec.structs.replace(whole, cells=whole.cells[1:])
+    told = compare_sweeps(run_of_sweep(whole), run_of_sweep(part)).differences
+    assert any(text.startswith("only A measured scalar, 2 on ") for text in told)
+    with pytest.raises(RtscopeError, match="no placement and load in common"):
+        compare_sweeps(run_of_sweep(part), run_of_sweep(rest))
