@@ -103,7 +103,18 @@ def machines() -> st.SearchStrategy[Machine]:
         hostname=maybe,
         architecture=maybe,
         cpu_model=maybe,
-        cpus=st.lists(st.builds(Cpu, CPUS, governor=maybe), max_size=3),
+        cpus=st.lists(
+            st.builds(
+                Cpu,
+                CPUS,
+                governor=maybe,
+                max_khz=st.none() | st.integers(-9, 2**40),
+                peak_khz=st.none() | st.integers(-9, 2**40),
+                capacity=st.none() | st.integers(-9, 2**40),
+                kind=maybe,
+            ),
+            max_size=3,
+        ),
         caches=st.lists(
             st.builds(Cache, st.integers(1, 4), TEXT, COUNTS, st.just([0])), max_size=2
         ),
@@ -144,9 +155,24 @@ def matrices(draw: st.DrawFn) -> Matrix:
     rows, columns = draw(labels), draw(labels | st.just(["4096", "8192", "65536"]))
     line = st.lists(st.none() | st.floats(0, 1e9), min_size=len(columns), max_size=len(columns))
     tables = st.lists(line, min_size=len(rows), max_size=len(rows))
-    name = st.sampled_from(["awake", "message", "scalar", "L3", "latency", "read"]) | TEXT
+    name = st.sampled_from(["awake", "message", "scalar", "L3", "speed", "latency", "read"]) | TEXT
     unit = st.sampled_from(["ratio", "ns", "bytes_per_s"]) | TEXT
-    return Matrix(draw(name), draw(unit), rows, columns, draw(tables), draw(tables), draw(tables))
+    cells = st.lists(st.floats(0, 1e9), max_size=20)
+    repeats: st.SearchStrategy[list[list[list[float]]]] = st.lists(
+        st.lists(cells, min_size=len(columns), max_size=len(columns)),
+        min_size=len(rows),
+        max_size=len(rows),
+    ) | st.just([])
+    return Matrix(
+        draw(name),
+        draw(unit),
+        rows,
+        columns,
+        draw(tables),
+        draw(tables),
+        draw(tables),
+        draw(repeats),
+    )
 
 
 @st.composite

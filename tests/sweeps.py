@@ -6,8 +6,11 @@ import numpy as np
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, Machine
-from rtscope.model.placements import kinds_of, orders_of, pairs_of
-from rtscope.model.scaling import Cell, Placement, Sweep
+from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of
+from rtscope.model.run import Run, Thread
+from rtscope.model.scaling import Placement, Swept, SweptCell
+from rtscope.model.sweep import Cell, Sweep
+from tests.measured import run_of
 
 Speed = Callable[[str, int, Placement], float]
 """of the thread on a CPU, for a workload at a placement; 1 is that of a thread alone"""
@@ -76,8 +79,12 @@ def swept(
     workloads: Sequence[str] = ("scalar", "vector"),
     serial: float = 0.05,
     seed: int = 1,
+    alone: bool = False,
 ) -> Sweep:
-    """What 95 % parallel work, divided evenly, takes on such a machine; jitter where it shares."""
+    """What 95 % parallel work, divided evenly, takes on such a machine; jitter where it shares.
+
+    The first CPU of a placement does the serial part. With `alone` each CPU is measured alone.
+    """
     rng = np.random.default_rng(seed)
     usable = [cpu.number for cpu in machine.cpus if cpu.online]
     orders = orders_of(machine, usable, counts or range(1, len(usable) + 1))
@@ -85,7 +92,7 @@ def swept(
     placements = dict.fromkeys(
         [one for order in orders for one in order.placements]
         + [pair.placement for pair in pairs]
-        + kinds_of(machine, usable)
+        + (each_alone(machine, usable) if alone else kinds_of(machine, usable))
     )
     cells = []
     for workload in workloads:
@@ -94,8 +101,34 @@ def swept(
             turns = -(-place.threads // len(place.cpus))
             share = (1 - serial) / place.threads * turns / slowest
             spread = 0.3 if slowest < 1 and place.threads > 1 else NOISE
-            cells.append(cell_of(rng, workload, place, ONE_NS * (serial + share), spread))
+            head = serial / speed(workload, place.cpus[0], Placement(place.cpus[:1], 1))
+            cells.append(cell_of(rng, workload, place, ONE_NS * (head + share), spread))
     return Sweep(machine, cells, ROUNDS, orders=orders, pairs=pairs)
+
+
+def run_of_sweep(sweep: Sweep, workload: str = "", **fields: object) -> Run:
+    """The run that this sweep is kept as."""
+    cells = [
+        SweptCell(workload or one.workload, one.placement, one.load, one.medians_ns)
+        for one in sweep.cells
+    ]
+    threads = [
+        Thread(
+            number,
+            None,
+            "fifo",
+            80,
+            one.histogram.total,
+            one.histogram,
+            one.histogram.lower_ns[0],
+            one.histogram.lower_ns[-1],
+            name=f"{one.workload}, {one.placement.threads} on {one.placement.cpus}, {one.load}",
+        )
+        for number, one in enumerate(sweep.cells)
+    ]
+    kept = Swept(sweep.rounds, cells, sweep.program, sweep.orders, sweep.pairs, sweep.load_cpus)
+    probe = "interfere" if sweep.has_loads else "scale"
+    return run_of(*threads, probe=probe, sweep=kept, machine=sweep.machine, **fields)
 
 
 def cell_of(

@@ -1,11 +1,14 @@
 """rtscope compare: is B better or worse than A? What did others measure?"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rtscope.cli.options import Json
 from rtscope.model.errors import RtscopeError
+
+if TYPE_CHECKING:
+    from rtscope.model.run import Run
 
 
 def compare(
@@ -33,6 +36,8 @@ def compare(
     The sentence says that B is better, worse, or that there is no evidence of either. It rests on
     quantiles that both runs have the samples for, never on the maxima alone.
 
+    Runs of scale and interfere are compared cell by cell, by the medians of their rounds.
+
     With --reference the runs fill new columns in a published table. Nothing is called better or
     worse then: the hardware is another, and often the number of samples too.
 
@@ -55,11 +60,29 @@ def compare(
     from rtscope.statistics.comparison import compare_series
     from rtscope.store.naming import run_named
 
-    for comparison in compare_series(run_named(runs[0]), run_named(runs[1])):
+    left, right = (run_named(name) for name in runs)
+    if left.sweep and right.sweep:
+        _sweeps(left, right, json=json)
+        return
+    for comparison in compare_series(left, right):
         if json:
             typer.echo(msgspec.json.encode(comparison))
         else:
             output_console().print(comparison_table(comparison))
+
+
+def _sweeps(left: "Run", right: "Run", *, json: bool) -> None:
+    import msgspec
+
+    from rtscope.report.sweep_comparison import SweepComparisonTable
+    from rtscope.report.terminal import output_console
+    from rtscope.statistics.sweep_comparison import compare_sweeps
+
+    comparison = compare_sweeps(left, right)
+    if json:
+        typer.echo(msgspec.json.encode(comparison))
+    else:
+        output_console().print(SweepComparisonTable(comparison, left, right))
 
 
 def _beside(names: list[str], reference_name: str, *, json: bool) -> None:

@@ -1,10 +1,11 @@
 """rtscope interfere: what each kind of work beside it does to a program."""
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from typing import Annotated
 
 import typer
 
-from rtscope.cli.options import Force, Json, NoReport, Quiet, Report
+from rtscope.cli.options import Force, JsonRuns, NoReport, OneTarget, Output, Quiet, Report
 from rtscope.cli.outputs import check_files
 from rtscope.cli.sweeping import (
     DEFAULT_ROUNDS,
@@ -14,15 +15,12 @@ from rtscope.cli.sweeping import (
     Program,
     Rounds,
     Table,
-    show_sweep,
+    end_sweep,
     sweep_all,
+    sweeping,
     workloads_of,
 )
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.experiment.sweep import Slot
-    from rtscope.model.machine import Machine
 
 AGGRESSORS = (
     *("cpu", "memory", "cache", "files", "disk"),
@@ -54,10 +52,12 @@ def interfere(
     parallel: Parallel = None,
     duration: Duration = "500ms",
     rounds: Rounds = DEFAULT_ROUNDS,
+    target: OneTarget = "local",
+    output: Output = None,
     report: Report = None,
     no_report: NoReport = False,
     force: Force = False,
-    json: Json = False,
+    json: JsonRuns = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure how much slower a program is beside each kind of work on other CPUs.
@@ -70,33 +70,35 @@ def interfere(
     sudo rtscope interfere --cpus 0 --load-cpus 1 --load memory --load cache -- ./app
     sudo rtscope interfere --table 64M --form scalar
     """
-    import msgspec
+    from rtscope.experiment.measure import read_machine
+    from rtscope.experiment.sweep import begun, check_load, slots_of, usable_cpus
+    from rtscope.model.run import Asked, RunWarning
+    from rtscope.model.scaling import Placement, Swept
 
-    from rtscope.experiment.sweep import check_load, slots_of, usable_cpus
-    from rtscope.model.run import RunWarning
-    from rtscope.model.scaling import Placement
-
-    check_files([report], force=force)
+    check_files([output, report], force=force)
     if load and "idle" in load:
         raise RtscopeError("--load idle is measured anyway: it is what the others are held against")
     for one in load or []:
         check_load(one)
-    usable = usable_cpus(None)
-    victims = usable_cpus(cpus) if cpus else usable[-1:]
-    others = [cpu for cpu in usable if cpu not in victims]
-    aggressors = usable_cpus(load_cpus) if load_cpus else others or victims
-    workloads = workloads_of(program, form, table, parallel, duration)
-    place = Placement(tuple(victims), len(victims))
-    loads = ["idle", *dict.fromkeys(load or AGGRESSORS)]
-
-    def make(machine: "Machine") -> "list[Slot]":
-        return slots_of(workloads, [place], loads, aggressors)
-
-    sweep, status = sweep_all(workloads, make, rounds, victims[0], quiet=quiet)
-    warnings = list(sweep.warnings)
-    if set(aggressors) & set(victims):
+    with sweeping(target, program) as (place, interrupt):
+        usable = usable_cpus(None, place)
+        victims = usable_cpus(cpus, place) if cpus else usable[-1:]
+        others = [cpu for cpu in usable if cpu not in victims]
+        aggressors = usable_cpus(load_cpus, place) if load_cpus else others or victims
+        workloads = workloads_of(program, form, table, parallel, duration, place)
+        loads = list(dict.fromkeys(load or AGGRESSORS))
+        placements = [Placement(tuple(victims), len(victims))]
+        slots = slots_of(workloads, placements, ["idle", *loads], aggressors)
         text = "the loads ran on the CPUs that were measured too: they took time of the CPU itself"
-        warnings.insert(0, RunWarning("loads-not-beside", text))
-    sweep = msgspec.structs.replace(sweep, load_cpus=aggressors, warnings=warnings)
-    shown = show_sweep(sweep, "interfere", report, no_report=no_report, json=json)
-    raise typer.Exit(status if shown else 2)
+        beside = not set(aggressors) & set(victims)
+        record = begun(
+            "interfere",
+            read_machine(place.target, interrupt.watch),
+            place.target.name,
+            Swept(program=program or [], load_cpus=aggressors),
+            load=", ".join(loads),
+            asked=Asked(command=["rtscope", *sys.argv[1:]], cpus=cpus, loads=["idle", *loads]),
+            warnings=[] if beside else [RunWarning("loads-not-beside", text)],
+        )
+        run = sweep_all(workloads, slots, record, rounds, place, interrupt, quiet=quiet)
+        end_sweep(run, interrupt, output, report, no_report=no_report, force=force, json=json)

@@ -9,9 +9,25 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.options import Force, JsonRuns, NoReport, OneTarget, Quiet, Report
-from rtscope.cli.outputs import by_sudo, check_files, copy_run, keep_run, print_run, write_report
-from rtscope.cli.streams import complain, told
+from rtscope.cli.options import (
+    Break,
+    Force,
+    Interval,
+    JsonRuns,
+    NoReport,
+    OneTarget,
+    Output,
+    PolicyName,
+    Priority,
+    ProbeOption,
+    Quiet,
+    Report,
+    Samples,
+    Watchdog,
+    Worst,
+)
+from rtscope.cli.outputs import check_files, copy_run, keep_run, show_run, write_report
+from rtscope.cli.streams import complain
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
@@ -20,7 +36,6 @@ if TYPE_CHECKING:
     from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
-    from rtscope.statistics.verdict import Judgement
 
 DEFAULT_DURATION = "60s"
 
@@ -53,18 +68,8 @@ def measure(
             f"[default: the probe's own number of samples, or {DEFAULT_DURATION}]",
         ),
     ] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", "-l", min=1, help="Samples a thread instead.")
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(
-            "--interval",
-            "-i",
-            metavar="TIME",
-            help="Between deadlines; a bare number is us. [default: the probe's; 1ms for cyclic]",
-        ),
-    ] = None,
+    samples: Samples = None,
+    interval: Interval = None,
     cpus: Annotated[
         str | None,
         typer.Option(
@@ -74,18 +79,8 @@ def measure(
             help="0-3,8, first or all. [default: the probe's, mostly all]",
         ),
     ] = None,
-    priority: Annotated[
-        int | None,
-        typer.Option(
-            "--priority", "-p", min=1, max=99, help="[default: the probe's; 80 for cyclic]"
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="POLICY", help="fifo, deadline or other. [default: the probe's, mostly fifo]"
-        ),
-    ] = None,
+    priority: Priority = None,
+    policy: PolicyName = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -138,24 +133,8 @@ def measure(
             help="Thread N's interval is longer by N times this. [default: 0]",
         ),
     ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-O",
-            metavar="NAME=VALUE",
-            help="An option of the probe's own; rtscope-agent PROBE --help lists them.",
-        ),
-    ] = None,
-    break_at: Annotated[
-        str | None,
-        typer.Option(
-            "--break",
-            "-b",
-            metavar="TIME",
-            help="Stop at the first latency this long; a bare number is us.",
-        ),
-    ] = None,
+    option: ProbeOption = None,
+    break_at: Break = None,
     target: OneTarget = "local",
     budget: Annotated[
         list[str] | None,
@@ -180,9 +159,7 @@ def measure(
             "together.",
         ),
     ] = None,
-    worst: Annotated[
-        int | None, typer.Option(min=0, max=64, help="Worst samples kept a thread. [default: 10]")
-    ] = None,
+    worst: Worst = None,
     explain: Annotated[
         int | None,
         typer.Option(
@@ -196,15 +173,8 @@ def measure(
     samples_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every sample here, as TSV.")
     ] = None,
-    watchdog: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="End a run that starves the machine this long. [default: 10s]"
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run here too.")
-    ] = None,
+    watchdog: Watchdog = None,
+    output: Output = None,
     report: Report = None,
     no_report: NoReport = False,
     force: Force = False,
@@ -302,7 +272,7 @@ def measure(
             lost |= not stored
             if file:
                 lost |= not copy_run(run, file, stored=stored, force=force)
-            lost |= not _show(run, judge(run, limits), stored=stored, json=json)
+            lost |= not show_run(run, judge(run, limits), stored=stored, json=json)
             if interrupt.signal is not None:
                 break
     if runs and not no_report:
@@ -352,22 +322,3 @@ def _outputs(output: Path | None, loads: list[str]) -> Sequence[Path | None]:
         output.with_stem(f"{output.stem}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', load)[:40]}")
         for number, load in enumerate(loads, 1)
     ]
-
-
-def _show(run: "Run", judgements: list["Judgement"], *, stored: bool, json: bool) -> bool:
-    from rtscope.report.terminal import output_console, summary
-    from rtscope.store.database import default_path
-
-    def show() -> None:
-        if json:
-            print_run(run)
-            return
-        console = output_console()
-        console.print(summary(run, judgements))
-        if stored:
-            command = f"{'sudo ' if by_sudo() else ''}rtscope show {run.id[:8]}"
-            said = f"run {run.id} is in the store {default_path()}: {command}"
-            console.print(said, markup=False, soft_wrap=True)
-        console.print()
-
-    return told(show)

@@ -5,9 +5,28 @@ from typing import Annotated
 
 import typer
 
+Break = Annotated[
+    str | None,
+    typer.Option(
+        "--break",
+        "-b",
+        metavar="TIME",
+        help="Stop at the first latency this long; a bare number is us.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        "--interval",
+        "-i",
+        metavar="TIME",
+        help="Between deadlines; a bare number is us. [default: the probe's; 1ms for cyclic]",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonRuns = Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")]
 OneTarget = Annotated[
     str,
     typer.Option(
@@ -18,8 +37,41 @@ OneTarget = Annotated[
         "[,cpus=N][,mips=N], a kernel of `rtscope lab kernel list`.",
     ),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no HTML report.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run here too.")
+]
+PolicyName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="POLICY", help="fifo, deadline or other. [default: the probe's, mostly fifo]"
+    ),
+]
+Priority = Annotated[
+    int | None,
+    typer.Option("--priority", "-p", min=1, max=99, help="[default: the probe's; 80 for cyclic]"),
+]
+ProbeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        help="An option of the probe's own; rtscope-agent PROBE --help lists them.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")
+]
+Samples = Annotated[
+    int | None, typer.Option("--samples", "-l", min=1, help="Samples a thread instead.")
+]
+Watchdog = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", help="End a run that starves the machine this long. [default: 10s]"
+    ),
+]
+Worst = Annotated[
+    int | None, typer.Option(min=0, max=64, help="Worst samples kept a thread. [default: 10]")
 ]

@@ -58,11 +58,39 @@ def copy_run(run: "Run", file: Path, *, stored: bool, force: bool) -> bool:
     return True
 
 
+def show_run(run: "Run", judgements: Sequence["Judgement"], *, stored: bool, json: bool) -> bool:
+    """Print a run that was just measured, and where it is kept; False where that fails."""
+    from rtscope.report.terminal import output_console, summary
+    from rtscope.store.database import default_path
+
+    def show() -> None:
+        if json:
+            print_run(run)
+            return
+        console = output_console()
+        console.print(summary(run, judgements))
+        if stored:
+            command = f"{'sudo ' if by_sudo() else ''}rtscope show {run.id[:8]}"
+            said = f"run {run.id} is in the store {default_path()}: {command}"
+            console.print(said, markup=False, soft_wrap=True)
+        console.print()
+
+    return told(show)
+
+
 def print_run(run: "Run") -> None:
-    """A run as a line of JSON."""
+    """A run as a line of JSON; a sweep's with what it advises and what it found."""
+    import msgspec
+
+    from rtscope.report.scaling import sweep_sentences
     from rtscope.store.runfile import encode_run
 
-    typer.echo(encode_run(run).strip())
+    record = encode_run(run).strip()
+    if run.sweep:
+        advice, findings = sweep_sentences(run)
+        told = {"advice": advice, "findings": findings}
+        record = msgspec.json.encode(msgspec.json.decode(record) | told)
+    typer.echo(record)
 
 
 def write_report(

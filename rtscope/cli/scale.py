@@ -1,10 +1,11 @@
 """rtscope scale: how work scales over this machine's CPUs, and where its threads should run."""
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from typing import Annotated
 
 import typer
 
-from rtscope.cli.options import Force, Json, NoReport, Quiet, Report
+from rtscope.cli.options import Force, JsonRuns, NoReport, OneTarget, Output, Quiet, Report
 from rtscope.cli.outputs import check_files
 from rtscope.cli.sweeping import (
     DEFAULT_ROUNDS,
@@ -14,15 +15,12 @@ from rtscope.cli.sweeping import (
     Program,
     Rounds,
     Table,
-    show_sweep,
+    end_sweep,
     sweep_all,
+    sweeping,
     workloads_of,
 )
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.experiment.sweep import Slot
-    from rtscope.model.machine import Machine
 
 
 def scale(
@@ -43,10 +41,12 @@ def scale(
     parallel: Parallel = None,
     duration: Duration = "500ms",
     rounds: Rounds = DEFAULT_ROUNDS,
+    target: OneTarget = "local",
+    output: Output = None,
     report: Report = None,
     no_report: NoReport = False,
     force: Force = False,
-    json: Json = False,
+    json: JsonRuns = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure how work scales over the CPUs, and tell where its threads should run.
@@ -62,35 +62,37 @@ def scale(
     sudo rtscope scale --table 64M --form vector --cpus 0-7
     rtscope scale -- ./app --threads {n}
     """
-    import msgspec
-
-    from rtscope.experiment.sweep import THREADS_PLACE, slots_of, usable_cpus
+    from rtscope.experiment.measure import read_machine
+    from rtscope.experiment.sweep import THREADS_PLACE, begun, slots_of, usable_cpus
     from rtscope.model.cpulist import parse_cpu_list
-    from rtscope.model.placements import kinds_of, orders_of, pairs_of, thread_counts
+    from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
+    from rtscope.model.run import Asked
+    from rtscope.model.scaling import Swept
 
-    check_files([report], force=force)
+    check_files([output, report], force=force)
     if program and not any(THREADS_PLACE in word for word in program):
         raise RtscopeError(
             f"the command does not say how many threads it should have: write {THREADS_PLACE} "
             f"where their number goes, such as {program[0]} --threads {THREADS_PLACE}"
         )
-    usable = usable_cpus(cpus)
-    counts = [count for count in parse_cpu_list(threads) if count] if threads else []
-    counts = sorted({1, *(counts or thread_counts(len(usable)))})
-    workloads = workloads_of(program, form, table, parallel, duration)
-
-    def make(machine: "Machine") -> "list[Slot]":
-        placed = [one for order in orders_of(machine, usable, counts) for one in order.placements]
-        if 2 in counts:
-            placed += [pair.placement for pair in pairs_of(machine, usable)]
-        placed += kinds_of(machine, usable)
-        return slots_of(workloads, list(dict.fromkeys(placed)))
-
-    sweep, status = sweep_all(workloads, make, rounds, usable[0], quiet=quiet)
-    sweep = msgspec.structs.replace(
-        sweep,
-        orders=orders_of(sweep.machine, usable, counts),
-        pairs=pairs_of(sweep.machine, usable) if 2 in counts else [],
-    )
-    shown = show_sweep(sweep, "scale", report, no_report=no_report, json=json)
-    raise typer.Exit(status if shown else 2)
+    wanted = [count for count in parse_cpu_list(threads) if count] if threads else []
+    with sweeping(target, program) as (place, interrupt):
+        usable = usable_cpus(cpus, place)
+        counts = sorted({1, *(wanted or thread_counts(len(usable)))})
+        workloads = workloads_of(program, form, table, parallel, duration, place)
+        machine = read_machine(place.target, interrupt.watch)
+        orders = orders_of(machine, usable, counts)
+        pairs = pairs_of(machine, usable) if 2 in counts else []
+        placed = [one for order in orders for one in order.placements]
+        placed += [pair.placement for pair in pairs]
+        placed += kinds_of(machine, usable) if program else each_alone(machine, usable)
+        slots = slots_of(workloads, list(dict.fromkeys(placed)))
+        record = begun(
+            "scale",
+            machine,
+            place.target.name,
+            Swept(program=program or [], orders=orders, pairs=pairs),
+            asked=Asked(command=["rtscope", *sys.argv[1:]], cpus=cpus, loads=["idle"]),
+        )
+        run = sweep_all(workloads, slots, record, rounds, place, interrupt, quiet=quiet)
+        end_sweep(run, interrupt, output, report, no_report=no_report, force=force, json=json)

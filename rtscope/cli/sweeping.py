@@ -4,20 +4,21 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.streams import complain, told
+from rtscope.cli.outputs import copy_run, keep_run, show_run, write_report
+from rtscope.cli.streams import complain
+from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
     from rtscope.experiment.request import Request
-    from rtscope.experiment.sweep import Slot
-    from rtscope.model.machine import Machine
-    from rtscope.model.scaling import Sweep
+    from rtscope.experiment.sweep import Place, Slot
+    from rtscope.model.run import Run
 
 FORMS = ("scalar", "vector")
 DEFAULT_ROUNDS = 5
@@ -55,15 +56,40 @@ Duration = Annotated[
 ]
 
 
+@contextmanager
+def sweeping(target: str, program: Sequence[str] | None) -> "Iterator[tuple[Place, Interrupt]]":
+    """The target to measure on, and what takes signals until the end of the block.
+
+    What fails because of a signal ends the command with the status that says so.
+    """
+    from rtscope.experiment.sweep import Place
+
+    if program and target.startswith("vm:"):
+        raise RtscopeError(
+            f"{target} holds the agent and no program of yours: measure the reference algorithm "
+            "there, or a program on a board that ssh reaches"
+        )
+    place = reached(target)
+    interrupt = Interrupt()
+    with interrupt.installed():
+        try:
+            yield Place(place, interrupt.watch), interrupt
+        except RtscopeError as error:
+            if interrupt.signal is None:
+                raise
+            complain(str(error))
+            raise typer.Exit(128 + interrupt.signal) from None
+
+
 def workloads_of(
     program: Sequence[str] | None,
     forms: Sequence[str] | None,
     table: str | None,
     parallel: int | None,
     duration: str,
+    place: "Place",
 ) -> dict[str, "Request"]:
     """The requests by workload, without their CPUs. Raises RtscopeError."""
-    from rtscope.experiment.check import rehearse
     from rtscope.experiment.request import Request
 
     if program:
@@ -86,70 +112,35 @@ def workloads_of(
     found = {}
     for form, request in requests.items():
         try:
-            rehearse(request)
+            place.rehearsed(request)
             found[form] = request
         except RtscopeError as error:
             if forms or form != "vector" or "no vector unit" not in str(error):
-                raise RtscopeError(str(error).removeprefix("rtscope-agent scaling: ")) from None
+                raise
             complain("this CPU has no vector unit that the agent can use: scalar alone is measured")
     return found
 
 
-def _settings(workloads: Mapping[str, "Request"], interval_ns: int) -> dict[str, str]:
-    """What the algorithm was, for people."""
-    from rtscope.model.units import format_duration_ns
-
-    one = next(iter(workloads.values()))
-    return {
-        "parallel": f"{one.options.get('parallel', '95')} %",
-        "table": one.options.get("table", "16K"),
-        "every": format_duration_ns(interval_ns),
-    }
-
-
 def sweep_all(
     workloads: Mapping[str, "Request"],
-    make: "Callable[[Machine], list[Slot]]",
+    slots: "list[Slot]",
+    record: "Run",
     rounds: int,
-    cpu: int,
+    place: "Place",
+    interrupt: Interrupt,
     *,
     quiet: bool,
-) -> "tuple[Sweep, int]":
-    """Measure the slots that `make` makes of the machine; and the exit status.
+) -> "Run":
+    """Measure the slots, keeping the record after each round. Raises RtscopeError."""
+    from rtscope.experiment.sweep import every, fitting_interval_ns, swept
 
-    That is 128 + a signal, or 1 where a round failed.
-    """
-    import msgspec
-
-    from rtscope.experiment.measure import read_machine
-    from rtscope.experiment.sweep import every, fitting_interval_ns, measured_on, swept
-
-    interrupt = Interrupt()
-    settings: dict[str, str] = {}
-    program = next(iter(workloads.values())).program
-    with interrupt.installed():
-        try:
-            machine = read_machine(on_start=interrupt.watch)
-            run_of = measured_on(machine, interrupt.watch)
-            slots = make(machine)
-            if not program:
-                interval_ns = fitting_interval_ns(workloads, cpu, run_of)
-                slots = [every(slot, interval_ns) for slot in slots]
-                settings = _settings(workloads, interval_ns)
-            with _bar(len(slots) * rounds, quiet=quiet) as advance:
-                over = interrupt.is_set
-                sweep = swept(slots, rounds, machine, run_of, advance, over)
-        except RtscopeError as error:
-            if interrupt.signal is None:
-                raise
-            complain(str(error))
-            raise typer.Exit(128 + interrupt.signal) from None
-    sweep = msgspec.structs.replace(
-        sweep, command=["rtscope", *sys.argv[1:]], program=program, settings=settings
-    )
-    if interrupt.signal:
-        return sweep, 128 + interrupt.signal
-    return sweep, int(sweep.rounds < rounds)
+    run_of = place.run_of(record.machine)
+    if record.sweep and not record.sweep.program:
+        first = slots[0].placement.cpus[0]
+        interval_ns = fitting_interval_ns(workloads, first, run_of)
+        slots = [every(slot, interval_ns) for slot in slots]
+    with _bar(len(slots) * rounds, quiet=quiet) as advance:
+        return swept(slots, rounds, record, run_of, advance, interrupt.is_set, keep_run)
 
 
 @contextmanager
@@ -175,38 +166,29 @@ def _bar(total: int, *, quiet: bool) -> "Iterator[Callable[[Slot], None]]":
         def advance(slot: "Slot") -> None:
             nonlocal done
             done += 1
-            load = "" if slot.load == "idle" else f" beside {slot.load}"
-            place = f"{slot.workload}, {slot.placement.threads} threads{load}"
-            progress.update(task, completed=done, description=plain(place))
+            progress.update(task, completed=done, description=plain(slot.name))
 
         yield advance
 
 
-def show_sweep(
-    sweep: "Sweep", name: str, chosen: Path | None, *, no_report: bool, json: bool
-) -> bool:
-    """Print the sweep and write its page; whether both could be done."""
-    import msgspec
-
-    from rtscope.report.scaling import sweep_page, sweep_sentences, sweep_view
-    from rtscope.report.terminal import output_console
-    from rtscope.store.database import new_run_id, report_path
-    from rtscope.store.files import write_file
-
-    if json:
-        advice, findings = sweep_sentences(sweep)
-        record = msgspec.to_builtins(sweep) | {"advice": advice, "findings": findings}
-        written = told(lambda: typer.echo(msgspec.json.encode(record)))
-    else:
-        written = told(lambda: output_console().print(sweep_view(sweep)))
-    if no_report and not chosen:
-        return written
-    path = chosen or report_path(f"{name}-{new_run_id()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(sweep_page(sweep).encode(), path, "the report", overwrite=chosen is not None)
-    except (OSError, RtscopeError) as error:
-        complain(str(error))
-        return False
-    where = sys.stderr if json else sys.stdout
-    return told(lambda: print(f"report: {path}", file=where)) and written
+def end_sweep(
+    run: "Run",
+    interrupt: Interrupt,
+    output: Path | None,
+    report: Path | None,
+    *,
+    no_report: bool,
+    force: bool,
+    json: bool,
+) -> NoReturn:
+    """Keep, show and draw the run, and end with the status that tells what became of it."""
+    stored = keep_run(run)
+    lost = not stored
+    if output:
+        lost |= not copy_run(run, output, stored=stored, force=force)
+    lost |= not show_run(run, [], stored=stored, json=json)
+    if not no_report:
+        lost |= not write_report([run], [], run.id, report, json=json)
+    if interrupt.signal:
+        raise typer.Exit(128 + interrupt.signal)
+    raise typer.Exit(int(lost or run.status != "complete"))

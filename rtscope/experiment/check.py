@@ -18,7 +18,8 @@ from rtscope.model.machine import Machine
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
-from rtscope.target.agent import Target
+from rtscope.target.agent import Agent, Target
+from rtscope.target.local import LOCAL
 
 _SILENCE_S: Final = 20.0
 _START_NS: Final = 100_000_000
@@ -72,7 +73,7 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
 def check_tuning(
     file: PlanFile, cells: Sequence[Cell], machine_of: Callable[[str], Machine]
 ) -> None:
-    """Refuse a profile whose CPUs a target has not, or that the agent would not apply here.
+    """Refuse a profile whose CPUs a target has not, or that the agent may not apply there.
 
     The lab's machines are left to the measuring: to boot one takes longer than to fail. Raises
     RtscopeError with the file's line.
@@ -87,10 +88,10 @@ def check_tuning(
     for (table, target), cell in last.items():
         try:
             rules = rules_of(cell.request.tuning, machine_of(target))
-            if target == "local":
-                rehearse(cell.request, target, rules)
+            rehearsed_on(target_of(target), cell.request, rules)
         except RtscopeError as error:
-            raise file.refusal(("measure", table, "tune"), f"tune: {error}") from None
+            sentence = str(error).removeprefix(f"rtscope-agent {cell.request.probe}: ")
+            raise file.refusal(("measure", table, "tune"), f"tune: {sentence}") from None
 
 
 def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "local") -> None:
@@ -117,14 +118,25 @@ def _names(fact: str, figure: str) -> bool:
     return re.fullmatch(re.escape(fact).replace("N", "[0-9]+"), figure) is not None
 
 
-def rehearse(request: Request, target: str = "local", rules: Sequence[str] = ()) -> protocol.Start:
+def rehearse(request: Request, target: str = "local") -> protocol.Start:
     """What the agent would begin with for this request. Raises RtscopeError where it refuses.
 
     Ours is asked for every target: to boot one would take longer than to fail.
     """
     if target != "local":
         request = msgspec.structs.replace(request, cpus=None)
-    with local.started_agent([*agent_arguments(request, rules), "--dry-run"]) as agent:
+    return rehearsed_on(LOCAL, request)
+
+
+def rehearsed_on(
+    place: Target,
+    request: Request,
+    rules: Sequence[str] = (),
+    on_start: Callable[[Agent], None] = lambda agent: None,
+) -> protocol.Start:
+    """What the agent of that place would begin with. Raises RtscopeError where it refuses."""
+    with place.started_agent([*agent_arguments(request, rules), "--dry-run"]) as agent:
+        on_start(agent)
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, protocol.Start):
                 return line

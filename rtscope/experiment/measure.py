@@ -9,8 +9,8 @@ import msgspec
 
 from rtscope.experiment.outside import seen_from_outside
 from rtscope.experiment.request import Request, agent_arguments
+from rtscope.experiment.sofar import SoFar
 from rtscope.experiment.tuned import NOTES, HeardChanges, rules_of, tuning_of
-from rtscope.experiment.windows import WindowLog, log_progress
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
@@ -65,14 +65,13 @@ class _Heard(msgspec.Struct):
     hello: protocol.Hello | None = None
     start: protocol.Start | None = None
     end: protocol.End | None = None
-    progress: Progress | None = None
+    so_far: SoFar = msgspec.field(default_factory=SoFar)
     warnings: dict[tuple[str, str], None] = {}
     """used as an ordered set"""
     threads: dict[int, protocol.ThreadResult] = {}
     histograms: dict[int, Histogram] = {}
     matrices: list[Matrix] = []
     loads: list[LoadWork] = []
-    windows: dict[int, WindowLog] = {}
     changes: HeardChanges = msgspec.field(default_factory=HeardChanges)
 
 
@@ -87,8 +86,7 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
         case Change():
             heard.changes.take(line, measured=heard.start is not None)
         case Progress():
-            heard.progress = line
-            log_progress(heard.windows, line)
+            heard.so_far.take(line)
         case protocol.ThreadResult():
             heard.threads[line.thread] = line
         case protocol.ThreadHistogram():
@@ -114,7 +112,14 @@ def _matrix(heard: _Heard, line: protocol.MatrixResult) -> Matrix:
         raise RtscopeError(f"the agent told of more than {_MOST_MATRICES} matrices")
     try:
         return Matrix(
-            line.name, line.unit, line.rows, line.columns, line.value, line.low, line.high
+            line.name,
+            line.unit,
+            line.rows,
+            line.columns,
+            line.value,
+            line.low,
+            line.high,
+            line.repeats,
         )
     except ValueError as error:
         raise RtscopeError(f"the agent sent an impossible matrix: {error}") from error
@@ -152,36 +157,8 @@ def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
         facts={key: value for key, value in result.facts.items() if value is not None},
         takers=[Taker(t.name, t.tid, t.priority, t.cpu, t.count) for t in result.takers],
         worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
-        windows=heard.windows.get(result.thread, WindowLog()).windows(),
+        windows=heard.so_far.windows_of(result.thread),
     )
-
-
-def _threads_so_far(heard: _Heard, start: protocol.Start) -> list[Thread]:
-    """What is known of an agent that died: the last progress, without its histograms."""
-    seen = {thread.thread: thread for thread in heard.progress.threads} if heard.progress else {}
-    threads = []
-    for thread in start.threads:
-        last = seen.get(thread.thread)
-        count = last.count if last else 0
-        threads.append(
-            Thread(
-                thread=thread.thread,
-                cpu=thread.cpu,
-                policy=thread.policy,
-                priority=thread.priority,
-                count=count,
-                histogram=Histogram(
-                    beyond_count=count, beyond_ns=(last.min_ns or 0) if last else 0
-                ),
-                min_ns=last.min_ns if last else None,
-                max_ns=last.max_ns if last else None,
-                mean_ns=last.mean_ns if last else None,
-                missed=last.missed if last else 0,
-                name=thread.name,
-                windows=heard.windows.get(thread.thread, WindowLog()).windows(),
-            )
-        )
-    return threads
 
 
 def _machine_warnings(
@@ -204,16 +181,16 @@ def _machine_warnings(
 
 
 def _record(request: Request, machine: Machine, heard: _Heard, failure: str | None) -> Run:
-    start, end = heard.start, heard.end
+    start, end, progress = heard.start, heard.end, heard.so_far.progress
     assert start is not None
-    elapsed_ns = end.time_ns if end else heard.progress.time_ns if heard.progress else 0
+    elapsed_ns = end.time_ns if end else progress.time_ns if progress else 0
     status: Status = "failed"
     if end and end.status in get_args(Status):
         status = cast("Status", end.status)
     threads = (
         [_thread(heard, heard.threads[index]) for index in sorted(heard.threads)]
         if end
-        else _threads_so_far(heard, start)
+        else heard.so_far.threads(start)
     )
     warnings = [RunWarning(code, text) for code, text in heard.warnings]
     silent = {thread.thread for thread in start.threads} - {thread.thread for thread in threads}
@@ -226,8 +203,8 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         warnings.append(
             RunWarning(
                 "agent-died",
-                f"the run ended before its time: {failure}; its histograms are lost, what was "
-                "seen until then is kept",
+                f"the run ended before its time: {failure}; what the agent told until then is "
+                "kept, its histograms in buckets of 3 %, without its worst samples and facts",
             )
         )
     resolved = [
@@ -260,7 +237,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         elapsed_ns=elapsed_ns,
         start_monotonic_ns=start.monotonic_ns,
         matrices=heard.matrices,
-        loads=heard.loads,
+        loads=heard.loads if end else heard.so_far.loads(start),
         phases=[Phase(one.name, one.from_ns, one.to_ns) for one in end.phases] if end else [],
         warnings=warnings + _machine_warnings(machine, elapsed_ns, threads, heard.matrices),
         tuning=tuning_of(request.tuning, machine, heard.changes),
@@ -286,7 +263,7 @@ def hear_run(
             _hear(heard, line)
             on_line(line)
     except RtscopeError as error:
-        if heard.progress is None:
+        if heard.so_far.progress is None:
             raise
         failure = str(error)
         heard.end = None
@@ -296,7 +273,7 @@ def hear_run(
         run = _record(request, machine, heard, failure)
         check_run(run)
     except RtscopeError as error:
-        if heard.progress is None or failure:
+        if heard.so_far.progress is None or failure:
             raise RtscopeError(f"what the agent sent contradicts itself: {error}") from None
         heard.end = None
         run = _record(request, machine, heard, f"its result contradicts itself ({error})")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rtscope.model.progress import Progress, WindowProgress
+from rtscope.model.progress import WindowProgress
 from rtscope.model.run import Windows
 
 MOST_WINDOWS = 2048
@@ -55,9 +55,3 @@ class WindowLog(msgspec.Struct):
             mean_ns=[self.sum_ns[index] / self.count[index] for index in kept],
             max_ns=[self.max_ns[index] for index in kept],
         )
-
-
-def log_progress(logs: dict[int, WindowLog], progress: Progress) -> None:
-    """Take one progress line into the logs of its threads."""
-    for thread in progress.threads:
-        logs.setdefault(thread.thread, WindowLog()).add(progress.time_ns, thread.window)

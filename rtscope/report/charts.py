@@ -6,8 +6,8 @@ everything else is plotly's. Names of machines and threads go through figure_tex
 
 import html
 import re
-from collections.abc import Sequence
-from typing import Any, Final, TypedDict
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NotRequired, TypedDict
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Labelled(TypedDict):
 
     label: str
     run: Run
+    different: NotRequired[Collection[int]]
+    """CPUs that its findings say differ from the rest"""
 
 
 def charts_of(labelled: Sequence[Labelled]) -> list[Chart]:
@@ -62,7 +64,9 @@ def charts_of(labelled: Sequence[Labelled]) -> list[Chart]:
 
 def _each_cpu(one: Labelled) -> Chart:
     """The CPUs of a run beside each other."""
-    note, traces, layout = multiples(one["run"], view_of([one["run"]]).quantity)
+    note, traces, layout = multiples(
+        one["run"], view_of([one["run"]]).quantity, one.get("different", ())
+    )
     return {
         "id": "",
         "title": f"{one['label']}: each CPU" if one["label"] else "Each CPU",

@@ -12,7 +12,7 @@ def differing(run: Run) -> list[Finding]:
     spread = spread_of(run)
     if spread is None:
         return []
-    found = [Finding(_sentence(spread, one)) for one in spread.different]
+    found = [Finding(_sentence(spread, one), cpu=one.thread.cpu) for one in spread.different]
     alike = spread.tested - len(spread.different)
     if alike:
         who = "the other CPUs differ" if alike > 1 else "the other CPU differs"

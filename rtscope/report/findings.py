@@ -5,13 +5,16 @@ from typing import Final
 
 from rtscope.model.run import Run
 from rtscope.report.differing import differing
+from rtscope.report.scaling import sweep_findings
 from rtscope.statistics.finding import Finding
 from rtscope.statistics.reach import reach
 from rtscope.statistics.sharing import sharing
 
 _FINDERS: Final[dict[str, Callable[[Run], list[Finding]]]] = {
     "cyclic": differing,
+    "interfere": sweep_findings,
     "memory": reach,
+    "scale": sweep_findings,
     "topology": sharing,
 }
 

@@ -39,7 +39,9 @@ from rtscope.report.references import (
     entry_lines,
     facts_of,
 )
+from rtscope.report.scaling_page import sweep_page
 from rtscope.report.step_charts import step_chart
+from rtscope.report.sweeps_page import sweeps_page
 from rtscope.report.takers import takers_columns
 from rtscope.report.tuning import step_columns, step_lines, steps_title
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
@@ -134,6 +136,8 @@ def html_report(
     Raises RtscopeError where plotly's script is missing, a run's counts are impossible, or no table
     of `reference` was measured as one of the runs.
     """
+    if runs and all(run.sweep for run in runs) and not reference:
+        return sweep_page(runs[0]) if len(runs) == 1 else sweeps_page(runs)
     judged = [*judgements, *([()] * (len(runs) - len(judgements)))]
     views = [
         _view(column_label(index), run, verdicts)
@@ -142,7 +146,12 @@ def html_report(
     drawn = drawing(runs)
     lines = drawn["series"]
     labelled: list[Labelled] = [
-        {"label": view.label if len(views) > 1 else "", "run": view.run} for view in views
+        {
+            "label": view.label if len(views) > 1 else "",
+            "run": view.run,
+            "different": [found.cpu for found in view.found if found.cpu is not None],
+        }
+        for view in views
     ]
     charts = charts_of(labelled)
     published = _beside(reference, runs) if reference else []
@@ -169,6 +178,7 @@ def html_report(
         shared_doubts=_shared([view.doubts for view in views]),
         quantity=kind.quantity,
         charts=charts,
+        charts_first=all(run.matrices for run in runs),
         reference=reference,
         citation=citation(reference) if reference else "",
         reference_facts=facts_of(reference) if reference else [],

@@ -1,6 +1,7 @@
 """Small multiples: a run's CPUs beside each other on one scale, what differs in another colour."""
 
 import math
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,6 @@ from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_ns
 from rtscope.report.plots import figure_text
 from rtscope.report.words import thread_name
-from rtscope.statistics.differing import spread_of
 from rtscope.statistics.figures import as_arrays
 
 _BINS: Final = 80
@@ -31,11 +31,11 @@ def has_multiples(run: Run) -> bool:
     return 2 <= len(threads) <= _MOST and all(t.cpu is not None and not t.name for t in threads)
 
 
-def multiples(run: Run, quantity: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
-    """The note, plotly's traces and the layout."""
+def multiples(
+    run: Run, quantity: str, different: Collection[int]
+) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """The note, plotly's traces and the layout. `different` are the CPUs to be marked."""
     threads = [thread for thread in run.threads if thread.count]
-    spread = spread_of(run)
-    different = {one.thread.cpu for one in spread.different} if spread else set()
     edges = _edges(threads)
     columns = min(_COLUMNS, len(threads))
     rows = math.ceil(len(threads) / columns)
@@ -63,8 +63,7 @@ def multiples(run: Run, quantity: str) -> tuple[str, list[dict[str, Any]], dict[
         )
     note = "Samples by latency, one scale for all; a dot is one of the worst samples."
     if different:
-        cpus = format_cpu_list(cpu for cpu in different if cpu is not None)
-        note += f" What differs has another colour: {cpus}."
+        note += f" What differs has another colour: {format_cpu_list(different)}."
     return note, traces, layout
 
 

@@ -39,6 +39,8 @@ _VIEWS: Final = {
     "oslat": ProbeView("gap"),
     "pi": ProbeView("wait", {"hold_ns": "hold", "medium_ns": "hold and medium"}),
     "exec": ProbeView("time"),
+    "interfere": ProbeView("time"),
+    "scale": ProbeView("time"),
     "scaling": ProbeView("time"),
     "sched": ProbeView("delay", {"criterion_ns": "criterion"}),
     "signal": ProbeView("delay", {"deadline_ns": "deadline"}),

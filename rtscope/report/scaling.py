@@ -2,24 +2,24 @@
 
 from collections.abc import Iterator
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
-
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.model.scaling import Cell, Sweep
-from rtscope.report.columns import Column, FittedTable
-from rtscope.report.page import render_page
+from rtscope.model.run import Run
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Cell, Sweep, sweep_of
+from rtscope.model.units import format_duration_ns
+from rtscope.report.columns import Column
 from rtscope.report.placing import (
     advice,
+    cpus_text,
     curve_name,
     findings,
     interference,
     law_text,
+    left_out,
     ratio_text,
 )
-from rtscope.report.scaling_charts import sweep_charts
-from rtscope.report.words import NOTHING, plain, time_text
-from rtscope.statistics.confidence import LEVEL
+from rtscope.report.words import NOTHING, machine_name, moment_text, plain, time_text
+from rtscope.statistics.finding import Finding
 from rtscope.statistics.placing import (
     Ratio,
     curves,
@@ -27,63 +27,88 @@ from rtscope.statistics.placing import (
     longest_ns,
     ratio,
     slowdowns,
+    slower_cpus,
     time_ns,
 )
 from rtscope.statistics.scaling import Fit
 
 
-def sweep_sentences(sweep: Sweep) -> tuple[list[str], list[str]]:
+def sweep_sentences(run: Run) -> tuple[list[str], list[str]]:
     """What to do, and what was found besides."""
+    sweep = sweep_of(run)
     if sweep.has_loads:
-        return [plain(text) for text in interference(sweep)], []
+        return [plain(text) for text in interference(sweep)], left_out(sweep)
     return [plain(text) for text in advice(sweep)], [plain(text) for text in findings(sweep)]
 
 
-def sweep_view(sweep: Sweep) -> "SweepView":
-    """The sweep in a terminal."""
-    return SweepView(sweep)
+def sweep_findings(run: Run) -> list[Finding]:
+    """The same one after the other."""
+    if run.sweep is None:
+        return []
+    return [Finding(text) for told in sweep_sentences(run) for text in told]
 
 
-class SweepView:
-    """Renders itself to the width it gets."""
-
-    def __init__(self, sweep: Sweep) -> None:
-        """A view of this sweep."""
-        self._sweep = sweep
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Rich's protocol."""
-        sweep = self._sweep
-        first, more = sweep_sentences(sweep)
-        yield Text(headline(sweep), "dim")
-        for warning in sweep.warnings:
-            yield Text.assemble(("! ", "bold yellow"), plain(warning.text))
-        yield Text()
-        for text in first:
-            yield Text(text, "bold")
-        for text in more:
-            yield Text(text)
-        yield Text()
-        yield FittedTable(table_of(sweep))
-        laws = list(_laws(sweep))
-        if laws:
-            yield Text()
-        for law in laws:
-            yield Text(law)
+def where_text(run: Run) -> str:
+    """The machine, its CPU and its kernel."""
+    where = [machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
+    return " · ".join(plain(text) for text in where if text)
 
 
-def headline(sweep: Sweep) -> str:
-    """Where and how it was measured."""
-    machine = sweep.machine
-    where = [machine.hostname or machine.board, machine.cpu_model, machine.kernel_release]
-    how = [f"{name} {value}" for name, value in sweep.settings.items()]
-    told = [plain(text) for text in where if text] + [f"{sweep.rounds} rounds"]
-    return " · ".join(told + [plain(text) for text in how])
+def how_text(run: Run) -> str:
+    """What was measured, when, and how."""
+    workloads = list(dict.fromkeys(cell.workload for cell in run.sweep.cells)) if run.sweep else []
+    told = [" and ".join(plain(one) for one in workloads), settings_text(run)]
+    if run.asked.interval_ns:
+        told.append(f"every {format_duration_ns(run.asked.interval_ns)}")
+    if moment := moment_text(run, 0):
+        told.append(f"begun {moment.partition('.')[0].removesuffix(' UTC')} UTC")
+    return ", ".join([*told, f"run {plain(run.id)}"])
 
 
-def table_of(sweep: Sweep) -> list[Column]:
+def settings_text(run: Run) -> str:
+    """5 rounds, parallel 95 %, table 16 KiB; of a run that is no sweep empty."""
+    if run.sweep is None:
+        return ""
+    rounds, options = run.sweep.rounds, run.asked.options
+    told = [f"{rounds} round{'s' if rounds > 1 else ''}"]
+    if "parallel_percent" in options:
+        told.append(f"parallel {options['parallel_percent']} %")
+    if isinstance(size := options.get("table_bytes"), int):
+        told.append(f"table {_size_text(size)}")
+    return ", ".join(told)
+
+
+def _size_text(size: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and not size % unit:
+            return f"{size // unit} {name}"
+    return f"{size:,} bytes"
+
+
+def table_of(run: Run) -> list[Column]:
     """One row a cell."""
+    sweep = sweep_of(run)
     return _load_table(sweep) if sweep.has_loads else _placement_table(sweep)
+
+
+def gains_of(sweep: Sweep) -> dict[tuple[str, Placement, str], Ratio]:
+    """Of each cell by workload, placement and load, how much faster it is than one thread.
+
+    Beside loads, how much longer it takes than alone. The one that others are held against has
+    none, nor have they where that was not measured.
+    """
+    if sweep.has_loads:
+        found = [one for workload in sweep.workloads for one in slowdowns(sweep, workload)]
+        return {(o.cell.workload, o.cell.placement, o.cell.load): o.ratio for o in found}
+    gains = {}
+    for workload in sweep.workloads:
+        cells = [cell for cell in sweep.cells if cell.workload == workload]
+        singles = [cell for cell in cells if cell.placement.threads == 1]
+        one = min(singles, key=time_ns, default=None)
+        for cell in cells:
+            if one and cell is not one:
+                gains[workload, cell.placement, cell.load] = ratio(one, cell)
+    return gains
 
 
 def _placement_table(sweep: Sweep) -> list[Column]:
@@ -95,18 +120,8 @@ def _placement_table(sweep: Sweep) -> list[Column]:
             cell.placement.cpus,
         ),
     )
-    singles = {
-        workload: min(
-            (c for c in cells if c.workload == workload and c.placement.threads == 1),
-            key=time_ns,
-            default=None,
-        )
-        for workload in sweep.workloads
-    }
-    gains = [
-        ratio(one, cell) if (one := singles[cell.workload]) and one is not cell else None
-        for cell in cells
-    ]
+    found = gains_of(sweep)
+    gains = [found.get((cell.workload, cell.placement, cell.load)) for cell in cells]
     return [
         Column("workload", 0, [plain(cell.workload) for cell in cells], left=True),
         Column("threads", 1, [f"{cell.placement.threads}" for cell in cells]),
@@ -125,8 +140,10 @@ def _load_table(sweep: Sweep) -> list[Column]:
         alone = sweep.cell(workload, _first(sweep, workload).placement)
         if alone:
             rows.append((alone, None, None, None))
-        for one in slowdowns(sweep, workload):
-            rows.append((one.cell, one.ratio, one.tail.value, one.p_value))
+            for one in slowdowns(sweep, workload):
+                rows.append((one.cell, one.ratio, one.tail.value, one.ratio.p_value))
+        else:
+            rows += [(c, None, None, None) for c in sweep.cells if c.workload == workload]
     return [
         Column("beside", 0, [plain(cell.load) for cell, *_ in rows], left=True),
         Column("workload", 6, [plain(cell.workload) for cell, *_ in rows], left=True),
@@ -146,14 +163,17 @@ def _share(value: float | None) -> str:
     return NOTHING if value is None else f"{value * 100:.1f} %"
 
 
-def _laws(sweep: Sweep) -> Iterator[str]:
+def laws_of(run: Run) -> Iterator[str]:
     """Each curve's laws, with their parameters."""
+    sweep = sweep_of(run)
     if sweep.has_loads:
         return
     for curve in curves(sweep):
+        slow = sorted(slower_cpus(sweep, curve.workload))
+        unlike = f"; it takes {cpus_text(slow)} for as fast as the others" if slow else ""
         for law in (curve.amdahl, curve.usl):
             if law:
-                yield f"{curve_name(curve)}, {law.law}: {law_text(law)}{_worth(law)}"
+                yield f"{curve_name(curve)}, {law.law}: {law_text(law)}{_worth(law)}{unlike}"
 
 
 def _worth(law: Fit) -> str:
@@ -164,25 +184,3 @@ def _worth(law: Fit) -> str:
     if law.holds:
         return text
     return f"{text}, which is more than chance (p = {law.misfit_p:.1g}): it does not hold"
-
-
-def sweep_page(sweep: Sweep) -> str:
-    """The sweep as a page. Raises RtscopeError where plotly's script is missing."""
-    first, more = sweep_sentences(sweep)
-    charts = sweep_charts(sweep)
-    return render_page(
-        "scaling.html.jinja",
-        {"runs": [], "series": [], "marks": [], "each": False, "quantity": "time"}
-        | {"charts": charts},
-        title="Who disturbs whom" if sweep.has_loads else "How it scales",
-        headline=headline(sweep),
-        doubts=[plain(one.text) for one in sweep.warnings],
-        first=first,
-        more=more,
-        table=table_of(sweep),
-        laws=list(_laws(sweep)),
-        charts=charts,
-        jitter=not sweep.has_loads,
-        command=plain(" ".join(sweep.command)),
-        level=f"{LEVEL * 100:.0f} %",
-    )

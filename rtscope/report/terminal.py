@@ -26,9 +26,11 @@ from rtscope.report.facts import facts_columns
 from rtscope.report.findings import findings_of
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.matrices import matrix_columns, matrix_title
+from rtscope.report.scaling import laws_of, settings_text, table_of
 from rtscope.report.takers import takers_columns
 from rtscope.report.words import (
     NOTHING,
+    REPEAT_BOTH,
     count_text,
     doubts,
     instructions_line,
@@ -95,10 +97,10 @@ class Summary:
             yield _line("≠ " if found.disagrees else "→ ", plain(found.text), "bold cyan")
         if self.run.threads:
             yield Text()
-            totals = [(g.label, figures_of_group(self.run, g)) for g in groups_of(self.run)]
-            yield fitted(_columns(self.run, totals), options.max_width)
-            for line in missing_lines(totals):
-                yield Text(f"{NOTHING} {line}", style="dim")
+            if self.run.sweep:
+                yield from _cells(self.run, options.max_width)
+            else:
+                yield from _figures(self.run, options.max_width)
             if counted := instructions_line(self.run):
                 yield Text(counted)
             yield from _tables(self.run, options.max_width)
@@ -118,6 +120,22 @@ class Summary:
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
+
+
+def _cells(run: Run, width: int) -> RenderResult:
+    """A sweep's cells and the laws that were fitted to them."""
+    yield fitted(table_of(run), width)
+    laws = list(laws_of(run))
+    if laws:
+        yield Text()
+    yield from (Text(law) for law in laws)
+
+
+def _figures(run: Run, width: int) -> RenderResult:
+    totals = [(g.label, figures_of_group(run, g)) for g in groups_of(run)]
+    yield fitted(_columns(run, totals), width)
+    for line in missing_lines(totals):
+        yield Text(f"{NOTHING} {line}", style="dim")
 
 
 def _tables(run: Run, width: int) -> RenderResult:
@@ -169,13 +187,15 @@ def _line(mark: str, text: str, style: str = "") -> Text:
 
 def _heading(run: Run) -> list[Text]:
     machine, asked = run.machine, run.asked
-    how = [f"load {plain(run.load)}"]
+    how = [f"{'beside each of' if run.sweep and run.load != 'idle' else 'load'} {plain(run.load)}"]
     if run.tuning:
         how.insert(0, tuning_text(run))
     if asked.interval_ns:
         how.append(f"every {format_duration_ns(asked.interval_ns)}")
     if run.elapsed_ns is not None:
         how.append(f"for {span_text(run.elapsed_ns)}")
+    if run.sweep:
+        how.append(settings_text(run))
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")
     where = [machine_name(run), machine.cpu_model, machine.kernel_release]
@@ -263,10 +283,7 @@ class ComparisonTable:
         style = {"better": "bold green", "worse": "bold red"}.get(comparison.outcome, "bold")
         yield Text(plain(comparison.sentence), style=style)
         if comparison.outcome in ("better", "worse"):
-            yield Text(
-                "This is of these two runs: repeat both to tell the machine from the moment.",
-                style="dim",
-            )
+            yield Text(REPEAT_BOTH, style="dim")
 
 
 def _estimate(estimate: "Estimate", signed: bool = False) -> str:

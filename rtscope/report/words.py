@@ -10,6 +10,7 @@ from rtscope.statistics.figures import Figures, Quantile, percent_name
 from rtscope.statistics.work import work_per_second
 
 NOTHING = "–"
+REPEAT_BOTH = "This is of these two runs: repeat both to tell the machine from the moment."
 
 
 def plain(text: str) -> str:

@@ -99,6 +99,9 @@ def check_run(run: Run) -> None:
         problem = _problem_of(thread)
         if problem:
             raise RtscopeError(f"not a valid run: thread {thread.thread} has {problem}")
+    problem = _problem_of_sweep(run)
+    if problem:
+        raise RtscopeError(f"not a valid run: its sweep {problem}")
 
 
 def is_cut(error: json.JSONDecodeError) -> bool:
@@ -125,6 +128,29 @@ def _problem_of(thread: Thread) -> str | None:
     if not all(math.isfinite(figure or 0) for figure in (thread.mean_ns, thread.stddev_ns)):
         return "a mean or standard deviation that is no number"
     return _contradiction_in(thread) or _problem_of_windows(thread.windows)
+
+
+def _problem_of_sweep(run: Run) -> str | None:
+    sweep = run.sweep
+    if sweep is None:
+        return None
+    medians = [cell.medians_ns for cell in sweep.cells]
+    placements = [cell.placement for cell in sweep.cells]
+    placements += [place for order in sweep.orders for place in order.placements]
+    placements += [pair.placement for pair in sweep.pairs]
+    told = {
+        f"has {len(medians)} cells for {len(run.threads)} threads": len(medians)
+        == len(run.threads),
+        "has a cell without samples": all(thread.histogram.lower_ns for thread in run.threads),
+        f"has a cell without a median for each of {sweep.rounds} rounds": all(
+            len(one) == sweep.rounds > 0 for one in medians
+        ),
+        "has a median that is no time": all(0 < ns < LONGEST_NS for one in medians for ns in one),
+        "has a placement without a CPU or without a thread": all(
+            place.cpus and place.threads > 0 for place in placements
+        ),
+    }
+    return next((problem for problem, holds in told.items() if not holds), None)
 
 
 def _contradiction_in(thread: Thread) -> str | None:

@@ -12,13 +12,18 @@ Rtscope = Callable[..., subprocess.CompletedProcess[str]]
 COMMAND = [sys.executable, "-m", "rtscope"]
 
 
-@pytest.fixture
-def environment(agent_path: Path, tmp_path: Path) -> dict[str, str]:
+def environment_of(agent: Path, data: Path) -> dict[str, str]:
+    """What runs this checkout with a store in `data`."""
     return os.environ | {
-        "RTSCOPE_AGENT": str(agent_path),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "RTSCOPE_AGENT": str(agent),
+        "XDG_DATA_HOME": str(data),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
+
+
+@pytest.fixture
+def environment(agent_path: Path, tmp_path: Path) -> dict[str, str]:
+    return environment_of(agent_path, tmp_path / "data")
 
 
 @pytest.fixture

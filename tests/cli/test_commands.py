@@ -1,23 +1,33 @@
 """What all commands have in common, and the small ones."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, environment_of
 
 COMMANDS = ("measure", "report", "compare", "list", "show", "rm", "export", "import")
 
 
-@pytest.fixture
-def measured(rtscope: Rtscope) -> Rtscope:
-    """The command line with two runs in its store."""
+@pytest.fixture(scope="module")
+def store_of_two(agent_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("two")
+    here = environment_of(agent_path, folder)
     for load in ("idle", "cpu:1"):
-        done = rtscope("measure", "-D", "300ms", "--load", load, "--no-report")
+        words = [*COMMAND, "measure", "-D", "300ms", "--load", load, "--no-report"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=here)
         assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def measured(rtscope: Rtscope, environment: dict[str, str], store_of_two: Path) -> Rtscope:
+    """The command line with two runs in its store."""
+    shutil.copytree(store_of_two, environment["XDG_DATA_HOME"])
     return rtscope
 
 

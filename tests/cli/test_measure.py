@@ -190,7 +190,10 @@ def test_an_agent_that_is_killed_leaves_what_was_seen(
     assert b"SIGKILL" in out
     (line,) = rtscope("list", "--json").stdout.splitlines()
     assert json.loads(line)["status"] == "failed"
-    assert json.loads(line)["count"] > 0
+    run = json.loads(rtscope("export", "last", "-o", "-").stdout)
+    for thread in run["threads"]:
+        assert sum(thread["histogram"]["count"]) == thread["count"] > 0
+        assert thread["histogram"].get("beyond_count", 0) == 0
 
 
 def test_no_agent_and_no_load_outlives_a_killed_rtscope(environment: dict[str, str]) -> None:

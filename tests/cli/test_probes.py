@@ -1,9 +1,7 @@
 """rtscope measure with the probes whose runs differ from cyclic's."""
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.report.findings import findings_of
 from rtscope.store.runfile import decode_run
-from tests.agent.probing import LAST_CPU, needs_root, needs_two_cpus, undisturbed
 from tests.cli.conftest import Rtscope
 
 QUIET = ("--json", "--no-report", "--quiet")
@@ -42,21 +40,6 @@ def test_the_way_to_a_program_is_chosen_by_name(rtscope: Rtscope) -> None:
     assert done.returncode == 0, done.stderr
     run = decode_run(done.stdout.encode())
     assert run.asked.options["via"] == "pipe"
-
-
-@needs_root
-@needs_two_cpus
-def test_two_cpus_that_are_one_are_named_in_every_run(rtscope: Rtscope) -> None:
-    one = ("-O", f"stand-in={LAST_CPU}=0", "--cpus", f"0,{LAST_CPU}", "-O", "slot=25ms")
-    for _ in range(2):
-        with undisturbed():
-            done = rtscope("measure", "topology", *one, "-l", "3", *QUIET)
-        assert done.returncode == 0, done.stderr
-        run = decode_run(done.stdout.encode())
-        assert [thread.cpu for thread in run.threads] == [0, 0]
-        assert f"CPUs {format_cpu_list([0, LAST_CPU])} take turns on one CPU" in (
-            findings_of(run)[0].text
-        )
 
 
 def test_memory_of_one_cpu_is_measured_and_told(rtscope: Rtscope) -> None:

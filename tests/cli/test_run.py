@@ -308,6 +308,7 @@ def test_the_whole_is_one_display_on_a_terminal(environment: dict[str, str], pla
         assert f"{done} of 4 cells done" in text
 
 
+@pytest.mark.kernels
 def test_the_quick_plan_is_measured_whole(rtscope: Rtscope) -> None:
     done = rtscope("run", str(PLANS / "quick.toml"), "--scale", "0.1")
     assert done.returncode == 0, done.stderr
@@ -316,6 +317,7 @@ def test_the_quick_plan_is_measured_whole(rtscope: Rtscope) -> None:
     assert {run["status"] for run in held} == {"complete"}
 
 
+@pytest.mark.kernels
 def test_table_2_is_measured_whole_at_a_reduced_number_of_samples(
     environment: dict[str, str], rtscope: Rtscope
 ) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,13 +88,11 @@ def test_two_threads_forced_on_one_cpu_are_found_and_named(rtscope: Rtscope) -> 
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["advice"] == [
-        f"Use CPU {FIRST_CPU} for one scalar thread; more threads are not faster."
-    ]
-    [text] = told["findings"]
+    assert told["advice"][0].startswith(f"Use CPU {FIRST_CPU} for one scalar thread; ")
+    text, *_ = told["findings"]
     assert text.startswith(f"2 scalar threads on CPU {FIRST_CPU} are ")
     assert text.endswith(f"they take turns at CPU {FIRST_CPU} itself.")
-    assert [len(cell["medians_ns"]) for cell in told["cells"]] == [5, 5]
+    assert [len(cell["medians_ns"]) for cell in told["sweep"]["cells"]] == [5, 5]
 
 
 @needs_two_cpus
@@ -105,7 +104,7 @@ def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert "they take turns at something that they share: a lock or a limit of" in shown
-    assert "for one thread; more threads are not faster." in shown
+    assert " for one thread; " in shown
     report = Path(done.stdout.rpartition("report: ")[2].strip())
     page = report.read_text()
     assert "they take turns at something that they share" in page
@@ -125,7 +124,7 @@ def test_what_holds_the_lock_of_a_program_is_found_and_named(
     told = json.loads(done.stdout)
     assert f"times as long beside {holder} on CPU {LAST_CPU}." in told["advice"][0]
     assert "the loads ran on the CPUs that were measured too" in told["warnings"][0]["text"]
-    assert told["load_cpus"] == [LAST_CPU]
+    assert told["sweep"]["load_cpus"] == [LAST_CPU]
 
 
 def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
@@ -145,8 +144,75 @@ def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
             process.kill()
     assert process.returncode == 128 + signal.SIGTERM
     told = json.loads(out)
-    assert 0 < told["rounds"] < 1000
-    assert [len(cell["medians_ns"]) for cell in told["cells"]] == [told["rounds"]]
+    rounds = told["sweep"]["rounds"]
+    assert 0 < rounds < 1000
+    assert [len(cell["medians_ns"]) for cell in told["sweep"]["cells"]] == [rounds]
+    listed = subprocess.run(
+        [*COMMAND, "list", "--json"], capture_output=True, env=environment, check=True
+    )
+    [row] = map(json.loads, listed.stdout.splitlines())
+    assert (row["id"], row["probe"], row["status"]) == (told["id"], "scale", "interrupted")
+
+
+def test_what_was_measured_is_listed_shown_drawn_and_compared_as_other_runs_are(
+    rtscope: Rtscope,
+) -> None:
+    short = ("--cpus", f"{FIRST_CPU}", "--form", "scalar", "-D", "50ms", "--rounds", "2", "--quiet")
+    done = rtscope("scale", *short, "--no-report", "-o", "one.json")
+    assert done.returncode == 0, done.stderr
+    [row] = map(json.loads, rtscope("list", "--json").stdout.splitlines())
+    assert (row["probe"], row["status"]) == ("scale", "complete")
+    shown = rtscope("show", "one.json").stdout
+    assert done.stdout.startswith(shown.strip())
+    advice = f"Only one scalar thread on CPU {FIRST_CPU} was measured"
+    assert advice in shown
+    assert rtscope("report", "last", "one.json", "-o", "-").stdout.count(advice) == 2
+    compared = rtscope("compare", "one.json", "last")
+    assert "No evidence that B is faster or slower than A" in compared.stdout
+
+
+def test_a_program_that_crashes_loses_nothing_that_was_measured_before(
+    rtscope: Rtscope, tmp_path: Path
+) -> None:
+    app = tmp_path / "app"
+    app.write_text("#!/bin/sh\ntest $1 = 2 || kill -SEGV $$\n")
+    app.chmod(0o755)
+    short = ("--cpus", f"{FIRST_CPU}", "--threads", "2", "--rounds", "2", "--no-report")
+    done = rtscope("scale", *short, "--", "./app", "{n}")
+    assert done.returncode == 1, done.stderr
+    crashed = f"./app, 1 thread on CPU {FIRST_CPU} could not be measured: ./app was ended by signal"
+    assert crashed in " ".join(done.stdout.split())
+    kept = json.loads(rtscope("show", "last", "--json").stdout)
+    assert kept["status"] == "failed"
+    assert [one["placement"]["threads"] for one in kept["sweep"]["cells"]] == [2]
+
+
+@needs_two_cpus
+def test_in_a_container_its_cpus_are_used_and_it_is_said_of_the_others(
+    contained: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    def told(*words: str) -> dict[str, Any]:
+        short = ("--form", "scalar", "-D", "30ms", "--rounds", "2", "--json", "--no-report")
+        command = [*contained, *COMMAND, *words, *short]
+        done = subprocess.run(command, capture_output=True, env=environment, check=True)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    here = f"CPU {LAST_CPU}"
+    scaled = told("scale")
+    assert scaled["advice"] == [
+        f"Only one scalar thread on {here} was measured: nothing is to choose."
+    ]
+    assert scaled["findings"][-1].startswith(f"Nothing ran on CPU{'s' * (LAST_CPU > 1)} 0")
+    disturbed = told("interfere", "--load", "cpu")
+    assert "the loads ran on the CPUs that were measured too" in disturbed["warnings"][0]["text"]
+    assert disturbed["sweep"]["load_cpus"] == [LAST_CPU]
+
+
+def test_a_machine_of_the_lab_has_no_program_of_the_user(rtscope: Rtscope) -> None:
+    done = rtscope("scale", "-t", "vm:any", "--", "./app", "{n}")
+    assert done.returncode == 2
+    assert "vm:any holds the agent and no program of yours" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -159,7 +225,7 @@ def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
         (["scale", "--cpus", "1023"], "CPU 1023 cannot be measured"),
         (["scale", "--threads", "x"], "'x' is not a CPU list"),
         (["scale", "--rounds", "2", "--threads", "1", "--", "./no-such", "{n}"],
-         "./no-such could not be measured: ./no-such could not be started: No such file"),
+         " could not be measured: ./no-such could not be started: No such file"),
         (["interfere", "--load", "idle"], "--load idle is measured anyway"),
         (["interfere", "--load", "nonsense", "--", "true"], "'nonsense' is not a load"),
     ],

@@ -1,6 +1,7 @@
 """An agent's lines become a run that can be kept, or a sentence."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -9,11 +10,13 @@ import pytest
 from rtscope.experiment.measure import hear_run, in_lab
 from rtscope.experiment.request import Request, agent_arguments
 from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
-from rtscope.model.run import Lab, Run
+from rtscope.model.run import Lab, LoadWork, Run
 from rtscope.report.words import moment_text
+from rtscope.statistics.figures import quantile_ns
 from rtscope.store.runfile import decode_run, encode_run
-from rtscope.target.protocol import decode_line, files_of
+from rtscope.target.protocol import AnyLine, decode_line, files_of
 
 HELLO = {"type": "hello", "protocol": 1, "agent": "1"}
 START = {
@@ -100,6 +103,59 @@ def test_a_result_that_contradicts_itself_leaves_what_was_seen_before(lie: dict[
     assert decode_run(encode_run(run)) == run
     with pytest.raises(RtscopeError, match="contradicts itself"):
         heard(HELLO, START, *both(**lie), END)
+
+
+def vanished(*lines: dict[str, Any]) -> Run:
+    """The run of an agent that says no more."""
+
+    def said() -> Iterator[AnyLine]:
+        for line in (HELLO, START, *lines):
+            yield decode_line(json.dumps(line).encode())
+        raise RtscopeError("the network fell silent")
+
+    return hear_run(Request(), Machine(), said(), lambda line: None)
+
+
+def test_a_run_whose_agent_vanished_has_the_histogram_that_was_heard_of() -> None:
+    run = vanished(
+        progress(gained=[[2944, 1], [4992, 1]]),
+        progress(count=1003, max_ns=81_000, gained=[[2944, 1000], [79872, 1]]),
+    )
+    assert (run.status, [warning.code for warning in run.warnings]) == ("failed", ["agent-died"])
+    assert "the network fell silent" in run.warnings[0].text
+    first, second = run.threads
+    assert first.histogram == Histogram([2944, 4992, 79872], [64, 128, 2048], [1001, 1, 1])
+    assert (first.count, first.min_ns, first.max_ns) == (1003, 3000, 81_000)
+    assert quantile_ns(first.histogram, 99.0).value_ns == 3007
+    assert (second.count, second.histogram.total) == (0, 0)
+    assert decode_run(encode_run(run)) == run
+
+
+def test_a_sample_that_only_the_histogram_has_yet_is_counted() -> None:
+    """The agent reads a thread's figures while that measures."""
+    run = vanished(progress(gained=[[992, 1], [2944, 2], [81920, 1]]))
+    thread = run.threads[0]
+    assert (thread.count, thread.min_ns, thread.max_ns) == (4, 1007, 81920)
+    assert decode_run(encode_run(run)) == run
+
+
+def test_an_agent_without_a_histogram_in_its_progress_leaves_its_figures() -> None:
+    thread = vanished(progress()).threads[0]
+    assert (thread.count, thread.max_ns) == (2, 5000)
+    assert thread.histogram == Histogram(beyond_count=2, beyond_ns=3000)
+
+
+def test_what_the_loads_had_done_is_kept_when_the_agent_vanishes() -> None:
+    start = START | {"loads": [{"name": "cpu", "strength": 2, "seed": 7}]}
+    done = [{"name": "cpu", "work": {"rounds": 12}}]
+    run = vanished(start, progress() | {"loads": done})
+    assert run.loads == [LoadWork("cpu", 2, 7, 0.1, {"rounds": 12})]
+
+
+@pytest.mark.parametrize("gained", [[[65, 1]], [[2**62, 2**62]] * 3 + [[0, 2**62]] * 3])
+def test_a_histogram_that_cannot_be_is_refused_as_it_comes(gained: list[list[int]]) -> None:
+    with pytest.raises(RtscopeError, match=r"an impossible progress|contradicts itself"):
+        vanished(progress(gained=gained))
 
 
 def test_a_thread_that_the_agent_forgets_is_told() -> None:

@@ -9,7 +9,7 @@ from threading import Barrier, Event
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.experiment.cells import Cell, cells_of
@@ -90,7 +90,6 @@ class Fuse:
 PLACES = ["before measuring", "after measuring", "after saving"]
 
 
-@settings(max_examples=60)
 @given(
     st.integers(1, 6), st.lists(st.tuples(st.sampled_from(PLACES), st.integers(0, 5)), max_size=9)
 )

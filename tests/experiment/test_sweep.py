@@ -3,16 +3,20 @@
 from collections.abc import Callable
 
 import msgspec
+import numpy as np
 import pytest
 
 from rtscope.experiment.request import Request, agent_arguments
-from rtscope.experiment.sweep import Slot, fitting_interval_ns, slots_of, swept
+from rtscope.experiment.sweep import Slot, begun, fitting_interval_ns, slots_of, swept
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, RunWarning
-from rtscope.model.scaling import Placement
+from rtscope.model.scaling import Pair, Placement, Swept
+from rtscope.model.sweep import sweep_of
+from rtscope.store.runfile import decode_run, encode_run
 from tests.measured import run_of, thread_of
 
+RECORD = begun("scale", Machine(), "local", Swept())
 ONE, TWO = Placement((0,), 1), Placement((0, 2), 2)
 APP = Request(probe="exec", samples=1, program=["./app", "--threads", "{n}", "x{n}y"])
 SCALAR = Request(probe="scaling", options={"form": "scalar"})
@@ -46,7 +50,9 @@ def test_the_algorithm_gets_its_threads_and_loads_are_kept_to_their_cpus() -> No
 def test_every_round_measures_every_cell_once_in_another_order() -> None:
     asked: list[Request] = []
     slots = slots_of({"scalar": SCALAR}, [Placement((cpu,), 1) for cpu in range(6)])
-    sweep = swept(slots, 4, Machine(), answering(lambda r: [int(r.cpus or 0) + 1] * 3, asked))
+    sweep = sweep_of(
+        swept(slots, 4, RECORD, answering(lambda r: [int(r.cpus or 0) + 1] * 3, asked))
+    )
     rounds = [[r.cpus for r in asked[n : n + 6]] for n in range(0, 24, 6)]
     assert all(sorted(map(str, one)) == list("012345") for one in rounds)
     assert len({tuple(one) for one in rounds}) == 4
@@ -56,7 +62,7 @@ def test_every_round_measures_every_cell_once_in_another_order() -> None:
 
 def test_the_median_of_a_few_runs_is_between_the_middle_two() -> None:
     slots = slots_of({"./app": APP}, [ONE])
-    sweep = swept(slots, 1, Machine(), answering(lambda r: [10, 20, 40, 1000], []))
+    sweep = sweep_of(swept(slots, 1, RECORD, answering(lambda r: [10, 20, 40, 1000], [])))
     assert sweep.cells[0].medians_ns == [30.0]
 
 
@@ -68,12 +74,31 @@ def test_an_interrupt_keeps_the_whole_rounds() -> None:
         return run_of(thread_of([100]), status=status)
 
     slots = slots_of({"./app": APP}, [ONE, TWO])
-    sweep = swept(slots, 5, Machine(), run, seen.append)
+    kept: list[Run] = []
+    record = swept(slots, 5, RECORD, run, seen.append, on_round=kept.append)
+    assert record.status == "interrupted"
+    sweep = sweep_of(record)
     assert sweep.rounds == 2
     assert [len(cell.medians_ns) for cell in sweep.cells] == [2, 2]
-    seen[:] = [slots[0]] * 4
-    with pytest.raises(RtscopeError, match="interrupted before each had been measured once"):
-        swept(slots, 5, Machine(), run, seen.append)
+    assert [(one.sweep and one.sweep.rounds, one.id) for one in kept] == [
+        (1, RECORD.id),
+        (2, RECORD.id),
+    ]
+
+
+def test_an_interrupt_in_the_first_round_keeps_the_cells_that_were_measured() -> None:
+    seen: list[Slot] = []
+
+    def run(request: Request) -> Run:
+        return run_of(thread_of([100]), status="interrupted" if len(seen) == 2 else "complete")
+
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    record = swept(slots, 5, RECORD, run, seen.append)
+    assert decode_run(encode_run(record)) == record
+    assert [cell.placement for cell in sweep_of(record).cells] == [seen[0].placement]
+    seen[:] = [slots[0]]
+    with pytest.raises(RtscopeError, match="interrupted before anything was measured"):
+        swept(slots, 5, RECORD, run, seen.append)
 
 
 def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
@@ -85,7 +110,7 @@ def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
         return run_of(thread_of([100]))
 
     slots = slots_of({"./app": APP}, [ONE, TWO])
-    sweep = swept(slots, 5, Machine(), run, seen.append, lambda: len(seen) == 5)
+    sweep = sweep_of(swept(slots, 5, RECORD, run, seen.append, lambda: len(seen) == 5))
     assert sweep.rounds == 2
 
 
@@ -96,9 +121,9 @@ def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
         return run_of(thread_of([100]))
 
     slots = slots_of({"./app": APP}, [ONE], ["idle", "network", "cpu"], [1])
-    sweep = swept(slots, 2, Machine(), run)
-    assert [cell.load for cell in sweep.cells] == ["idle", "cpu"]
-    assert [one.text for one in sweep.warnings] == [
+    record = swept(slots, 2, RECORD, run)
+    assert [cell.load for cell in sweep_of(record).cells] == ["idle", "cpu"]
+    assert [one.text for one in record.warnings] == [
         "network is left out, for it cannot run here: load network: no loopback"
     ]
 
@@ -111,8 +136,10 @@ def test_a_program_that_fails_is_told_with_its_last_words() -> None:
         warnings = [RunWarning("thread-failed", said), *others]
         return msgspec.structs.replace(failed, warnings=warnings)
 
-    with pytest.raises(RtscopeError, match=r"^\./app could not be measured: \./app ended with"):
-        swept(slots_of({"./app": APP}, [ONE]), 2, Machine(), run)
+    with pytest.raises(
+        RtscopeError, match=r"^\./app, 1 thread on CPU 0 could not be measured: \./app ended with"
+    ):
+        swept(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
 
 
 @pytest.mark.parametrize("status", ["complete", "failed"])
@@ -127,10 +154,38 @@ def test_what_fails_in_a_later_round_loses_no_round_before_it(status: str) -> No
         return run_of(thread_of([]), status=status)
 
     slots = slots_of({"./app": APP}, [ONE], ["idle", "cpu"], [1])
-    sweep = swept(slots, 5, Machine(), run, seen.append)
-    assert [len(cell.medians_ns) for cell in sweep.cells] == [2, 2]
-    [warning] = sweep.warnings
+    record = swept(slots, 5, RECORD, run, seen.append)
+    assert record.status == "failed"
+    assert [len(cell.medians_ns) for cell in sweep_of(record).cells] == [2, 2]
+    [warning] = record.warnings
     assert warning.text.startswith("round 3 failed, and those before it are shown: ")
+
+
+@pytest.mark.parametrize("died", [False, True])
+def test_what_fails_in_the_first_round_loses_no_cell_before_it(died: bool) -> None:
+    seen: list[Slot] = []
+
+    def run(request: Request) -> Run:
+        if len(seen) < 3:
+            return run_of(thread_of([100]))
+        if died:
+            raise RtscopeError("the connection was lost")
+        said = "thread 0 could not measure on: ./app was ended by signal 11"
+        failed = run_of(thread_of([]), status="failed")
+        return msgspec.structs.replace(failed, warnings=[RunWarning("thread-failed", said)])
+
+    slots = slots_of({"./app": APP}, [ONE, TWO, Placement((1,), 1)])
+    record = swept(slots, 5, RECORD, run, seen.append)
+    assert record.status == "failed"
+    assert decode_run(encode_run(record)) == record
+    measured = {cell.placement for cell in sweep_of(record).cells}
+    assert measured == {slot.placement for slot in seen[:2]}
+    [warning] = record.warnings
+    why = "the connection was lost" if died else "./app was ended by signal 11"
+    assert warning.text == (
+        "round 1 failed, and what was measured before that is shown: "
+        f"{seen[2].name} could not be measured: {why}"
+    )
 
 
 def test_the_interval_leaves_room_for_the_slowest_workload() -> None:
@@ -139,3 +194,43 @@ def test_the_interval_leaves_room_for_the_slowest_workload() -> None:
     both = {"scalar": SCALAR, "vector": Request(probe="scaling", options={"form": "vector"})}
     assert fitting_interval_ns(both, 3, times) == 1_100_000
     assert [(r.cpus, r.samples) for r in asked] == [("3", 20), ("3", 20)]
+
+
+def test_a_sweep_is_kept_as_a_run_whose_threads_are_its_cells() -> None:
+    times = {"0": iter([[100, 200, 300], [200, 300, 400]]), "0,2": iter([[1000] * 3] * 2)}
+
+    def run(request: Request) -> Run:
+        return run_of(thread_of(next(times[request.cpus or ""])))
+
+    record = swept(slots_of({"./app": APP}, [ONE, TWO]), 2, RECORD, run)
+    one, two = record.threads
+    assert (one.name, two.name) == ("./app, 1 thread on CPU 0", "./app, 2 threads on CPUs 0,2")
+    assert (one.count, one.min_ns, one.mean_ns, one.max_ns) == (6, 100, 250.0, 400)
+    assert one.stddev_ns == pytest.approx(np.std([100, 200, 300, 200, 300, 400]))
+    assert one.windows.mean_ns == [200.0, 300.0]
+    assert record.status == "complete"
+    assert decode_run(encode_run(record)) == record
+    assert [cell.histogram.total for cell in sweep_of(record).cells] == [6, 6]
+
+
+def test_a_program_that_a_board_does_not_have_is_to_be_copied_there() -> None:
+    def run(request: Request) -> Run:
+        said = "thread 0 could not measure on: ./app could not be started: No such file"
+        warnings = [RunWarning("thread-failed", said)]
+        return run_of(thread_of([]), status="failed", target="ssh:board", warnings=warnings)
+
+    with pytest.raises(RtscopeError, match=r"No such file: copy it to ssh:board first"):
+        swept(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
+
+
+def test_a_sweep_that_contradicts_itself_is_no_run() -> None:
+    record = swept(slots_of({"./app": APP}, [ONE, TWO]), 2, RECORD, answering(lambda r: [9], []))
+    kept = record.sweep
+    assert kept is not None
+    for wrong, said in (
+        (msgspec.structs.replace(kept, cells=kept.cells[:1]), "1 cells for 2 threads"),
+        (msgspec.structs.replace(kept, rounds=3), "median for each of 3 rounds"),
+        (msgspec.structs.replace(kept, pairs=[Pair("core", Placement((), 2))]), "without a CPU"),
+    ):
+        with pytest.raises(RtscopeError, match=f"not a valid run: its sweep has .*{said}"):
+            decode_run(encode_run(msgspec.structs.replace(record, sweep=wrong)))

@@ -176,18 +176,17 @@ def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
     assert html.escape("{{7*7}}") in shown
 
 
-@pytest.mark.parametrize("probe", ["gtod", "noise", "loop", "signal", "migrate"])
-def test_hostile_names_in_a_probes_own_figures_execute_nothing(
-    chromium: str, tmp_path: Path, probe: str
-) -> None:
-    run = msgspec.structs.replace(hostile_run(), probe=probe)
-    run = msgspec.structs.replace(
-        run, asked=msgspec.structs.replace(run.asked, interval_ns=3000), cell=ATTACK
+def test_hostile_names_in_probes_own_figures_execute_nothing(chromium: str, tmp_path: Path) -> None:
+    one = hostile_run()
+    one = msgspec.structs.replace(
+        one, asked=msgspec.structs.replace(one.asked, interval_ns=3000), cell=ATTACK
     )
-    page = html_report([run])
+    probes = ["gtod", "noise", "loop", "signal", "migrate"]
+    page = html_report([msgspec.structs.replace(one, probe=probe) for probe in probes])
     document = dom(chromium, page, tmp_path)
     shown = without_scripts(document)
-    assert 'id="chart-0"' in shown
+    for number, _ in enumerate(probes):
+        assert f'id="chart-{number}"' in shown
     assert "<title>rtscope report</title>" in document
     assert "<img" not in shown
     assert not re.search(r"<b[^>]*id=", shown)
@@ -233,7 +232,14 @@ def all_lines(document: str, figure: str) -> int:
 @pytest.mark.parametrize(
     ("probe", "quantity", "marks", "title", "drawing"),
     [
-        ("gtod", "time between two reads", [], "Cost of reading each clock", r'<g class="point">'),
+        pytest.param(
+            "gtod",
+            "time between two reads",
+            [],
+            "Cost of reading each clock",
+            r'<g class="point">',
+            marks=pytest.mark.kernels,
+        ),
         ("noise", "gap", ["threshold 1.00 us"], "Stolen time", "js-line"),
         (
             "loop",
@@ -242,12 +248,33 @@ def all_lines(document: str, figure: str) -> int:
             "Periods within 5 % of the period asked for",
             "js-line",
         ),
-        ("signal", "delay", ["deadline 5.00 us"], "Side by side", r'<path class="point"'),
-        ("event", "delay", ["deadline 5.00 us"], "Side by side", "point"),
-        ("pi", "wait", ["hold 2.00 us", "hold and medium 11.00 us"], "Side by side", "point"),
+        pytest.param(
+            "signal",
+            "delay",
+            ["deadline 5.00 us"],
+            "Side by side",
+            r'<path class="point"',
+            marks=pytest.mark.kernels,
+        ),
+        pytest.param(
+            "event",
+            "delay",
+            ["deadline 5.00 us"],
+            "Side by side",
+            "point",
+            marks=pytest.mark.kernels,
+        ),
+        pytest.param(
+            "pi",
+            "wait",
+            ["hold 2.00 us", "hold and medium 11.00 us"],
+            "Side by side",
+            "point",
+            marks=pytest.mark.kernels,
+        ),
         ("migrate", "latency", ["tolerance 4.00 us"], "Which thread ran where", 'class="hm"'),
-        ("async", "latency", [], "Side by side", "point"),
-        ("daq", "latency", [], "Side by side", "point"),
+        pytest.param("async", "latency", [], "Side by side", "point", marks=pytest.mark.kernels),
+        pytest.param("daq", "latency", [], "Side by side", "point", marks=pytest.mark.kernels),
         ("sched", "delay", ["criterion 6.00 us"], None, ""),
         ("cyclic", "latency", [], "Each CPU", "js-line"),
     ],

@@ -4,21 +4,34 @@ import io
 import json
 import re
 
-import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
 
-from rtscope.model.run import RunWarning
-from rtscope.model.scaling import Placement, Sweep
-from rtscope.report.scaling import sweep_page, sweep_view
-from tests.sweeps import ONE_NS, T2080, cell_of, machine_of, swept, vector_unit_a_core
+from rtscope.model.run import Asked, RunWarning
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Sweep
+from rtscope.report.html import html_report
+from rtscope.report.terminal import summary
+from tests.sweeps import (
+    ONE_NS,
+    T2080,
+    cell_of,
+    machine_of,
+    run_of_sweep,
+    swept,
+    vector_unit_a_core,
+)
 
 
 def shown(sweep: Sweep) -> str:
     out = io.StringIO()
-    Console(file=out, width=160).print(sweep_view(sweep))
+    Console(file=out, width=160).print(summary(run_of_sweep(sweep)))
     return out.getvalue()
+
+
+def page_of(sweep: Sweep) -> str:
+    return html_report([run_of_sweep(sweep)])
 
 
 def charts(page: str) -> list[dict[str, object]]:
@@ -34,7 +47,7 @@ def t2080() -> Sweep:
 
 
 def test_the_recommendation_comes_before_everything_that_was_measured(t2080: Sweep) -> None:
-    for text in (shown(t2080), sweep_page(t2080).partition("<body>")[2]):
+    for text in (shown(t2080), page_of(t2080).partition("<body>")[2]):
         advice = text.index("Use CPUs 0, 2, 4, 6 for 4 vector threads")
         finding = text.index("share a vector unit")
         table = text.index("times as fast", text.index("workload"))
@@ -53,7 +66,7 @@ def test_every_cell_has_a_row_with_its_time_and_speedup(t2080: Sweep) -> None:
 
 
 def test_curves_are_drawn_with_both_laws(t2080: Sweep) -> None:
-    speedup, time, jitter = charts(sweep_page(t2080))
+    speedup, time, jitter = charts(page_of(t2080))
     assert speedup["title"] == "Speed-up"
     traces = speedup["traces"]
     assert isinstance(traces, list)
@@ -68,6 +81,9 @@ def test_curves_are_drawn_with_both_laws(t2080: Sweep) -> None:
     assert law["y"][0] == pytest.approx(1, abs=0.01)
     assert law["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
     assert (time["title"], jitter["title"]) == ("Time", "Jitter")
+    layout = speedup["layout"]
+    assert isinstance(layout, dict)
+    assert (layout["xaxis"]["dtick"], layout["xaxis"]["range"]) == (1, [0.5, 8.5])
 
 
 def test_slowdowns_are_drawn_and_told_worst_first() -> None:
@@ -76,27 +92,35 @@ def test_slowdowns_are_drawn_and_told_worst_first() -> None:
     times = {"idle": 1.0, "cache": 1.5, "memory": 2.0}
     cells = [cell_of(rng, "./app", place, ONE_NS * t, load=load) for load, t in times.items()]
     sweep = Sweep(machine_of(2, 1), cells, 5, load_cpus=[0])
-    [chart] = charts(sweep_page(sweep))
+    [chart] = charts(page_of(sweep))
     traces = chart["traces"]
     assert isinstance(traces, list)
-    assert traces[0]["y"] == ["cache", "memory"]
-    assert traces[0]["x"][1] == pytest.approx(100, abs=3)
+    assert traces[0]["y"] == ["memory", "cache"]
+    assert traces[0]["x"][0] == pytest.approx(100, abs=3)
+    layout = chart["layout"]
+    assert isinstance(layout, dict)
+    assert layout["yaxis"]["autorange"] == "reversed"
     rows = [line.split()[0] for line in shown(sweep).splitlines() if "./app  " in line]
     assert rows == ["idle", "memory", "cache"]
 
 
+def test_what_was_measured_is_in_the_table_where_there_is_nothing_to_hold_it_against() -> None:
+    rng = np.random.default_rng(4)
+    cells = [cell_of(rng, "./app", Placement((1,), 1), ONE_NS, load="cache")]
+    rows = shown(Sweep(machine_of(2, 1), cells, 5, load_cpus=[0])).splitlines()
+    [row] = [line.split() for line in rows if line.startswith("cache ")]
+    assert row[:4] == ["cache", "./app", row[2], "us"]
+    assert float(row[2]) == pytest.approx(ONE_NS / 1000, rel=0.02)
+
+
 def test_a_hostile_name_stays_text(t2080: Sweep) -> None:
     name = "</script><b>\x1b[31m"
-    cells = [
-        msgspec.structs.replace(cell, workload=name)
-        for cell in t2080.cells
-        if cell.workload == "vector"
-    ]
-    warnings = [RunWarning("w", name)]
-    sweep = msgspec.structs.replace(
-        t2080, cells=cells, program=[name], command=["rtscope", name], warnings=warnings
+    run = run_of_sweep(
+        t2080, name, warnings=[RunWarning("w", name)], asked=Asked(command=["rtscope", name])
     )
-    page = sweep_page(sweep)
+    page = html_report([run])
     assert "<b>" not in page.partition("<body>")[2].partition('id="data"')[0]
     assert len(charts(page)) == 3
-    assert "\x1b" not in shown(sweep)
+    out = io.StringIO()
+    Console(file=out, width=160).print(summary(run))
+    assert "\x1b" not in out.getvalue()

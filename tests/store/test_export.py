@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
@@ -139,7 +139,6 @@ def test_too_many_rows_get_a_sentence(buckets: int) -> None:
 
 
 @given(runs())
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_json_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
     (read,) = import_bytes(to_cyclictest_json(run).encode(), WHEN, "cyclictest-json")
     assert (read.created, len(read.threads)) == (run.created, len(run.threads))
@@ -154,7 +153,6 @@ def test_json_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> N
 
 
 @given(runs().filter(lambda run: bool(run.threads)))
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_a_histogram_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
     text = to_cyclictest_histogram(run, buckets=50)
     (read,) = import_bytes(text.encode(), WHEN)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rtscope.model.errors import RtscopeError
@@ -68,13 +68,11 @@ def check(data: bytes, name: str | None) -> None:
 @example(b"T: 0 (" + b" " * 100_000, "cyclictest-text")
 @example(b"# Min Latencies:" + b" " * 100_000 + b"x", "cyclictest-histogram")
 @example(b"over:" + b" -" * 50_000 + b"x", "rtla-timerlat")
-@settings(max_examples=300, derandomize=True, deadline=None)
 def test_any_bytes(data: bytes, name: str | None) -> None:
     check(data, name)
 
 
 @given(st.sampled_from(SAMPLES), NAMES, st.data())
-@settings(max_examples=600, derandomize=True, deadline=None)
 def test_real_files_with_damage(sample: bytes, name: str | None, data: st.DataObject) -> None:
     text = bytearray(sample)
     for _ in range(data.draw(st.integers(1, 5))):
@@ -84,7 +82,6 @@ def test_real_files_with_damage(sample: bytes, name: str | None, data: st.DataOb
 
 
 @given(st.sampled_from(SAMPLES), st.data())
-@settings(max_examples=600, derandomize=True, deadline=None)
 def test_real_files_with_other_numbers(sample: bytes, data: st.DataObject) -> None:
     """Damage that stays in shape, so that it reaches beyond the syntax."""
     numbers = list(re.finditer(rb"\d+", sample))

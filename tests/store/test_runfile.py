@@ -58,7 +58,6 @@ def text_of(data: bytes) -> str:
 
 
 @given(runs())
-@settings(max_examples=300, derandomize=True, deadline=None)
 def test_a_run_comes_back_as_it_was(run: Run) -> None:
     assert decode_run(encode_run(run)) == run
 
@@ -168,13 +167,11 @@ def test_a_bad_run_file_gets_a_sentence(data: bytes, words: str) -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=300, derandomize=True, deadline=None)
 def test_any_bytes_get_a_sentence(data: bytes) -> None:
     text_of(data)
 
 
 @given(runs(most_threads=1), st.data())
-@settings(max_examples=300, derandomize=True, deadline=None)
 def test_a_damaged_run_is_read_or_gets_a_sentence(run: Run, data: st.DataObject) -> None:
     text = bytearray(encode_run(run))
     for _ in range(data.draw(st.integers(1, 4))):

@@ -1,0 +1,119 @@
+"""What CPUs share is named alike in every run, and what changes during a run is told to."""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rtscope.model.cpulist import format_cpu_list
+from rtscope.model.run import Run
+from rtscope.report.findings import findings_of
+from rtscope.store.runfile import decode_run
+from tests.agent.probing import (
+    LAST_CPU,
+    PREFERRED,
+    children,
+    needs_root,
+    needs_two_cpus,
+    undisturbed,
+)
+from tests.cli.conftest import COMMAND, Rtscope
+
+pytestmark = needs_two_cpus
+
+QUIET = ("--json", "--no-report", "--quiet")
+TRIES = 4
+BOTH = f"CPUs {format_cpu_list([0, LAST_CPU])}"
+
+
+def named(rtscope: Rtscope, probe: str) -> set[str]:
+    """What shares or disturbs, without the figures."""
+    with undisturbed():
+        done = rtscope("measure", probe, *QUIET)
+    assert done.returncode == 0, done.stderr
+    texts = [finding.text for finding in findings_of(decode_run(done.stdout.encode()))]
+    assert not any("cannot be told from" in text for text in texts)
+    sure = [text for text in texts if not re.search("at times|changes|cannot be told", text)]
+    told = [re.sub(r"[0-9.]+( to [0-9.]+)? times", "so many times", text) for text in sure]
+    return {text for text in told if re.search("CPUs [0-9,-]+ share|take turns|slow loads", text)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("probe", ["topology", "memory"])
+def test_two_runs_name_the_same(rtscope: Rtscope, probe: str) -> None:
+    """One after the other; the host of a virtual machine may have changed it between them."""
+    last = named(rtscope, probe)
+    for _ in range(TRIES):
+        before, last = last, named(rtscope, probe)
+        if before == last:
+            return
+    pytest.fail(f"{TRIES} times the next run named something else: {before} and {last}")
+
+
+@pytest.fixture
+def runs_of_one(environment: dict[str, str], tmp_path: Path) -> Iterator[Run]:
+    """Of a CPU that is measured as two, in slots of some time slices."""
+
+    def measured() -> Iterator[Run]:
+        one = (f"stand-in={LAST_CPU}=0", "slot=12ms")
+        options = ("--cpus", f"0,{LAST_CPU}", *(f"-O{option}" for option in one))
+        while True:
+            with undisturbed():
+                output = subprocess.run(
+                    [*PREFERRED, *COMMAND, "measure", "topology", *options, *QUIET],
+                    stdout=subprocess.PIPE, cwd=tmp_path, env=environment, timeout=120, check=True,
+                ).stdout  # fmt: skip
+            yield decode_run(output)
+
+    return measured()
+
+
+@needs_root
+def test_two_cpus_that_are_one_are_named(runs_of_one: Iterator[Run]) -> None:
+    run = next(runs_of_one)
+    assert [thread.cpu for thread in run.threads] == [0, 0]
+    assert f"{BOTH} take turns on one CPU" in findings_of(run)[0].text
+
+
+@pytest.mark.long
+@needs_root
+def test_two_cpus_that_are_one_are_named_in_every_run(runs_of_one: Iterator[Run]) -> None:
+    """Where others take that CPU for long at times, it is told to change."""
+    found = [findings_of(next(runs_of_one))[0].text for _ in range(2)]
+    assert all(re.search(f"{BOTH} (take turns on one|share a) CPU", text) for text in found)
+
+
+@pytest.mark.long
+@needs_root
+def test_two_cpus_that_become_one_during_the_run_are_told_to_change(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    options = ("--policy", "other", "-O", "slot=12ms", "-l", "19", "--cpus", f"0,{LAST_CPU}")
+    with undisturbed(), subprocess.Popen(
+        [*PREFERRED, *COMMAND, "measure", "topology", *options, *QUIET],
+        stdout=subprocess.PIPE, cwd=tmp_path, env=environment,
+    ) as process:  # fmt: skip
+        try:
+            tid = next(pinned_threads(process.pid))
+            time.sleep(3)
+            os.sched_setaffinity(tid, {0})
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    told = [finding.text for finding in findings_of(decode_run(output))]
+    assert f"{BOTH} share a CPU at times only" in told[0]
+
+
+def pinned_threads(rtscope_pid: int) -> Iterator[int]:
+    """The agent's threads that may run on the last CPU alone, as soon as there are any."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for agent in children(rtscope_pid):
+            for task in Path(f"/proc/{agent}/task").iterdir():
+                if os.sched_getaffinity(int(task.name)) == {LAST_CPU}:
+                    yield int(task.name)
+        time.sleep(0.05)

@@ -1,0 +1,156 @@
+"""Several sweeps on a page: what to do of each first, then one figure of all, cell by cell."""
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtscope.model.run import Run
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Sweep
+from rtscope.report.html import html_report
+from tests.measured import run_of, thread_of
+from tests.sweeps import (
+    ONE_NS,
+    T2080,
+    alike,
+    cell_of,
+    machine_of,
+    one_bucket,
+    run_of_sweep,
+    swept,
+    vector_unit_a_core,
+)
+
+
+def of_program(sweep: Sweep, name: str) -> Run:
+    return run_of_sweep(msgspec.structs.replace(sweep, program=[name]), name)
+
+
+def beside(seed: int, **times: float) -> Run:
+    rng = np.random.default_rng(seed)
+    place = Placement((1,), 1)
+    cells = [cell_of(rng, "./app", place, ONE_NS * t, load=load) for load, t in times.items()]
+    return of_program(Sweep(machine_of(2, 1), cells, 5, load_cpus=[0]), "./app")
+
+
+def charts(page: str) -> dict[str, dict[str, Any]]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return {chart["title"]: chart for chart in json.loads(found[1])["charts"]}
+
+
+def rows(page: str) -> list[list[str]]:
+    """The words of the table of all cells."""
+    table = page.partition("<h2>Figures</h2>")[2].partition("</table>")[0]
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
+    return [[cell.replace("<br>", " ") for cell in row] for row in found]
+
+
+@pytest.fixture(scope="module")
+def both() -> str:
+    a, b = swept(T2080, vector_unit_a_core), swept(T2080, alike, seed=5)
+    return html_report([run_of_sweep(a), run_of_sweep(b)])
+
+
+def test_what_to_do_of_each_comes_before_the_first_figure(both: str) -> None:
+    body = both.partition("<body>")[2]
+    a = body.index('<b class="label">A</b> Use CPUs 0, 2, 4, 6 for 4 vector threads')
+    b = body.index('<b class="label">B</b> Use CPUs 0-7 for 8 vector threads')
+    assert a < b < body.index("<figure")
+
+
+def test_the_curves_of_all_are_in_the_same_figure_in_a_colour_each(both: str) -> None:
+    drawn = charts(both)
+    assert [*drawn] == ["Speed-up", "Time", "Jitter"]
+    for chart in drawn.values():
+        assert [(trace["name"][:9], trace["colour"]) for trace in chart["traces"]] == [
+            *[("A, scalar", 0), ("A, scalar", 0), ("A, vector", 0), ("A, vector", 0)],
+            *[("B, scalar", 1), ("B, scalar", 1), ("B, vector", 1), ("B, vector", 1)],
+        ]
+        ways = {(trace["dash"], trace["marker"]["symbol"]) for trace in chart["traces"]}
+        assert len(ways) == 4
+    a, b = (drawn["Speed-up"]["traces"][number] for number in (2, 6))
+    assert a["name"] == "A, vector, cores first"
+    assert a["x"] == b["x"] == [*range(1, 9)]
+    assert a["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 4), rel=0.02)
+    assert b["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
+    assert drawn["Time"]["traces"][6]["y"][0] == pytest.approx(ONE_NS / 1000, rel=0.02)
+    assert drawn["Time"]["layout"]["yaxis"]["title"]["text"] == "time (us)"
+
+
+def test_the_same_cell_of_each_stands_in_one_row(both: str) -> None:
+    head, *cells = rows(both)
+    assert head[3:] == ["A time", "B time", "A times as fast", "B times as fast"]
+    [row] = [row for row in cells if row[:3] == ["vector", "8", "0-7"]]
+    assert float(row[5].split()[0]) == pytest.approx(1 / (0.05 + 0.95 / 4), rel=0.02)
+    assert float(row[6].split()[0]) == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
+
+
+def test_two_versions_of_a_program_are_held_side_by_side_though_their_names_differ() -> None:
+    old, new = (swept(T2080, how, workloads=["./app"]) for how in (one_bucket, alike))
+    page = html_report([of_program(old, "./old"), of_program(new, "./new")])
+    head, *cells = rows(page)
+    assert head[:2] == ["threads", "CPUs"]
+    assert [row[0] for row in cells] == sorted(row[0] for row in cells)
+    assert len(cells) == len(old.cells)
+    assert all("–" not in row[2:4] for row in cells)
+    names = {trace["name"] for trace in charts(page)["Speed-up"]["traces"]}
+    assert {"A, ./old, cores first", "B, ./new, cores first"} <= names
+
+
+def test_what_takes_seconds_is_drawn_in_seconds() -> None:
+    sweep = swept(T2080, alike, workloads=["./app"])
+    cells = [
+        msgspec.structs.replace(one, medians_ns=[1e5 * ns for ns in one.medians_ns])
+        for one in sweep.cells
+    ]
+    run = run_of_sweep(msgspec.structs.replace(sweep, cells=cells))
+    time = charts(html_report([run, run]))["Time"]
+    assert time["layout"]["yaxis"]["title"]["text"] == "time (s)"
+    assert time["traces"][0]["y"][0] == pytest.approx(ONE_NS / 1e4, rel=0.02)
+
+
+def test_what_each_load_does_in_each_sweep_is_side_by_side_worst_first() -> None:
+    a = beside(1, idle=1, cache=1.4, memory=1.2, disk=1)
+    b = beside(2, idle=2, cache=2.8, memory=4, network=2)
+    page = html_report([a, b])
+    [slowdown] = charts(page).values()
+    assert [(t["name"], t["colour"]) for t in slowdown["traces"]] == [
+        ("A, ./app", 0),
+        ("B, ./app", 1),
+    ]
+    assert slowdown["layout"]["yaxis"]["categoryarray"][:2] == ["memory", "cache"]
+    first, second = (dict(zip(t["y"], t["x"], strict=True)) for t in slowdown["traces"])
+    assert (first["memory"], second["memory"]) == pytest.approx((20, 100), abs=3)
+    head, *cells = rows(page)
+    assert head == ["beside", "A time", "B time", "A times as long", "B times as long"]
+    assert [row[0] for row in cells[:3]] == ["idle", "memory", "cache"]
+    [network] = [row for row in cells if row[0] == "network"]
+    assert [network[1], network[3]] == ["–", "–"]
+
+
+def test_scale_and_interfere_share_a_page_and_each_sweep_keeps_its_colour() -> None:
+    scaled = run_of_sweep(swept(T2080, alike))
+    page = html_report([scaled, beside(1, idle=1, cache=1.4)])
+    drawn = charts(page)
+    assert [*drawn] == ["Speed-up", "Time", "Jitter", "Slowdown"]
+    assert [trace["colour"] for trace in drawn["Slowdown"]["traces"]] == [1]
+    assert page.partition("<h2>Figures</h2>")[2].count("<table") == 2
+
+
+def test_a_sweep_beside_a_run_that_is_none_is_on_the_page_of_runs() -> None:
+    page = html_report([run_of_sweep(swept(T2080, alike)), run_of(thread_of([1000] * 9))])
+    assert 'id="histogram"' in page
+    assert "Use CPUs 0-7 for 8 scalar threads" in page
+
+
+def test_hostile_names_stay_text() -> None:
+    name = "</script><b>\x1b[31m"
+    sweep = swept(T2080, alike, workloads=["./app"])
+    page = html_report([of_program(sweep, name), run_of_sweep(sweep, name)])
+    assert "<b>" not in page.partition("<body>")[2].partition('id="data"')[0]
+    assert len(charts(page)) == 3
