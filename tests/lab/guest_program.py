@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from rtscope.lab.boards import find_board
+from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import Kernel, kernel_file, kernel_modules
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, qemu_command
@@ -91,7 +92,8 @@ def ran(
         timeout=limit_s,
     )
     console = (directory / CONSOLE).read_text(errors="replace")
-    assert done.stdout.rstrip().endswith("@ end"), done.stdout[-2000:] + console[-2000:]
+    said = f"{panic_in(console)}\n{done.stdout[-2000:]}{console[-2000:]}"
+    assert done.stdout.rstrip().endswith("@ end"), said
     assert [line for line in done.stdout.splitlines() if "@ failed" in line] == []
     return Heard(done.stdout, console)
 

@@ -15,10 +15,10 @@ from rtscope.experiment.measure import measure, read_machine
 from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel, kernel_file
-from rtscope.lab.verify import first_difference, repeat
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.progress import Progress
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent
 from rtscope.target.protocol import AnyLine, Start, files_of
@@ -78,17 +78,6 @@ def test_a_measurement_on_the_rt_kernel_from_the_command_line(
     assert (min(latencies), max(latencies)) == (thread.min_ns, thread.max_ns)
 
 
-@pytest.mark.exact
-def test_a_run_is_the_same_to_the_bit_beside_a_busy_host(rt_kernel: Kernel) -> None:
-    arguments = ["cyclic", "--json", "--samples=200", "--load=ipc:1"]
-    one, other = repeat(vm_target(f"vm:{rt_kernel.name}"), arguments, 2, lambda agent: None)
-
-    assert len(one.lines) == 200
-    assert first_difference(one, other) is None
-    assert one.lines == other.lines
-    assert other.beside.endswith("busy processes")
-
-
 @pytest.fixture(scope="module")
 def standard(standard_kernel: Kernel) -> VmTarget:
     return vm_target(f"vm:{standard_kernel.name}")
@@ -123,6 +112,23 @@ def copied_kernel(kernel: Kernel, cache: Path, **changed: object) -> Path:
     record = folder / "kernel.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"name": "copy"} | changed))
     return folder
+
+
+@pytest.mark.kernels
+def test_a_guest_that_vanishes_leaves_the_histogram_that_it_told_of(rt_kernel: Kernel) -> None:
+    agents: list[Agent] = []
+
+    def heard(line: AnyLine) -> None:
+        if isinstance(line, Progress) and line.threads[0].count > 100:
+            agents[-1].kill()
+
+    request = Request(duration_ns=600 * 10**9)
+    target = vm_target(f"vm:{rt_kernel.name},mode=fast")
+    run = measure(request, Machine(), agents.append, heard, target)
+
+    assert run.status == "failed"
+    assert "agent-died" in {warning.code for warning in run.warnings}
+    assert run.threads[0].count == sum(run.threads[0].histogram.count) > 100
 
 
 def test_an_interrupted_measurement_keeps_what_it_saw_and_modules_load(

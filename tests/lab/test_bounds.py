@@ -50,7 +50,7 @@ def test_a_kernel_that_panics_while_it_measures_says_so(
         measuring()
 
 
-@pytest.mark.parametrize("start", ["booted", "restored"])
+@pytest.mark.parametrize("start", ["booted", pytest.param("restored", marks=pytest.mark.long)])
 def test_a_kernel_that_panics_early_and_cannot_reset_is_ended_at_once(
     rt_kernel: Kernel, start: str
 ) -> None:

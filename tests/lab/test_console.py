@@ -79,6 +79,7 @@ def test_boot_that_is_ended_leaves_no_machine(
     assert not list(tmp_path.glob("rtscope-vm-*"))
 
 
+@pytest.mark.kernels
 def test_boot_of_a_kernel_that_panics_fails(rt_kernel: Kernel, tmp_path: Path) -> None:
     broken = tmp_path / "rtscope-agent"
     broken.write_bytes(b"no program at all")
@@ -116,6 +117,7 @@ def test_shell_runs_what_is_typed_and_exit_ends_the_machine(rt_kernel: Kernel) -
     assert "Restarting system" in shown
 
 
+@pytest.mark.kernels
 def test_shell_has_the_program_that_is_brought_and_our_modules(
     rt_kernel: Kernel, tmp_path: Path
 ) -> None:
@@ -168,6 +170,7 @@ def test_a_shell_without_a_static_busybox_names_the_package(
         run_shell(vm_target(f"vm:{rt_kernel.name},mode=fast"))
 
 
+@pytest.mark.kernels
 def test_kvm_measures_or_says_in_time_that_it_does_not_work(rt_kernel: Kernel) -> None:
     target = vm_target(f"vm:{rt_kernel.name},mode=kvm")
     begun = time.monotonic()

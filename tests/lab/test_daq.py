@@ -27,6 +27,7 @@ KernelNamed = Callable[[str], Kernel]
 
 EDU_LIMIT_S = 300
 RT = "6.12-rt-amd64"
+DEBIAN_RT = pytest.param(RT, marks=pytest.mark.long)
 ARM64_STD = pytest.param("arm64-std", marks=pytest.mark.long)
 EVENTS = 300
 EVENT_BYTES = 11 * 1024 * 2
@@ -52,7 +53,7 @@ def thread_of(name: str, *, events: int = EVENTS, **options: str) -> Thread:
     return thread
 
 
-@pytest.mark.parametrize("name", [RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
+@pytest.mark.parametrize("name", [DEBIAN_RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
 def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -70,7 +71,7 @@ def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(
     assert copied.facts["lost"] == mapped.facts["lost"] == scattered.facts["lost"] == 0
 
 
-@pytest.mark.parametrize("name", [RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
+@pytest.mark.parametrize("name", [DEBIAN_RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
 def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_them(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -88,7 +89,7 @@ def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_the
     assert scatter_ns < copy_ns / 4
 
 
-@pytest.mark.parametrize("name", [RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
+@pytest.mark.parametrize("name", [DEBIAN_RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
 def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
     name: str, kernel_named: KernelNamed
 ) -> None:
@@ -101,23 +102,24 @@ def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
     assert each.facts["whole_mean_ns"] > 2 * once.facts["whole_mean_ns"]
 
 
+@pytest.mark.kernels
 def test_under_load_two_calls_lose_events_and_one_that_arms_and_waits_loses_none(
     kernel_named: KernelNamed,
 ) -> None:
     kernel_named(RT)
     # It arms 22,000 times. Under load one in a thousand is too late.
-    idle, separate, atomic = (
-        thread_of(RT, events=2000, interval="500us", interrupts="channel", arm=arm, load=load)
-        for arm, load in [("separate", "idle"), ("separate", "timers"), ("atomic", "timers")]
+    separate, atomic = (
+        thread_of(RT, events=2000, interval="500us", interrupts="channel", arm=arm, load="timers")
+        for arm in ("separate", "atomic")
     )
 
-    assert idle.facts["unseen_interrupts"] < separate.facts["unseen_interrupts"] / 2
     assert separate.facts["lost"] >= separate.facts["unseen_interrupts"] > 0
     assert separate.facts["timeouts"] == separate.facts["unseen_interrupts"]
     assert separate.missed == separate.facts["lost"]
     assert atomic.facts["lost"] == atomic.facts["unseen_interrupts"] == atomic.missed == 0
 
 
+@pytest.mark.long
 def test_the_same_run_is_the_same_to_the_nanosecond(kernel_named: KernelNamed) -> None:
     kernel_named(RT)
     first, second = (
@@ -129,6 +131,7 @@ def test_the_same_run_is_the_same_to_the_nanosecond(kernel_named: KernelNamed) -
     assert first.facts == second.facts
 
 
+@pytest.mark.long
 def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
     kernel_named: KernelNamed,
 ) -> None:
@@ -140,6 +143,7 @@ def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
     assert facts["lost"] == pytest.approx(facts["overwritten"], abs=2)
 
 
+@pytest.mark.kernels
 def test_eight_digitizers_are_read_by_eight_threads(kernel_named: KernelNamed) -> None:
     kernel_named(RT)
     run = measured(f"vm:{RT}", modules="8")
@@ -151,7 +155,12 @@ def test_eight_digitizers_are_read_by_eight_threads(kernel_named: KernelNamed) -
 
 
 @pytest.mark.parametrize(
-    ("transfer", "interrupts"), [("copy", "event"), ("mapped", "channel"), ("scatter", "event")]
+    ("transfer", "interrupts"),
+    [
+        pytest.param("scatter", "event", marks=pytest.mark.kernels),
+        pytest.param("copy", "event", marks=pytest.mark.long),
+        pytest.param("mapped", "channel", marks=pytest.mark.long),
+    ],
 )
 def test_a_pci_device_writes_where_it_is_told_and_interrupts_by_message(
     transfer: str, interrupts: str, kernel_named: KernelNamed
@@ -178,6 +187,7 @@ def test_where_that_device_is_missing_it_says_so(kernel_named: KernelNamed) -> N
         )  # fmt: skip
 
 
+@pytest.mark.kernels
 def test_that_device_is_one_files_at_a_time_and_takes_no_buffer_beyond_its_reach(
     kernel_named: KernelNamed, tmp_path: Path
 ) -> None:
@@ -198,26 +208,6 @@ def test_that_device_is_one_files_at_a_time_and_takes_no_buffer_beyond_its_reach
     assert "rtdaq: edu does not reach this buffer: it takes memory below 256 MiB" in came.console
     assert "rtdaq: another file has the device edu" in came.console
     assert complaints(came.console, lockdep=False) == []
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ("channels=65", "rtdaq: the number of channels is 65, but has to be from 1 to 64"),
-        ("samples=1000", "rtdaq: the number of samples is 1000, but has to be a multiple of 512"),
-        ("period_us=5", "rtdaq: the period in ns is 5000, but has to be from 100000 to"),
-        ("mb_s=0", "rtdaq: mb_s is 0, but has to be from 1 to 100000"),
-    ],
-)
-def test_bad_parameters_of_the_module_are_refused_with_a_line_in_the_log(
-    parameters: str, words: str, kernel_named: KernelNamed
-) -> None:
-    kernel_named(RT)
-    with pytest.raises(RtscopeError) as refused:
-        measured(f"vm:{RT},load=rtdaq {parameters}")
-
-    assert words in str(refused.value)
-    assert "Invalid argument" in str(refused.value)
 
 
 @pytest.mark.parametrize("name", [*DEBIAN, OLDEST, *BUILT, ARM64_STD, *BUILT_OTHERS, *DEBUG])
@@ -262,5 +252,12 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
         "killed": "threads 0",
         "together": "threads 0",
     }
+    for words in [
+        "the number of channels is 65, but has to be from 1 to 64",
+        "the number of samples is 1000, but has to be a multiple of 512",
+        "the period in ns is 99000, but has to be from 100000 to",
+        "mb_s is 0, but has to be from 1 to 100000",
+    ]:
+        assert f"rtdaq: {words}" in console
     assert "2000000, but has to be 200 ms for each 2 KiB of an event: edu takes as long" in console
     assert "rtdaq: there is no PCI device edu (QEMU: -device edu)" in console

@@ -73,6 +73,7 @@ def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
 
 
 @pytest.mark.exact
+@pytest.mark.kernels
 def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
     arm64_kernel: Kernel,
 ) -> None:

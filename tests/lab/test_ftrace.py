@@ -76,7 +76,7 @@ def test_a_latency_tracer_keeps_the_longest_with_its_trace(
     assert 0 < int(latency[1]) < 1_000_000
     assert sum(not line.startswith("#") for line in lines) > 2
     if tracer == "wakeup_rt":
-        assert re.search(r"policy:1 rt_prio:80", text)
+        assert re.search(r"policy:1 rt_prio:[1-9]", text)  # ours or one of the kernel's own
     else:
         assert "=> started at:" in text
 

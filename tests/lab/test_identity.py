@@ -39,7 +39,12 @@ def hashes(kernel: Kernel, load: str, runs: int, place: Path, start: str) -> lis
 
 @pytest.mark.exact
 @pytest.mark.parametrize(
-    ("load", "start"), [("idle", "restored"), ("process", "restored"), ("process", "booted")]
+    ("load", "start"),
+    [
+        ("idle", "restored"),
+        ("process", "restored"),
+        pytest.param("process", "booted", marks=pytest.mark.long),
+    ],
 )
 def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
     rt_kernel: Kernel, load: str, start: str, tmp_path: Path

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.lab import patchfile
@@ -334,7 +334,6 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 60), PIECES), max_size=6),
     st.integers(0, 3),

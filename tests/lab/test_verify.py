@@ -29,6 +29,7 @@ def test_runs_that_count_instructions_are_the_same(rt_kernel: Kernel) -> None:
     assert verdict == "the samples of all runs are the same, bit for bit"
 
 
+@pytest.mark.kernels
 def test_runs_by_the_hosts_time_part_and_the_sample_is_named(rt_kernel: Kernel) -> None:
     done = verify(f"vm:{rt_kernel.name},mode=fast")
 

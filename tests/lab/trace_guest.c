@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 #include "guest_port.h"
 
 #define LINES_MAX 150
+#define APART	  37 /* lines, so that no loop of a few functions is all there is */
 #define MARKS	  150
 #define MARK_US	  200000
 #define PRIORITY  80
@@ -37,7 +39,8 @@ static void set(const char *name, const char *text)
 		printf("@ failed: cannot write '%s' to %s: %m\n", text, path);
 }
 
-static void show(int lines_max)
+/* So many lines of the trace, -1 for all; of each @apart the first. */
+static void show(int lines_max, int apart)
 {
 	FILE *trace = fopen("/t/trace", "r");
 	char line[512];
@@ -46,8 +49,12 @@ static void show(int lines_max)
 		printf("@ failed: cannot read the trace: %m\n");
 		return;
 	}
-	while (lines_max-- && fgets(line, sizeof(line), trace))
+	for (int number = 0; lines_max && fgets(line, sizeof(line), trace); number++) {
+		if (*line != '#' && number % apart)
+			continue;
 		fputs(line, stdout);
+		lines_max--;
+	}
 	fclose(trace);
 }
 
@@ -86,7 +93,7 @@ static void trace(const char *tracer)
 	set("tracing_on", "1");
 	work();
 	set("tracing_on", "0");
-	show(LINES_MAX);
+	show(LINES_MAX, strncmp(tracer, "function", strlen("function")) ? 1 : APART);
 	set("current_tracer", "nop");
 }
 
@@ -105,7 +112,7 @@ static void trace_clock(void)
 		set("trace_marker", text);
 		usleep(MARK_US);
 	}
-	show(-1);
+	show(-1, 1);
 }
 
 int main(void)

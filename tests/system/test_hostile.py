@@ -3,7 +3,7 @@
 from typing import Final
 
 import msgspec
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rtscope.model.audit import Audit
@@ -36,7 +36,6 @@ def shown(found: Audit) -> str:
     return capture.get()
 
 
-@settings(max_examples=150)
 @given(st.dictionaries(st.sampled_from(PATHS), CONTENT, max_size=12), st.booleans())
 def test_an_audit_of_garbled_files_is_an_audit(
     files: dict[str, str | bytes], beside_sound_ones: bool

@@ -118,13 +118,7 @@ class Board:
 
     def clients(self) -> list[str]:
         """The command lines of those ssh here that lead there, or try to."""
-        lines = [_command_line(process) for process in Path("/proc").glob("[0-9]*")]
-        return [
-            line
-            for line in lines
-            if re.match(r"(/\S*/)?ssh:? ", line)
-            and (str(self.folder) in line or self.runtime in line)
-        ]
+        return list(clients_of(self.folder, self.runtime).values())
 
     def is_left(self) -> bool:
         """Whether no connection is left, there or here, after some seconds at the latest."""
@@ -146,6 +140,27 @@ class Board:
     def unplug(self) -> None:
         """From now on nothing comes through in either direction, and nobody is told."""
         subprocess.run(["ip", "link", "set", self.link, "down"], check=True)
+
+
+def environment_of(folder: Path, runtime: str, agent: Path) -> dict[str, str]:
+    """What runs this checkout, with a board's ssh and sockets, and a store in its folder."""
+    return os.environ | {
+        "PATH": f"{folder}/bin:{os.environ['PATH']}",
+        "RTSCOPE_AGENT": str(agent),
+        "XDG_DATA_HOME": str(folder),
+        "XDG_RUNTIME_DIR": runtime,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+
+
+def clients_of(folder: Path, runtime: str) -> dict[int, str]:
+    """The command lines of those ssh here that use one of these folders, by their number."""
+    lines = {process.name: _command_line(process) for process in Path("/proc").glob("[0-9]*")}
+    return {
+        int(number): line
+        for number, line in lines.items()
+        if re.match(r"(/\S*/)?ssh:? ", line) and (str(folder) in line or runtime in line)
+    }
 
 
 def _command_line(process: Path) -> str:
@@ -207,21 +222,26 @@ def running_board(folder: Path) -> Iterator[Board]:
 
 def _furnish(folder: Path, address: str) -> None:
     """Write what the board boots with, and what ssh needs to reach it."""
-    board, commands = folder / "board", folder / "bin"
+    board = folder / "board"
     board.mkdir()
-    commands.mkdir()
     for key in (folder / "key", board / "host_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     shutil.copy(folder / "key.pub", board)
-    host_key = (board / "host_key.pub").read_text()
-    (folder / "known_hosts").write_text(f"[{address}]:{PORT} {host_key}")
     for name, more in _ACCOUNTS.items():
         known = Path("/etc", name).read_text() if name in {"passwd", "group"} else ""
         (board / name).write_text(known + more)
     (board / "sshd_config").write_text(_SSHD.format(PORT=PORT, address=address))
+    give_ssh(folder, address, PORT, (board / "host_key.pub").read_text())
+
+
+def give_ssh(folder: Path, address: str, port: str, host_key: str) -> None:
+    """Write a configuration that reaches a board by the key in `folder`, and bin/ssh there, which
+    uses it."""
+    (folder / "known_hosts").write_text(f"[{address}]:{port} {host_key}")
     config = folder / "ssh_config"
-    config.write_text(_SSH.format(PORT=PORT, address=address, folder=folder))
-    command = commands / "ssh"
+    config.write_text(_SSH.format(PORT=port, address=address, folder=folder))
+    command = folder / "bin" / "ssh"
+    command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F "{config}" "$@"\n')
     command.chmod(0o755)
 

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from rtscope.experiment import check
+from rtscope.experiment.cells import cells_of
 from rtscope.experiment.measure import measure, read_machine
+from rtscope.experiment.planfile import parse_plan
 from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress
@@ -27,6 +30,13 @@ from tests.target.conftest import Reach
 
 pytestmark = needs_root
 
+PLAN = """title = "x"
+targets = ["ssh:pi@board"]
+[[measure]]
+probes = ["cyclic"]
+samples = 5
+tune = {profile = "minimal"}
+"""
 AGENTS = "/root/.cache/rtscope/agents"
 
 
@@ -99,6 +109,19 @@ def test_without_sudo_it_says_what_it_lacks(reach: Reach) -> None:
     (told,) = [one.text for one in run.warnings if one.code == "not-root"]
     assert "ssh:pi@board" in told
     assert "a password is required" in told
+
+
+def test_who_may_not_tune_there_is_told_before_anything_is_measured(
+    reach: Reach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = reach("ssh:pi@board")
+    monkeypatch.setattr(check, "target_of", lambda name: target)
+    file = parse_plan(PLAN, Path("plan.toml"))
+    with pytest.raises(RtscopeError) as refused:
+        check.check_tuning(file, cells_of(file), lambda name: read_machine(target))
+    assert str(refused.value).startswith("plan.toml:6: tune: ")
+    assert "CAP_" in str(refused.value)
+    assert "which this user does not have" in str(refused.value)
 
 
 def test_the_agent_is_brought_once_and_replaces_older_ones(reach: Reach, board: Board) -> None:
