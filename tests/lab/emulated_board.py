@@ -4,7 +4,6 @@ import re
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from rtscope.lab.packages import apt_options
 from rtscope.lab.tether import tethered
 from rtscope.lab.vm import vm_target
 from rtscope.lab.workfolder import work_folder
-from tests.target.board import WAIT_S, clients_of, give_ssh
+from tests.target.board import clients_of, give_ssh, left_of
 
 _PACKAGES: Final = ("busybox-static", "dropbear-bin")
 _PROGRAMS: Final = ("bin/busybox", "usr/bin/dropbearkey", "usr/sbin/dropbear")
@@ -82,17 +81,14 @@ class EmulatedBoard:
             said += line
         raise AssertionError(f"the board has ended: {said}")
 
-    def agents(self) -> list[int]:
-        """Processes of the agent's and of its loads, as they are numbered there."""
-        lines = self.sh("ps -o pid,args").splitlines()
-        return [int(line.split()[0]) for line in lines if "/rtscope-agent-" in line]
+    def agents(self) -> list[str]:
+        """Processes of the agent's and of its loads: number, state and command line."""
+        lines = self.sh("ps -o pid,stat,args").splitlines()
+        return [line for line in lines if "/rtscope-agent-" in line]
 
-    def is_quiet(self, within_s: float = WAIT_S) -> bool:
-        """Whether no agent and no load is left, after some seconds at the latest."""
-        until = time.monotonic() + within_s
-        while self.agents() and time.monotonic() < until:
-            time.sleep(0.1)
-        return not self.agents()
+    def still_running(self) -> list[str]:
+        """Those that are left after some seconds."""
+        return left_of(self.agents)
 
     def sessions(self) -> list[int]:
         """The processes of sshd's that serve a connection."""

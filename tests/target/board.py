@@ -7,14 +7,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own needs root")
-WAIT_S = 20.0
+WAIT_S = 60.0
 PORT = "2222"
 _numbers = itertools.count()
 # What its users may write is its own, and so are the accounts: pi has no rights, admin has sudo.
@@ -104,12 +104,9 @@ class Board:
         """Processes of the agent's and of its loads."""
         return [pid for pid, words in self.processes().items() if "/rtscope-agent-" in words]
 
-    def is_quiet(self, within_s: float = WAIT_S) -> bool:
-        """Whether no agent and no load is left, after some seconds at the latest."""
-        until = time.monotonic() + within_s
-        while self.agents() and time.monotonic() < until:
-            time.sleep(0.1)
-        return not self.agents()
+    def still_running(self) -> list[str]:
+        """Agents and loads that are left after some seconds."""
+        return left_of(lambda: [_stat(pid) for pid in self.agents()])
 
     def sessions(self) -> list[int]:
         """The processes of sshd's that serve a connection."""
@@ -120,12 +117,9 @@ class Board:
         """The command lines of those ssh here that lead there, or try to."""
         return list(clients_of(self.folder, self.runtime).values())
 
-    def is_left(self) -> bool:
-        """Whether no connection is left, there or here, after some seconds at the latest."""
-        until = time.monotonic() + WAIT_S
-        while (self.sessions() or self.clients()) and time.monotonic() < until:
-            time.sleep(0.1)
-        return not (self.sessions() or self.clients())
+    def still_connected(self) -> list[str]:
+        """Connections, there or here, that are left after some seconds."""
+        return left_of(lambda: [*map(_stat, self.sessions()), *self.clients()])
 
     def sh(self, script: str) -> str:
         """What a script prints that runs on the board, as root."""
@@ -161,6 +155,22 @@ def clients_of(folder: Path, runtime: str) -> dict[int, str]:
         for number, line in lines.items()
         if re.match(r"(/\S*/)?ssh:? ", line) and (str(folder) in line or runtime in line)
     }
+
+
+def left_of(look: Callable[[], list[str]]) -> list[str]:
+    """What is to be seen still after WAIT_S; nothing as soon as nothing is."""
+    until = time.monotonic() + WAIT_S
+    while (seen := look()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return seen
+
+
+def _stat(pid: int) -> str:
+    """Its number, name, state, and so on, as the kernel tells."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return f"{pid}, which has ended"
 
 
 def _command_line(process: Path) -> str:

@@ -83,7 +83,7 @@ def test_an_interrupted_run_tells_what_it_measured(
     assert run.status == "interrupted"
     assert all(thread.count == thread.histogram.total > 0 for thread in run.threads)
     assert (tmp_path / "samples").stat().st_size > 1000
-    assert board.is_quiet()
+    assert not board.still_running()
 
 
 def test_samples_that_have_no_place_here_are_told_of(reach: Reach, board: Board) -> None:
@@ -100,7 +100,7 @@ def test_sudo_is_used_where_it_is_allowed(reach: Reach, board: Board, tmp_path: 
     assert {thread.policy for thread in run.threads} == {"fifo"}
     assert "not-root" not in codes(run)
     assert (tmp_path / "samples").stat().st_size > 1000
-    assert board.is_quiet()
+    assert not board.still_running()
 
 
 def test_without_sudo_it_says_what_it_lacks(reach: Reach) -> None:

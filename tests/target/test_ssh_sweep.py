@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.target.board import WAIT_S, Board, needs_root
+from tests.target.board import Board, left_of, needs_root
 
 pytestmark = [needs_root, pytest.mark.usefixtures("reach")]
 
@@ -83,15 +83,10 @@ def interrupted(when: Callable[[], object], *words: str) -> tuple[int, str, str]
     return process.returncode, out, err
 
 
-def is_quiet(board: Board) -> bool:
-    """Whether soon neither an agent nor what it has started is left on the board."""
-    until = time.monotonic() + WAIT_S
-    while time.monotonic() < until:
-        left = " ".join(board.processes().values())
-        if not any(name in left for name in ("/rtscope-agent-", "/root/app", "sleep 1000")):
-            return board.is_left()
-        time.sleep(0.1)
-    return False
+def left_there(board: Board) -> list[str]:
+    """What an agent is, or has started, on the board."""
+    ours = ("/rtscope-agent-", "/root/app", "sleep 1000")
+    return [line for line in board.processes().values() if any(one in line for one in ours)]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +106,8 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_on_the_board(
         *(*command, *short, "--", "/root/app", "{n}", f"{runs}"),
     )
     assert status == 130, err
-    assert is_quiet(board)
+    assert not left_of(lambda: left_there(board))
+    assert not board.still_connected()
     told = json.loads(out)
     assert told["status"] == "interrupted"
     medians = [cell["medians_ns"] for cell in told["sweep"]["cells"]]
