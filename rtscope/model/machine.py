@@ -87,3 +87,8 @@ class Machine(msgspec.Struct, frozen=True):
     virtualisation: str | None = None
     """name of the hypervisor; "none" where none is seen; None when it could not be told"""
     interrupts: list[Interrupt] = []
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether a hypervisor is seen beneath it."""
+        return self.virtualisation not in (None, "none")

@@ -135,7 +135,7 @@ def _other_size(machine: Machine, level: int, size: int, seen: int) -> Finding:
 
 def _against_the_kernel(machine: Machine, text: str) -> Finding:
     """A disagreement, unless a virtual machine's kernel cannot know better."""
-    if machine.virtualisation not in (None, "none"):
+    if machine.is_virtual:
         return Finding(f"{text}: a virtual machine has of its host's caches what others leave")
     return Finding(text, disagrees=True)
 

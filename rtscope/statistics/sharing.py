@@ -195,13 +195,12 @@ def _changing(
     machine: Machine, pairs: _Pairs, kind: str, resource: str, turns: set[Pair]
 ) -> list[Finding]:
     """Slowdowns that came or went while they were measured."""
-    host = machine.virtualisation not in (None, "none")
     return [
         Finding(
             f"{cpus_named(group)} share {resource} at times only: {_spread(pairs, kind, group)} as "
             "long in repeats of the same"
             + "; the host of a virtual machine may move its CPUs from core to core"
-            * host,
+            * machine.is_virtual,
             disagrees=True,
         )
         for group in _groups(pairs.that_are(kind, Slowed.CHANGING) - turns)
@@ -214,7 +213,7 @@ def _unseen(machine: Machine, kind: _Kind, matrix: Matrix, group: list[int]) -> 
         f"the kernel says that {cpus_named(group)} share {kind.resource}, but none slowed another "
         f"there: {_times(matrix, combinations(group, 2), group)} as long beside each other"
     )
-    if kind.resource == "an L3 cache" and machine.virtualisation not in (None, "none"):
+    if kind.resource == "an L3 cache" and machine.is_virtual:
         return Finding(
             f"{text}; a virtual machine is told its host's whole cache and has what others leave"
         )

@@ -6,7 +6,7 @@ of work that needs nothing but the CPU. All CPUs and kinds are tested together (
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
@@ -14,7 +14,7 @@ import numpy as np
 
 from rtscope.model.cpulist import cpus_named
 from rtscope.model.machine import Machine
-from rtscope.model.run import Matrix, Run
+from rtscope.model.run import Run
 from rtscope.model.speeds import is_lesser_kind, told_speeds, told_text
 from rtscope.statistics.finding import Finding
 from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
@@ -35,8 +35,6 @@ class _Speeds(msgspec.Struct, frozen=True):
     """what the kernel says, 1 for the fastest; empty where it says nothing"""
     as_told: dict[tuple[str, int], Slowed]
     """of those that it says are slower: whether they are by the half of that, as a power"""
-    stuck: list[int]
-    """CPUs that did nothing at all in a repeat, and are not judged"""
 
     def kinds(self, cpu: int, verdict: Slowed) -> tuple[str, ...]:
         """The works in which this is so of the CPU."""
@@ -52,7 +50,7 @@ class _Speeds(msgspec.Struct, frozen=True):
         """Whether the kernel says that another of them is faster by a tenth; with `kinds` of work,
         that those are which are the fastest at it."""
         return any(one == cpu for _, one in self.as_told) and all(
-            self.told[self.fastest[kind]] > SHARED * self.told[cpu] for kind in kinds
+            self.told.get(self.fastest[kind], 0.0) > SHARED * self.told[cpu] for kind in kinds
         )
 
     def told_wrongly(self, cpu: int) -> bool:
@@ -85,9 +83,10 @@ def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
 
     Of emulated CPUs, whose speed is the host's, only whether the kernel describes them as they are.
     """
-    measured = _measured(run, left_out)
+    rates = _rates(run, left_out)
+    stuck = [] if run.lab else _stuck({cpu for (_, cpu), one in rates.items() if min(one) <= 0})
+    measured = _measured(run, {key: one for key, one in rates.items() if min(one) > 0})
     judged = [cpu for cpu in measured.cpus() if not run.lab or measured.told_wrongly(cpu)]
-    stuck = [] if run.lab else _stuck(measured)
     if not measured.found or not judged:
         return stuck
     if few := too_few([measured.times[key] for key in measured.found]):
@@ -108,9 +107,21 @@ def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
     return sorted(found, key=lambda finding: not finding.disagrees)
 
 
-def _measured(run: Run, left_out: Collection[int]) -> _Speeds:
+def _rates(run: Run, left_out: Collection[int]) -> dict[tuple[str, int], list[float]]:
+    """Of each kind of work and CPU, by repeats; 0 where the CPU did nothing."""
     matrix = next((one for one in run.matrices if one.name == "speed" and one.repeats), None)
-    rates = {} if matrix is None else _rates(matrix, left_out)
+    if matrix is None:
+        return {}
+    return {
+        (kind, int(cpu[1])): rates
+        for row, cpu in enumerate(map(_CPU.fullmatch, matrix.rows))
+        if cpu and int(cpu[1]) not in left_out
+        for kind, rates in zip(matrix.columns, matrix.repeats[row], strict=True)
+        if rates
+    }
+
+
+def _measured(run: Run, rates: Mapping[tuple[str, int], list[float]]) -> _Speeds:
     times: dict[tuple[str, int], list[float]] = {}
     fastest: dict[str, int] = {}
     for kind in dict.fromkeys(kind for kind, _ in rates):
@@ -130,38 +141,17 @@ def _measured(run: Run, left_out: Collection[int]) -> _Speeds:
         slowed(others, dict.fromkeys(others, SHARED)),
         told,
         slowed(slow, halves),
-        [] if matrix is None else _stuck_of(matrix, left_out),
     )
 
 
-def _rates(matrix: Matrix, left_out: Collection[int]) -> dict[tuple[str, int], list[float]]:
-    """Of each kind of work and CPU that has them, by repeats."""
-    return {
-        (kind, int(cpu[1])): rates
-        for row, cpu in enumerate(map(_CPU.fullmatch, matrix.rows))
-        if cpu and int(cpu[1]) not in left_out
-        for kind, rates in zip(matrix.columns, matrix.repeats[row], strict=True)
-        if rates and min(rates) > 0
-    }
-
-
-def _stuck_of(matrix: Matrix, left_out: Collection[int]) -> list[int]:
-    return [
-        int(cpu[1])
-        for row, cpu in enumerate(map(_CPU.fullmatch, matrix.rows))
-        if cpu
-        and int(cpu[1]) not in left_out
-        and any(rates and min(rates) <= 0 for rates in matrix.repeats[row])
-    ]
-
-
-def _stuck(measured: _Speeds) -> list[Finding]:
-    if not measured.stuck:
+def _stuck(cpus: Collection[int]) -> list[Finding]:
+    """What is said of CPUs that did nothing in a repeat, and are not judged."""
+    if not cpus:
         return []
     return [
         Finding(
-            f"{cpus_named(measured.stuck)} did nothing at all in some repeats: how fast "
-            f"{'they are' if measured.stuck[1:] else 'it is'} cannot be told",
+            f"{cpus_named(cpus)} did nothing at all in some repeats: how fast "
+            f"{'they are' if len(cpus) > 1 else 'it is'} cannot be told",
             disagrees=True,
         )
     ]
@@ -230,9 +220,9 @@ def _said(machine: Machine, measured: _Speeds, verdict: _Verdict, cpus: list[int
 
 def _perhaps(machine: Machine) -> str:
     """Who may take the time of a CPU of which the kernel knows nothing."""
-    if machine.virtualisation in (None, "none"):
-        return "; heat, a limit or a real-time program may hold it back"
-    return "; the host of a virtual machine, or a real-time program, may take its time"
+    if machine.is_virtual:
+        return "; the host of a virtual machine, or a real-time program, may take its time"
+    return "; heat, a limit or a real-time program may hold it back"
 
 
 def _times(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> str:

@@ -92,6 +92,11 @@ def test_fast_and_slow_the_other_way_round_is_told_of_both() -> None:
     ]
 
 
+def test_the_fastest_may_be_one_that_a_record_calls_offline() -> None:
+    [text] = told(run_with([2.3, 1, 0.5], capacity=[446, 1024, 1024], online=[True, True, False]))
+    assert text.startswith("≠ CPUs 0-1 are slower than CPU 2, which the kernel does not say: ")
+
+
 def test_cpus_slow_in_one_work_alone_are_told_of_that() -> None:
     [text] = told(run_with([1, 1, 1], vector=[1, 2, 1]))
     assert text.startswith("≠ CPU 1 is slower than CPUs 0,2, which the kernel does not say: vector")
