@@ -48,6 +48,10 @@ class Sweep(msgspec.Struct, frozen=True):
             None,
         )
 
+    def idle_cells(self, workload: str) -> list[Cell]:
+        """Those of a workload without a load beside it."""
+        return [cell for cell in self.cells if (cell.workload, cell.load) == (workload, "idle")]
+
     @property
     def workloads(self) -> list[str]:
         """Each once, in order."""

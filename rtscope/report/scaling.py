@@ -7,17 +7,10 @@ from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Cell, Sweep, sweep_of
 from rtscope.model.units import format_duration_ns
+from rtscope.report.advice import advice
 from rtscope.report.columns import Column
-from rtscope.report.placing import (
-    advice,
-    cpus_text,
-    curve_name,
-    findings,
-    interference,
-    law_text,
-    left_out,
-    ratio_text,
-)
+from rtscope.report.placing import findings, interference, left_out
+from rtscope.report.sweep_words import cpus_text, curve_name, law_text, ratio_text
 from rtscope.report.words import NOTHING, machine_name, moment_text, plain, time_text
 from rtscope.statistics.finding import Finding
 from rtscope.statistics.placing import (

@@ -5,8 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from rtscope.model.sweep import Sweep
 from rtscope.report.chart import Chart
-from rtscope.report.placing import cpus_text, curve_name
 from rtscope.report.plots import figure_text
+from rtscope.report.sweep_words import cpus_text, curve_name
 from rtscope.report.words import plain
 from rtscope.statistics.placing import (
     Curve,

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from rtscope.model.run import Run
 from rtscope.report.columns import Column, fitted
-from rtscope.report.placing import ratio_text
 from rtscope.report.scaling import how_text
+from rtscope.report.sweep_words import ratio_text
 from rtscope.report.words import REPEAT_BOTH, plain, time_text
 from rtscope.statistics.sweep_comparison import CellChange, Effect, SweepComparison
 

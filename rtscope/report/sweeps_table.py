@@ -6,8 +6,8 @@ from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Cell, Sweep
 from rtscope.report.columns import Column
-from rtscope.report.placing import ratio_text
 from rtscope.report.scaling import gains_of
+from rtscope.report.sweep_words import ratio_text
 from rtscope.report.words import NOTHING, plain, time_text
 from rtscope.statistics.placing import Ratio, time_ns
 

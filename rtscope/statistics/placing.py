@@ -7,7 +7,7 @@ correction for the number of ratios that are looked at for the same question, an
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -24,6 +24,8 @@ from rtscope.statistics.scaling import Fit, fit
 
 SMALLEST_GAIN: Final = 1.05
 """a time that is nearer than this to another is as good"""
+_MATTERS: Final = 1.25
+"""limits that reach above this leave room for a gain or a disturbance that matters"""
 HARDLY_A_GAIN: Final = 1.1
 """what several threads have to be below for them to be said to take turns"""
 
@@ -51,6 +53,11 @@ class Ratio(msgspec.Struct, frozen=True):
     def is_one(self) -> bool:
         """Whether it is surely below 1.1, so that hardly anything is gained."""
         return self.high is not None and self.high < HARDLY_A_GAIN
+
+    @property
+    def may_matter(self) -> bool:
+        """Whether it may be so much above 1 that more rounds should tell."""
+        return self.high is None or self.high > _MATTERS
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -123,7 +130,7 @@ def jitter(cell: Cell) -> float | None:
 def alone(sweep: Sweep, workload: str) -> dict[int, Cell]:
     """What stands for one thread on each CPU: itself, or one on a CPU that is told to be alike."""
     told = told_kinds(sweep.machine)
-    cells = [cell for cell in sweep.cells if cell.workload == workload and cell.load == "idle"]
+    cells = sweep.idle_cells(workload)
     measured = {
         cell.placement.cpus[0]: cell
         for cell in cells
@@ -155,10 +162,9 @@ def slower_cpus(sweep: Sweep, workload: str) -> dict[int, Ratio]:
     return {cpu: slower[cell.placement] for cpu, cell in of_cpu.items() if cell.placement in slower}
 
 
-def is_mixed(sweep: Sweep, cell: Cell) -> bool:
+def is_mixed(placement: Placement, slower: Collection[int]) -> bool:
     """Whether some of its CPUs are slower by themselves and others are not."""
-    slow = slower_cpus(sweep, cell.workload).keys() & {*cell.placement.cpus}
-    return 0 < len(slow) < len(set(cell.placement.cpus))
+    return len({cpu in slower for cpu in placement.cpus}) > 1
 
 
 def beside_slowest(sweep: Sweep, cell: Cell) -> list[float] | None:

@@ -8,8 +8,10 @@ import pytest
 
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Sweep
-from rtscope.report.placing import advice, findings, interference, law_text
+from rtscope.report.advice import advice
+from rtscope.report.placing import findings, interference
 from rtscope.report.scaling import laws_of
+from rtscope.report.sweep_words import law_text
 from rtscope.statistics.placing import chosen, curves
 from rtscope.statistics.scaling import Fit, Parameter
 from tests.sweeps import (
