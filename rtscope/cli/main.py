@@ -22,6 +22,7 @@ from rtscope.cli import (
     threads,
     tune,
 )
+from rtscope.cli.options import ProbeCommand
 from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
 
@@ -88,7 +89,7 @@ def _options(
     pass
 
 
-app.command("measure")(measure.measure)
+app.command("measure", cls=ProbeCommand)(measure.measure)
 app.command("run")(run.run)
 app.command("scale")(scale.scale)
 app.command("interfere")(interfere.interfere)

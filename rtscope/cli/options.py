@@ -1,9 +1,24 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+
+
+class ProbeCommand(TyperCommand):
+    """A command with -O, of which it tells where an option is not known."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own class is private
+        """Take the command line apart."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if hasattr(error, "possibilities"):  # typer's own class of it is private
+                vars(error)["message"] += "; one of the probe's own is given as -O NAME=VALUE"
+            raise
+
 
 Break = Annotated[
     str | None,
