@@ -4,7 +4,7 @@ Each CPU is held against the one in the middle: the CPU whose deepest known quan
 of all CPUs' (the lower one of two). Unlike all others put together, it is not moved by a few bad
 ones. The test is that of two runs (comparison.py), its p-values multiplied by the number of CPUs
 held against it (Bonferroni). A difference below 10 % is not called one: CPUs of one kind differ by
-that.
+that. Where the limits of the medians' difference leave room for as much, the data are too few.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import msgspec
 from rtscope.model.run import Run, Thread
 from rtscope.statistics.comparison import Row, compare
 from rtscope.statistics.confidence import LEVEL
-from rtscope.statistics.figures import PERCENTS, quantile_ns
+from rtscope.statistics.figures import PERCENTS, percent_name, quantile_ns
 
 SMALLEST_DIFFERENCE: Final = 0.1
 
@@ -32,6 +32,8 @@ class Spread(msgspec.Struct, frozen=True):
 
     middle: Thread
     different: list[Different]
+    undecided: list[Thread]
+    """CPUs of which there are too few data to say whether their median differs by as much"""
     tested: int
     """CPUs that were held against the middle one"""
 
@@ -48,13 +50,15 @@ def spread_of(run: Run) -> Spread | None:
     if middle is None:
         return None
     others = [thread for thread in threads if thread is not middle]
-    found = []
+    found, undecided = [], []
     for thread in others:
         rows = compare(_only(run, middle), _only(run, thread)).rows
         sure = [row for row in rows if _differs(row, len(others))]
         if sure:
             found.append(Different(thread, sure[-1]))
-    return Spread(middle, found, len(others))
+        elif any(row.figure == percent_name(50.0) and _may_differ(row) for row in rows):
+            undecided.append(thread)
+    return Spread(middle, found, undecided, len(others))
 
 
 def _middle(threads: Sequence[Thread]) -> Thread | None:
@@ -72,6 +76,13 @@ def _differs(row: Row, tests: int) -> bool:
         return False
     a, difference = row.a.value_ns or 0.0, row.difference.value_ns or 0.0
     return row.p_value * tests <= 1 - LEVEL and abs(difference) >= SMALLEST_DIFFERENCE * a
+
+
+def _may_differ(row: Row) -> bool:
+    low, high = row.difference.interval.low_ns, row.difference.interval.high_ns
+    if row.effect == "untested" or low is None or high is None:
+        return True
+    return max(-low, high) >= SMALLEST_DIFFERENCE * (row.a.value_ns or 0.0)
 
 
 def _only(run: Run, thread: Thread) -> Run:

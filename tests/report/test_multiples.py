@@ -79,6 +79,15 @@ def test_cpus_that_are_alike_are_said_to_be(count: int, said: list[str]) -> None
     assert [found.text for found in findings_of(a_run(count))] == said
 
 
+def test_cpus_with_too_few_samples_are_told_as_that() -> None:
+    many, few = [*range(900, 1100)] * 20, [*range(500, 1500, 20)]
+    run = run_of(*(thread_of(one, cpu) for cpu, one in enumerate([many, many, few])))
+    assert [found.text for found in findings_of(run)] == [
+        "too few data to say whether CPU 2 differs by 10 % or more from CPU 0",
+        "no evidence that the other CPU differs by 10 % or more",
+    ]
+
+
 def test_only_several_cpus_without_names_have_panels() -> None:
     assert [chart["title"] for chart in charts_of([{"label": "A", "run": a_run(2)}])] == [
         "A: each CPU"

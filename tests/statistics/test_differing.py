@@ -53,6 +53,16 @@ def test_a_difference_below_a_tenth_is_not_called_one() -> None:
     assert found(run_of(*(thread_of([1000 + 150 * (n == 2)] * 20_000, n) for n in range(4)))) == [2]
 
 
+def test_too_few_data_are_no_sign_that_cpus_are_alike() -> None:
+    rng = np.random.default_rng(3)
+    values = (3000 * np.exp(rng.normal(0, 1, 20_000))).astype(np.int64)
+    for count, are_undecided in [(100, True), (20_000, False)]:
+        spread = spread_of(run_of(*(thread_of(values[:count], cpu) for cpu in range(3))))
+        assert spread is not None
+        assert spread.different == []
+        assert [one.cpu for one in spread.undecided] == ([0, 2] if are_undecided else [])
+
+
 def test_nothing_is_said_of_what_cannot_be_held_against_each_other() -> None:
     assert spread_of(run_of(thread_of([1, 2, 3]))) is None
     assert spread_of(run_of(thread_of([1] * 5, 0), thread_of([9] * 5, 1))) is None
