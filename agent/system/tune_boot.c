@@ -6,10 +6,9 @@
  *
  *	Debian's GRUB: a file of our own in /etc/default/grub.d, where the machine was
  *		booted by GRUB and its grub-mkconfig reads that folder; update-grub follows
- *	a Raspberry Pi's cmdline.txt, where the running kernel has its root=
+ *	a line of one of tune_boot_line.c's files
  *
- * A key is the file's path, its value the parameters, of cmdline.txt all of
- * them. While our file is taken back it holds a comment alone, until update-grub
+ * A key is the file's path, its value the parameters, or the line. While our file is taken back it holds a comment alone, until update-grub
  * has ended: what is killed in between is unfinished, and still ours.
  */
 #define _GNU_SOURCE
@@ -24,6 +23,7 @@
 
 #include "core/file.h"
 #include "system/tune_boot.h"
+#include "system/tune_boot_line.h"
 #include "system/tune_capability.h"
 #include "system/tune_config.h"
 
@@ -35,8 +35,6 @@
 #define COMMENT	    "# rtscope takes this back\n"
 #define UNFINISHED  "unfinished"
 
-static const char *const pi_files[] = { "/boot/firmware/cmdline.txt", "/boot/cmdline.txt" };
-
 static bool is_grub(const char *key)
 {
 	return !strncmp(key, GRUB_FOLDER "/", strlen(GRUB_FOLDER "/"));
@@ -47,12 +45,10 @@ static int read_boot(const char *key, char *value, size_t size)
 	char *begin;
 	size_t length;
 
+	if (!is_grub(key))
+		return boot_line_read(key, value, size);
 	if (!file_text(AT_FDCWD, key, value, size))
-		return is_grub(key) ? 0 : ESRCH;
-	if (!is_grub(key)) {
-		value[strcspn(value, "\n")] = '\0';
 		return 0;
-	}
 	begin = strstr(value, GRUB_BEGIN);
 	if (!begin) {
 		snprintf(value, size, UNFINISHED);
@@ -109,12 +105,7 @@ static int write_grub(const char *key, const char *value)
 
 static int write_boot(const char *key, const char *value)
 {
-	char text[TUNE_VALUE_SIZE + 1];
-
-	if (is_grub(key))
-		return write_grub(key, value);
-	snprintf(text, sizeof(text), "%s\n", value);
-	return config_replace(key, text);
+	return is_grub(key) ? write_grub(key, value) : boot_line_write(key, value);
 }
 
 static bool same(const char *one, const char *other)
@@ -177,30 +168,6 @@ static bool booted_by_grub(void)
 	       has_text(GRUB_MAKE, "default/grub.d");
 }
 
-/* Whether the running kernel has the root file system that @words name. */
-static bool is_running_with(char *words)
-{
-	for (char *word = strtok(words, " \n"); word; word = strtok(NULL, " \n")) {
-		if (!strncmp(word, "root=", strlen("root=")))
-			return has_text("/proc/cmdline", word);
-	}
-	return false;
-}
-
-static const char *pi_file(void)
-{
-	char text[TUNE_VALUE_SIZE];
-
-	if (!has_text("/proc/device-tree/model", "Raspberry Pi"))
-		return NULL;
-	for (size_t i = 0; i < sizeof(pi_files) / sizeof(pi_files[0]); i++) {
-		file_text(AT_FDCWD, pi_files[i], text, sizeof(text));
-		if (is_running_with(text))
-			return pi_files[i];
-	}
-	return NULL;
-}
-
 static void want_grub(const char *profile, const char *added, struct tune_plan *plan)
 {
 	char key[256], value[TUNE_VALUE_SIZE] = "";
@@ -210,14 +177,13 @@ static void want_grub(const char *profile, const char *added, struct tune_plan *
 	tune_plan_want(plan, &tune_boot, key, value, added);
 }
 
-/* What is added already is not added again. */
-static void want_pi(const char *path, const char *added, struct tune_plan *plan)
+static void want_line(const char *path, const char *added, struct tune_plan *plan)
 {
 	char value[TUNE_VALUE_SIZE], wanted[2 * TUNE_VALUE_SIZE];
 
-	if (read_boot(path, value, sizeof(value)))
+	if (boot_line_read(path, value, sizeof(value)))
 		return;
-	snprintf(wanted, sizeof(wanted), strstr(value, added) ? "%s" : "%s %s", value, added);
+	boot_line_add(path, value, added, wanted, sizeof(wanted));
 	if (strlen(wanted) < TUNE_VALUE_SIZE)
 		tune_plan_want(plan, &tune_boot, path, value, wanted);
 }
@@ -225,7 +191,7 @@ static void want_pi(const char *path, const char *added, struct tune_plan *plan)
 void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
 {
 	char added[TUNE_VALUE_SIZE] = "";
-	const char *pi = pi_file();
+	const char *file = boot_line_file();
 	struct tune_change *change;
 	size_t used = 0;
 
@@ -236,14 +202,15 @@ void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
 	}
 	if (booted_by_grub()) {
 		want_grub(rules->profile, added, plan);
-	} else if (pi) {
-		want_pi(pi, added, plan);
+	} else if (file) {
+		want_line(file, added, plan);
 	} else {
 		change = tune_plan_want(plan, &tune_boot, "/proc/cmdline", "", added);
 		if (!change)
 			return;
 		change->state = TUNE_FAILED;
 		snprintf(change->why, sizeof(change->why),
-			 "the boot loader is none that is known for certain (GRUB as Debian has it, a Raspberry Pi's cmdline.txt): add them to the kernel's command line by hand");
+			 "the boot loader is none that is known for certain (GRUB as Debian has it, " BOOT_LINE_LOADERS
+			 "): add them to the kernel's command line by hand");
 	}
 }

@@ -155,35 +155,89 @@ def test_a_boot_loader_that_is_not_certain_is_left_alone(machine: Machine, missi
     assert machine.files() == before
 
 
-@pytest.mark.parametrize("certain", [True, False])
-def test_a_raspberry_pis_line_gets_the_parameters_and_loses_them(
-    agent_path: Path, tmp_path: Path, certain: bool
-) -> None:
-    """Its /proc has the little that this asks for."""
-    words = "console=tty1 root=PARTUUID=1 rootwait"
-    running = f"coherent_pool=1M {words}" if certain else "coherent_pool=1M root=/dev/nfs"
-    proc = {
-        "cmdline": running,
-        "device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0",
-        "sys/kernel/random/boot_id": "pi",
-    }
-    for path, text in proc.items():
-        (tmp_path / "proc" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "proc" / path).write_text(text + "\n")
-    (tmp_path / "boot/firmware").mkdir(parents=True)
-    line = tmp_path / "boot/firmware/cmdline.txt"
-    line.write_text(words + "\n")
-    mounts = [f"mount --bind {tmp_path / name} /{name}" for name in ("boot", "proc")]
-    namespace = ("unshare", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh")
+class Board:
+    """One without GRUB: its /boot, and the little of /proc that this asks for."""
 
-    applied = tune(agent_path, tmp_path / "journal", "apply", *RULES, before=namespace)
-    if not certain:
-        assert (applied.status, applied.states()) == (1, ["failed"])
-        assert line.read_text() == f"{words}\n"
-        return
+    def __init__(self, agent: Path, root: Path, running: str, file: str, text: str) -> None:
+        self.agent, self.root = agent, root
+        self.file = root / "boot" / file
+        contents = {
+            f"boot/{file}": text,
+            "proc/cmdline": f"coherent_pool=1M {running}\n",
+            "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0",
+            "proc/sys/kernel/random/boot_id": "board\n",
+        }
+        for path, content in contents.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content)
+
+    def tune(self, *words: str) -> Tuned:
+        mounts = [f"mount --bind {self.root / name} /{name}" for name in ("boot", "proc")]
+        script = " && ".join([*mounts, 'exec "$@"'])
+        namespace = ("unshare", "--mount", "sh", "-c", script, "sh")
+        return tune(self.agent, self.root / "journal", *words, before=namespace)
+
+
+PI = "console=serial0 root=UUID=1-2 rootwait{}\n"
+EXTLINUX = (
+    "DEFAULT rt\nLABEL rt\n  LINUX /Image\n\tAPPEND ${{args}} root=UUID=1-2{}\n  FDT /a.dtb\n"
+)
+ARMBIAN = "rootdev=UUID=1-2\nextraargs=nosmt{}\nconsole=serial\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("firmware/cmdline.txt", PI.format(""), PI.format(f" {ADDED}")),
+        ("cmdline.txt", PI.format("").rstrip(), PI.format(f" {ADDED}")),
+        ("extlinux/extlinux.conf", EXTLINUX.format(""), EXTLINUX.format(f" {ADDED}")),
+        ("armbianEnv.txt", ARMBIAN.format(""), ARMBIAN.format(f" {ADDED}")),
+        ("armbianEnv.txt", "rootdev=UUID=1-2\n", f"rootdev=UUID=1-2\nextraargs={ADDED}\n"),
+        ("armbianEnv.txt", "rootdev=UUID=1-2", f"rootdev=UUID=1-2\nextraargs={ADDED}\n"),
+        (
+            "armbianEnv.txt",
+            "extraargs=\nrootdev=UUID=1-2\n",
+            f"extraargs={ADDED}\nrootdev=UUID=1-2\n",
+        ),
+    ],
+)
+def test_the_line_of_a_boards_boot_loader_gets_the_parameters_and_loses_them(
+    agent_path: Path, tmp_path: Path, file: str, before: str, after: str
+) -> None:
+    board = Board(agent_path, tmp_path, "root=UUID=1-2 rw", file, before)
+    (shown,) = board.tune("show", *RULES).changes
+    assert (shown["where"], board.file.read_text()) == (f"/boot/{file}", before)
+    applied = board.tune("apply", *RULES)
     assert (applied.status, applied.states()) == (0, ["applied"])
-    assert line.read_text() == f"{words} {ADDED}\n"
-    again = tune(agent_path, tmp_path / "journal", "apply", *RULES, before=namespace)
-    assert again.changes == []
-    tune(agent_path, tmp_path / "journal", "undo", before=namespace)
-    assert line.read_text() == f"{words}\n"
+    assert board.file.read_text() == after
+    assert board.tune("apply", *RULES).changes == []
+    assert board.tune("undo").states() == ["restored"]
+    assert board.file.read_text().rstrip("\n") == before.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("running", "file", "text"),
+    [
+        ("root=UUID=1-23", "cmdline.txt", PI.format("")),
+        ("rw", "cmdline.txt", PI.format("")),
+        ("root=UUID=1-2", "cmdline.txt", "console=serial0\n"),
+        ("root=/dev/nfs", "armbianEnv.txt", ARMBIAN.format("")),
+        ("root=/dev/nfs", "extlinux/extlinux.conf", EXTLINUX.format("")),
+        ("root=UUID=1-2", "extlinux/extlinux.conf", 2 * EXTLINUX.format("")),
+        (
+            "root=UUID=1-2",
+            "extlinux/extlinux.conf",
+            "## use: u-boot-update\n" + EXTLINUX.format(""),
+        ),
+        ("root=UUID=1-2", "extlinux/extlinux.conf", EXTLINUX.format("") + 16384 * "#"),
+        ("root=UUID=1-2", "extlinux/extlinux.conf", "LABEL rt\n"),
+    ],
+)
+def test_a_file_that_may_not_have_booted_the_board_is_left_alone(
+    agent_path: Path, tmp_path: Path, running: str, file: str, text: str
+) -> None:
+    board = Board(agent_path, tmp_path, running, file, text)
+    applied = board.tune("apply", *RULES)
+    assert (applied.status, applied.states()) == (1, ["failed"])
+    assert "by hand" in applied.changes[0]["why"]
+    assert board.file.read_text() == text
