@@ -1,6 +1,7 @@
 """A target: a board that ssh reaches, where the agent ends when it hears nothing of us any more."""
 
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -51,6 +52,7 @@ class SshAgent(AgentProcess):
 
     def kill(self) -> None:
         """End the agent at once; what it measured is lost."""
+        self._wanted = False
         self._samples.give_up()
         super().kill()
 
@@ -74,7 +76,10 @@ class SshAgent(AgentProcess):
     def why_it_ended(self) -> str:
         """A sentence for an agent that ended before its last line."""
         status, said = self.outcome()
-        if status != LOST:
+        killed = status < 0 and self._wanted
+        if killed:
+            said = f"ssh was ended here by {signal.Signals(-status).name}"
+        if status != LOST and not killed:
             return printable(super().why_it_ended())
         self._lost = True
         why = f" ({printable(said)})" if said else ""

@@ -13,7 +13,14 @@ import msgspec
 import pytest
 
 from rtscope.model.run import Run
-from tests.target.board import WAIT_S, Board, environment_of, needs_root, running_board
+from tests.target.board import (
+    WAIT_S,
+    Board,
+    clients_of,
+    environment_of,
+    needs_root,
+    running_board,
+)
 
 pytestmark = [needs_root, pytest.mark.kernels]
 
@@ -84,6 +91,22 @@ def test_an_sshd_that_dies_ends_them_too(board: Board, agent_path: Path, user: s
         status, run, _ = outcome(process)
     assert (status, run.status) == (1, "failed")
     assert "was lost" in died(run)
+
+
+def test_an_ssh_that_is_killed_here_is_told_and_ends_them_too(
+    board: Board, agent_path: Path
+) -> None:
+    with measuring(board, agent_path, "root") as process:
+        clients = clients_of(board.folder, board.runtime)
+        (own,) = [pid for pid, line in clients.items() if "cyclic" in line]
+        os.kill(own, signal.SIGKILL)
+        assert not board.still_running()
+        status, run, _ = outcome(process)
+    assert (status, run.status) == (1, "failed")
+    why = "the connection to ssh:root@board was lost (ssh was ended here by SIGKILL)"
+    assert why in died(run)
+    assert all(thread.count > 0 for thread in run.threads)
+    assert not board.still_connected()
 
 
 @pytest.mark.parametrize("user", USERS)
