@@ -19,7 +19,8 @@ def differing(run: Run) -> list[Finding]:
         found.append(
             Finding(
                 f"too few data to say whether {cpus_named(unsure)} "
-                f"{'differ' if unsure[1:] else 'differs'} {apart} from {thread_name(spread.middle)}"
+                f"{'differ' if unsure[1:] else 'differs'} {apart} from "
+                f"{thread_name(spread.middle)}: measure for longer"
             )
         )
     alike = spread.tested - len(spread.different) - len(spread.undecided)

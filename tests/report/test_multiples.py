@@ -83,7 +83,7 @@ def test_cpus_with_too_few_samples_are_told_as_that() -> None:
     many, few = [*range(900, 1100)] * 20, [*range(500, 1500, 20)]
     run = run_of(*(thread_of(one, cpu) for cpu, one in enumerate([many, many, few])))
     assert [found.text for found in findings_of(run)] == [
-        "too few data to say whether CPU 2 differs by 10 % or more from CPU 0",
+        "too few data to say whether CPU 2 differs by 10 % or more from CPU 0: measure for longer",
         "no evidence that the other CPU differs by 10 % or more",
     ]
 
