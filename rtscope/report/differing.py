@@ -36,7 +36,8 @@ def _sentence(spread: Spread, one: Different) -> str:
     row = one.row
     figure = "median" if row.figure == "p50" else row.figure
     own, middle = (format_ns(side.value_ns or 0) for side in (row.b, row.a))
+    which = ", which is in the middle," if spread.tested > 1 else ""
     return (
         f"{thread_name(one.thread)} differs: its {figure} is {own}, that of "
-        f"{thread_name(spread.middle)}, which is in the middle, {middle}"
+        f"{thread_name(spread.middle)}{which} {middle}"
     )
