@@ -165,14 +165,15 @@ def _turns(sweep: Sweep) -> list[str]:
                 told += _forced(workload, cells)
                 continue
             what = (
-                f"{place_text(placement)} itself"
+                f"{place_text(placement)} itself."
                 if on_one
                 else "something that they share: a lock or a limit of the program, or what all "
-                "these CPUs share, such as memory"
+                "these CPUs share, such as memory. Or a real-time program has one of the CPUs at "
+                "times: rtscope threads lists those."
             )
             told.append(
                 f"{placement.threads} {threads_text(workload, 2)} on {place_text(placement)} are "
-                f"{ratio_text(gains[-1])} times as fast as one: they take turns at {what}."
+                f"{ratio_text(gains[-1])} times as fast as one: they take turns at {what}"
             )
     return told
 

@@ -94,6 +94,9 @@ def test_a_bucket_of_tokens_is_found_to_be_what_all_wait_for() -> None:
     [text] = findings(sweep)[-1:]
     assert "8 threads on CPUs 0-7 are 1.0" in text
     assert "they take turns at something that they share: a lock or a limit of the program" in text
+    assert text.endswith(
+        "Or a real-time program has one of the CPUs at times: rtscope threads lists those."
+    )
     assert advice(sweep) == ["Use CPU 0 for one thread; more threads are not faster."]
 
 
