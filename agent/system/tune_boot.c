@@ -177,22 +177,34 @@ static void want_grub(const char *profile, const char *added, struct tune_plan *
 	tune_plan_want(plan, &tune_boot, key, value, added);
 }
 
-static void want_line(const char *path, const char *added, struct tune_plan *plan)
+/* False where the line would be longer than a journal's. */
+static bool want_line(const char *path, const char *added, struct tune_plan *plan)
 {
-	char value[TUNE_VALUE_SIZE], wanted[2 * TUNE_VALUE_SIZE];
+	char value[TUNE_VALUE_SIZE], wanted[TUNE_VALUE_SIZE];
 
-	if (boot_line_read(path, value, sizeof(value)))
+	if (boot_line_read(path, value, sizeof(value)) ||
+	    boot_line_add(path, value, added, wanted, sizeof(wanted)))
+		return false;
+	tune_plan_want(plan, &tune_boot, path, value, wanted);
+	return true;
+}
+
+static void tell_by_hand(const char *added, struct tune_plan *plan)
+{
+	struct tune_change *change = tune_plan_want(plan, &tune_boot, "/proc/cmdline", "", added);
+
+	if (!change)
 		return;
-	boot_line_add(path, value, added, wanted, sizeof(wanted));
-	if (strlen(wanted) < TUNE_VALUE_SIZE)
-		tune_plan_want(plan, &tune_boot, path, value, wanted);
+	change->state = TUNE_FAILED;
+	snprintf(change->why, sizeof(change->why),
+		 "the boot loader is none that is known for certain (GRUB as Debian has it, " BOOT_LINE_LOADERS
+		 "): add them to the kernel's command line by hand");
 }
 
 void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
 {
 	char added[TUNE_VALUE_SIZE] = "";
 	const char *file = boot_line_file();
-	struct tune_change *change;
 	size_t used = 0;
 
 	for (unsigned int i = 0; i < rules->count && used < sizeof(added); i++) {
@@ -200,17 +212,8 @@ void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
 			used += (size_t)snprintf(added + used, sizeof(added) - used, "%s%s",
 						 used ? " " : "", rules->rule[i].value);
 	}
-	if (booted_by_grub()) {
+	if (used < sizeof(added) && booted_by_grub())
 		want_grub(rules->profile, added, plan);
-	} else if (file) {
-		want_line(file, added, plan);
-	} else {
-		change = tune_plan_want(plan, &tune_boot, "/proc/cmdline", "", added);
-		if (!change)
-			return;
-		change->state = TUNE_FAILED;
-		snprintf(change->why, sizeof(change->why),
-			 "the boot loader is none that is known for certain (GRUB as Debian has it, " BOOT_LINE_LOADERS
-			 "): add them to the kernel's command line by hand");
-	}
+	else if (used >= sizeof(added) || !file || !want_line(file, added, plan))
+		tell_by_hand(added, plan);
 }

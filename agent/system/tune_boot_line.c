@@ -18,13 +18,15 @@
 
 #define FILE_SIZE (4 * TUNE_VALUE_SIZE)
 #define BLANKS	  " \t"
+#define END	  "\r\n"
 
 static bool is_told(const char *word, const char *command_line)
 {
 	size_t length = strlen(word);
 
 	for (const char *at = command_line; (at = strstr(at, word)); at++) {
-		if ((at == command_line || strchr(BLANKS, at[-1])) && strchr(" \t\n", at[length]))
+		if ((at == command_line || strchr(BLANKS, at[-1])) &&
+		    strchr(BLANKS END, at[length]))
 			return true;
 	}
 	return false;
@@ -33,7 +35,7 @@ static bool is_told(const char *word, const char *command_line)
 /* The rest may be another: firmware changes words, and what was added comes with the next boot. */
 static bool has_its_root(char *words, const char *command_line)
 {
-	for (char *word = strtok(words, " \t\n"); word; word = strtok(NULL, " \t\n")) {
+	for (char *word = strtok(words, BLANKS END); word; word = strtok(NULL, BLANKS END)) {
 		if (!strncmp(word, "root=", strlen("root=")))
 			return is_told(word, command_line);
 	}
@@ -42,7 +44,7 @@ static bool has_its_root(char *words, const char *command_line)
 
 static bool is_any(const char *line)
 {
-	return *line;
+	return !strchr(END, *line);
 }
 
 static bool is_extraargs(const char *line)
@@ -71,7 +73,7 @@ static bool is_armbians(char *file, const char *command_line)
 	static const char device[] = "rootdev=";
 	char root[256];
 
-	for (char *line = strtok(file, "\n"); line; line = strtok(NULL, "\n")) {
+	for (char *line = strtok(file, END); line; line = strtok(NULL, END)) {
 		if (!strncmp(line, device, strlen(device))) {
 			snprintf(root, sizeof(root), "root=%s", line + strlen(device));
 			return is_told(root, command_line);
@@ -80,22 +82,10 @@ static bool is_armbians(char *file, const char *command_line)
 	return false;
 }
 
-/* With one entry. What u-boot-update makes of other files it would make again. */
+/* What u-boot-update makes of other files it would make again. */
 static bool is_extlinux(char *file, const char *command_line)
 {
-	char *append = NULL;
-
-	if (strstr(file, "u-boot-update"))
-		return false;
-	for (char *line = strtok(file, "\n"); line; line = strtok(NULL, "\n")) {
-		line += strspn(line, BLANKS);
-		if (!is_append(line))
-			continue;
-		if (append)
-			return false;
-		append = line;
-	}
-	return append && has_its_root(append, command_line);
+	return !strstr(file, "u-boot-update") && has_its_root(file, command_line);
 }
 
 static const struct loader {
@@ -112,24 +102,12 @@ static const struct loader {
 
 #define LOADER_COUNT (sizeof(loaders) / sizeof(loaders[0]))
 
-/* False for one that is not there, or larger than any of these. */
+/* False for one that is not there, or is no text of the size that these have. */
 static bool read_file(const char *path, char file[FILE_SIZE])
 {
 	size_t size = file_text(AT_FDCWD, path, file, FILE_SIZE);
 
-	return size > 0 && size < FILE_SIZE - 1;
-}
-
-const char *boot_line_file(void)
-{
-	char file[FILE_SIZE], command_line[TUNE_VALUE_SIZE];
-
-	file_text(AT_FDCWD, "/proc/cmdline", command_line, sizeof(command_line));
-	for (size_t i = 0; i < LOADER_COUNT; i++) {
-		if (read_file(loaders[i].path, file) && loaders[i].has_booted(file, command_line))
-			return loaders[i].path;
-	}
-	return NULL;
+	return size > 0 && size < FILE_SIZE - 1 && strlen(file) == size;
 }
 
 static const struct loader *loader_of(const char *path)
@@ -141,59 +119,88 @@ static const struct loader *loader_of(const char *path)
 	return NULL;
 }
 
-/* The file, and its line in it, at its end where there is none. */
-static int find_line(const char *path, char file[FILE_SIZE], char **line)
+/* The first such line from @text on, behind its blanks; the text's end where there is none. */
+static char *find_line(char *text, const struct loader *loader)
+{
+	while (*text) {
+		text += strspn(text, BLANKS);
+		if (loader->is_line(text))
+			return text;
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return text;
+}
+
+/* Of two lines one would have to know which the loader takes. */
+static bool has_at_most_one(char *file, const struct loader *loader)
+{
+	char *line = find_line(file, loader);
+
+	return !*find_line(line + strcspn(line, "\n"), loader);
+}
+
+const char *boot_line_file(void)
+{
+	char file[FILE_SIZE], command_line[TUNE_VALUE_SIZE];
+
+	file_text(AT_FDCWD, "/proc/cmdline", command_line, sizeof(command_line));
+	for (size_t i = 0; i < LOADER_COUNT; i++) {
+		if (read_file(loaders[i].path, file) && has_at_most_one(file, &loaders[i]) &&
+		    loaders[i].has_booted(file, command_line))
+			return loaders[i].path;
+	}
+	return NULL;
+}
+
+static int read_line(const char *path, char file[FILE_SIZE], char **line)
 {
 	const struct loader *loader = loader_of(path);
 
 	if (!loader || !read_file(path, file))
 		return ESRCH;
-	*line = file;
-	while (**line) {
-		*line += strspn(*line, BLANKS);
-		if (loader->is_line(*line))
-			return 0;
-		*line += strcspn(*line, "\n");
-		*line += **line == '\n';
-	}
-	return loader->fresh ? 0 : ESRCH;
+	*line = find_line(file, loader);
+	return **line || loader->fresh ? 0 : ESRCH;
 }
 
 int boot_line_read(const char *path, char *line, size_t size)
 {
 	char file[FILE_SIZE], *found;
-	int error = find_line(path, file, &found);
+	int error = read_line(path, file, &found);
 
 	if (error)
 		return error;
-	found[strcspn(found, "\n")] = '\0';
+	found[strcspn(found, END)] = '\0';
 	return (size_t)snprintf(line, size, "%s", found) < size ? 0 : EFBIG;
 }
 
 int boot_line_write(const char *path, const char *line)
 {
 	char file[FILE_SIZE], text[FILE_SIZE + TUNE_VALUE_SIZE], *found;
-	int error = find_line(path, file, &found);
-	const char *rest, *before, *after;
+	int error = read_line(path, file, &found);
+	const char *rest, *before = "", *after = "";
 
 	if (error)
 		return error;
-	rest = found + strcspn(found, "\n");
-	rest += *rest == '\n';
-	before = found > file && found[-1] != '\n' && !strchr(BLANKS, found[-1]) ? "\n" : "";
-	after = *line ? "\n" : "";
+	rest = found + strcspn(found, END);
+	if (!*line) {
+		rest += strspn(rest, "\r");
+		rest += *rest == '\n';
+	} else if (!*found) {
+		before = found > file && found[-1] != '\n' ? "\n" : "";
+		after = "\n";
+	}
 	snprintf(text, sizeof(text), "%.*s%s%s%s%s", (int)(found - file), file, before, line, after,
 		 rest);
 	return config_replace(path, text);
 }
 
-void boot_line_add(const char *path, const char *line, const char *added, char *wanted, size_t size)
+int boot_line_add(const char *path, const char *line, const char *added, char *wanted, size_t size)
 {
-	if (strstr(line, added))
-		snprintf(wanted, size, "%s", line);
-	else if (*line)
-		snprintf(wanted, size, "%s%s%s", line, line[strlen(line) - 1] == '=' ? "" : " ",
-			 added);
-	else
-		snprintf(wanted, size, "%s%s", loader_of(path)->fresh, added);
+	const char *fresh = loader_of(path)->fresh, *begin = *line ? line : fresh;
+	const char *words = line + (*line && fresh ? strlen(fresh) : 0);
+	const char *more = is_told(added, words) ? "" : added;
+	const char *blank = *words && *more ? " " : "";
+
+	return (size_t)snprintf(wanted, size, "%s%s%s", begin, blank, more) < size ? 0 : EFBIG;
 }

@@ -21,8 +21,7 @@ int boot_line_read(const char *path, char *line, size_t size);
 /* Put @line in its place, "" for none. 0 or an errno. */
 int boot_line_write(const char *path, const char *line);
 
-/* What the line is with parameters @added, which it may have already. */
-void boot_line_add(const char *path, const char *line, const char *added, char *wanted,
-		   size_t size);
+/* What the line is with parameters @added, which it may have already. 0 or an errno. */
+int boot_line_add(const char *path, const char *line, const char *added, char *wanted, size_t size);
 
 #endif
