@@ -8,8 +8,9 @@
  *		booted by GRUB and its grub-mkconfig reads that folder; update-grub follows
  *	a line of one of tune_boot_line.c's files
  *
- * A key is the file's path, its value the parameters, or the line. While our file is taken back it holds a comment alone, until update-grub
- * has ended: what is killed in between is unfinished, and still ours.
+ * A key is the file's path, its value the parameters, or the line. While our
+ * file is taken back it holds a comment alone, until update-grub has ended: what
+ * is killed in between is unfinished, and still ours.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -189,7 +190,7 @@ static bool want_line(const char *path, const char *added, struct tune_plan *pla
 	return true;
 }
 
-static void tell_by_hand(const char *added, struct tune_plan *plan)
+static void tell_by_hand(const char *added, const char *why, struct tune_plan *plan)
 {
 	struct tune_change *change = tune_plan_want(plan, &tune_boot, "/proc/cmdline", "", added);
 
@@ -197,8 +198,7 @@ static void tell_by_hand(const char *added, struct tune_plan *plan)
 		return;
 	change->state = TUNE_FAILED;
 	snprintf(change->why, sizeof(change->why),
-		 "the boot loader is none that is known for certain (GRUB as Debian has it, " BOOT_LINE_LOADERS
-		 "): add them to the kernel's command line by hand");
+		 "%s: add them to the kernel's command line by hand", why);
 }
 
 void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
@@ -212,8 +212,15 @@ void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
 			used += (size_t)snprintf(added + used, sizeof(added) - used, "%s%s",
 						 used ? " " : "", rules->rule[i].value);
 	}
-	if (used < sizeof(added) && booted_by_grub())
+	if (used >= sizeof(added))
+		tell_by_hand("the parameters of its rules", "no kernel takes so many", plan);
+	else if (booted_by_grub())
 		want_grub(rules->profile, added, plan);
-	else if (used >= sizeof(added) || !file || !want_line(file, added, plan))
-		tell_by_hand(added, plan);
+	else if (!file)
+		tell_by_hand(added,
+			     "the boot loader is none that is known for certain (GRUB as Debian has it, " BOOT_LINE_LOADERS
+			     ")",
+			     plan);
+	else if (!want_line(file, added, plan))
+		tell_by_hand(added, "the boot loader's line would be too long with them", plan);
 }

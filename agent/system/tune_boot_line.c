@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A card may hold files of several boot loaders. One counts only where the
- * running kernel has the root file system that stands in it.
+ * running kernel has the root file system that stands in it, and no other's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "core/file.h"
 #include "system/tune_boot_line.h"
@@ -59,40 +60,50 @@ static bool is_append(const char *line)
 	return !strncasecmp(line, "append", length) && strchr(BLANKS, line[length]);
 }
 
-static bool is_pis(char *file, const char *command_line)
+static bool is_pis(char *file, char *line, const char *command_line)
 {
 	char model[256];
 
+	(void)file;
 	return file_text(AT_FDCWD, "/proc/device-tree/model", model, sizeof(model)) &&
-	       strstr(model, "Raspberry Pi") && has_its_root(file, command_line);
+	       strstr(model, "Raspberry Pi") && has_its_root(line, command_line);
 }
 
-/* Its script makes root= of rootdev=. */
-static bool is_armbians(char *file, const char *command_line)
+/* Its script makes root= of rootdev=, of the last one. */
+static bool is_armbians(char *file, char *line, const char *command_line)
 {
 	static const char device[] = "rootdev=";
+	bool told = false;
 	char root[256];
 
-	for (char *line = strtok(file, END); line; line = strtok(NULL, END)) {
+	(void)line;
+	for (line = strtok(file, END); line; line = strtok(NULL, END)) {
+		line += strspn(line, BLANKS);
 		if (!strncmp(line, device, strlen(device))) {
 			snprintf(root, sizeof(root), "root=%s", line + strlen(device));
-			return is_told(root, command_line);
+			told = is_told(root, command_line);
 		}
 	}
-	return false;
+	return told;
 }
 
-/* What u-boot-update makes of other files it would make again. */
-static bool is_extlinux(char *file, const char *command_line)
+/* With one entry. What u-boot-update makes of other files it would make again. */
+static bool is_extlinux(char *file, char *line, const char *command_line)
 {
-	return !strstr(file, "u-boot-update") && has_its_root(file, command_line);
+	unsigned int entries = 0;
+
+	if (strstr(file, "u-boot-update"))
+		return false;
+	for (char *other = strtok(file, END); other; other = strtok(NULL, END))
+		entries += !strncasecmp(other + strspn(other, BLANKS), "label", strlen("label"));
+	return entries <= 1 && has_its_root(line, command_line);
 }
 
 static const struct loader {
 	const char *path;
 	bool (*is_line)(const char *line); /* without the blanks before it */
 	const char *fresh;		   /* what such a line begins with; NULL: it is there */
-	bool (*has_booted)(char *file, const char *command_line);
+	bool (*has_booted)(char *file, char *line, const char *command_line);
 } loaders[] = {
 	{ "/boot/firmware/cmdline.txt", is_any, NULL, is_pis },
 	{ "/boot/cmdline.txt", is_any, NULL, is_pis },
@@ -102,12 +113,16 @@ static const struct loader {
 
 #define LOADER_COUNT (sizeof(loaders) / sizeof(loaders[0]))
 
-/* False for one that is not there, or is no text of the size that these have. */
-static bool read_file(const char *path, char file[FILE_SIZE])
+/* 0 or an errno; a text of the size that these files have. */
+static int read_file(const char *path, char file[FILE_SIZE])
 {
-	size_t size = file_text(AT_FDCWD, path, file, FILE_SIZE);
+	size_t size;
 
-	return size > 0 && size < FILE_SIZE - 1 && strlen(file) == size;
+	errno = 0;
+	size = file_text(AT_FDCWD, path, file, FILE_SIZE);
+	if (!size)
+		return errno ? errno : ENODATA;
+	return size == FILE_SIZE - 1 ? EFBIG : strlen(file) == size ? 0 : EILSEQ;
 }
 
 static const struct loader *loader_of(const char *path)
@@ -140,33 +155,61 @@ static bool has_at_most_one(char *file, const struct loader *loader)
 	return !*find_line(line + strcspn(line, "\n"), loader);
 }
 
-const char *boot_line_file(void)
+/* 0 or an errno: the file, and its line in it, or its end where that may be added. */
+static int read_line(const struct loader *loader, char file[FILE_SIZE], char **line)
 {
-	char file[FILE_SIZE], command_line[TUNE_VALUE_SIZE];
+	int error = read_file(loader->path, file);
 
-	file_text(AT_FDCWD, "/proc/cmdline", command_line, sizeof(command_line));
-	for (size_t i = 0; i < LOADER_COUNT; i++) {
-		if (read_file(loaders[i].path, file) && has_at_most_one(file, &loaders[i]) &&
-		    loaders[i].has_booted(file, command_line))
-			return loaders[i].path;
-	}
-	return NULL;
+	if (error)
+		return error;
+	if (!has_at_most_one(file, loader))
+		return EINVAL;
+	*line = find_line(file, loader);
+	return **line || loader->fresh ? 0 : ENODATA;
 }
 
-static int read_line(const char *path, char file[FILE_SIZE], char **line)
+static bool has_booted(const struct loader *loader, const char *command_line)
 {
-	const struct loader *loader = loader_of(path);
+	char file[FILE_SIZE], line[FILE_SIZE], *found;
 
-	if (!loader || !read_file(path, file))
-		return ESRCH;
-	*line = find_line(file, loader);
-	return **line || loader->fresh ? 0 : ESRCH;
+	if (read_line(loader, file, &found))
+		return false;
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(found, END), found);
+	return loader->has_booted(file, line, command_line);
+}
+
+static bool are_same(const char *path, const char *other)
+{
+	struct stat one, two;
+
+	return !stat(path, &one) && !stat(other, &two) && one.st_dev == two.st_dev &&
+	       one.st_ino == two.st_ino;
+}
+
+const char *boot_line_file(void)
+{
+	const char *path = NULL;
+	char command_line[TUNE_VALUE_SIZE];
+
+	file_text(AT_FDCWD, "/proc/cmdline", command_line, sizeof(command_line));
+	if (strstr(command_line, "BOOT_IMAGE="))
+		return NULL; /* GRUB's */
+	for (size_t i = 0; i < LOADER_COUNT; i++) {
+		if (!has_booted(&loaders[i], command_line) ||
+		    (path && are_same(path, loaders[i].path)))
+			continue;
+		if (path)
+			return NULL;
+		path = loaders[i].path;
+	}
+	return path;
 }
 
 int boot_line_read(const char *path, char *line, size_t size)
 {
+	const struct loader *loader = loader_of(path);
 	char file[FILE_SIZE], *found;
-	int error = read_line(path, file, &found);
+	int error = loader ? read_line(loader, file, &found) : EINVAL;
 
 	if (error)
 		return error;
@@ -176,8 +219,9 @@ int boot_line_read(const char *path, char *line, size_t size)
 
 int boot_line_write(const char *path, const char *line)
 {
+	const struct loader *loader = loader_of(path);
 	char file[FILE_SIZE], text[FILE_SIZE + TUNE_VALUE_SIZE], *found;
-	int error = read_line(path, file, &found);
+	int error = loader ? read_line(loader, file, &found) : EINVAL;
 	const char *rest, *before = "", *after = "";
 
 	if (error)

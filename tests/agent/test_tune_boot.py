@@ -155,16 +155,20 @@ def test_a_boot_loader_that_is_not_certain_is_left_alone(machine: Machine, missi
     assert machine.files() == before
 
 
+MODELS = {"cmdline.txt": "Raspberry Pi 4 Model B Rev 1.4"}
+
+
 class Board:
     """One without GRUB: its /boot, and the little of /proc that this asks for."""
 
-    def __init__(self, agent: Path, root: Path, running: str, file: str, text: str) -> None:
+    def __init__(
+        self, agent: Path, root: Path, running: str, file: str, text: str, *more: tuple[str, str]
+    ) -> None:
         self.agent, self.root = agent, root
         self.file = root / "boot" / file
-        contents = {
-            f"boot/{file}": text,
+        contents = {f"boot/{name}": content for name, content in ((file, text), *more)} | {
             "proc/cmdline": f"coherent_pool=1M {running}\n",
-            "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0",
+            "proc/device-tree/model": f"{MODELS.get(file.rpartition('/')[2], 'Board')}\0",
             "proc/sys/kernel/random/boot_id": "board\n",
         }
         for path, content in contents.items():
@@ -197,6 +201,16 @@ ARMBIAN = "rootdev=UUID=1-2\nextraargs=nosmt{}\nconsole=serial\n"
         ("cmdline.txt", PI.format(f" {ADDED}0"), PI.format(f" {ADDED}0 {ADDED}")),
         ("extlinux/extlinux.conf", EXTLINUX.format(""), EXTLINUX.format(f" {ADDED}")),
         ("armbianEnv.txt", ARMBIAN.format(""), ARMBIAN.format(f" {ADDED}")),
+        (
+            "armbianEnv.txt",
+            "rootdev=UUID=1-2\noverlays=spi ",
+            f"rootdev=UUID=1-2\noverlays=spi \nextraargs={ADDED}\n",
+        ),
+        (
+            "armbianEnv.txt",
+            ARMBIAN.format(" regdom="),
+            ARMBIAN.format(f" regdom= {ADDED}"),
+        ),
         ("armbianEnv.txt", "rootdev=UUID=1-2\n", f"rootdev=UUID=1-2\nextraargs={ADDED}\n"),
         ("armbianEnv.txt", "rootdev=UUID=1-2", f"rootdev=UUID=1-2\nextraargs={ADDED}\n"),
         (
@@ -217,7 +231,7 @@ def test_the_line_of_a_boards_boot_loader_gets_the_parameters_and_loses_them(
     assert board.text() == after
     assert board.tune("apply", *RULES).changes == []
     assert board.tune("undo").states() == ["restored"]
-    assert board.text().rstrip("\n") == before.rstrip("\n")
+    assert board.text() == before + "\n" * (file == "armbianEnv.txt" and before[-1] != "\n")
 
 
 @pytest.mark.parametrize(
@@ -240,6 +254,17 @@ def test_the_line_of_a_boards_boot_loader_gets_the_parameters_and_loses_them(
         ),
         ("root=UUID=1-2", "extlinux/extlinux.conf", EXTLINUX.format("") + 16384 * "#"),
         ("root=UUID=1-2", "extlinux/extlinux.conf", "LABEL rt\n"),
+        ("root=UUID=1-2", "extlinux/extlinux.conf", EXTLINUX.format("") + "LABEL old\n"),
+        (
+            "root=UUID=1-2",
+            "extlinux/extlinux.conf",
+            "# APPEND root=UUID=1-2\n" + EXTLINUX.format("").replace("UUID=1-2", "UUID=9-9"),
+        ),
+        (
+            "root=UUID=1-2 BOOT_IMAGE=(hd0,gpt2)/vmlinuz",
+            "extlinux/extlinux.conf",
+            EXTLINUX.format(""),
+        ),
     ],
 )
 def test_a_file_that_may_not_have_booted_the_board_is_left_alone(
@@ -250,3 +275,33 @@ def test_a_file_that_may_not_have_booted_the_board_is_left_alone(
     assert (applied.status, applied.states()) == (1, ["failed"])
     assert "by hand" in applied.changes[0]["why"]
     assert board.text() == text
+
+
+def test_a_board_of_another_make_has_no_raspberry_pis_boot_loader(
+    agent_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MODELS, "cmdline.txt", "Pine64")
+    board = Board(agent_path, tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
+    assert board.tune("apply", *RULES).states() == ["failed"]
+
+
+def test_of_two_boot_loaders_that_may_have_booted_the_board_none_is_changed(
+    agent_path: Path, tmp_path: Path
+) -> None:
+    extlinux = ("extlinux/extlinux.conf", EXTLINUX.format(""))
+    board = Board(
+        agent_path, tmp_path, "root=UUID=1-2", "armbianEnv.txt", ARMBIAN.format(""), extlinux
+    )
+    applied = board.tune("apply", *RULES)
+    assert (applied.states(), board.text()) == (["failed"], ARMBIAN.format(""))
+
+
+def test_a_file_that_is_away_is_put_back_later(agent_path: Path, tmp_path: Path) -> None:
+    board = Board(agent_path, tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
+    board.tune("apply", *RULES)
+    away = board.file.rename(tmp_path / "away")
+    undone = board.tune("undo")
+    assert (undone.status, undone.states()) == (1, ["failed"])
+    away.rename(board.file)
+    assert board.tune("undo").states() == ["restored"]
+    assert board.text() == PI.format("")
