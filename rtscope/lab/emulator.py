@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rtscope.lab.hostcpu import take_one_cpu
-from rtscope.lab.machine import CONSOLE, SAMPLES
+from rtscope.lab.machine import CONSOLE, PARALLEL, SAMPLES
 from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
 from rtscope.target.process import AgentProcess
@@ -36,7 +36,7 @@ _REFUSED_MODULE: Final = re.compile(r"cannot load the module \S*/(\w+)\.ko: ")
 _HALTED: Final = "---[ end Kernel panic"
 _PANIC: Final = re.compile(r"Kernel panic - not syncing: (.*)")
 _BREAKPOINT: Final = re.compile(
-    r"\bint3: 0000 .*?\bCode:(?: [0-9a-f]{2})* ([0-9a-f]{2}) <", re.DOTALL
+    r"\bint3: 0000 (?:(?!\bCode:).)*\bCode:(?: [0-9a-f]{2})* ([0-9a-f]{2}) <", re.DOTALL
 )
 """an x86 kernel that died of a breakpoint, and what is in memory just where it was met"""
 _INT3: Final = "cc"
@@ -70,6 +70,7 @@ class Emulator(AgentProcess):
         self._mips = mips
         self._limit_s = limit_s
         self._by_the_clock = by_the_clock
+        self._parallel = PARALLEL in command
         self._begun_s = time.monotonic()
         self.hello = False
         self._said_all = False
@@ -208,7 +209,7 @@ class Emulator(AgentProcess):
             return self._own_end
         ended = super().why_it_ended()
         console = self.console()
-        if panic := panic_in(console):
+        if panic := panic_in(console, parallel=self._parallel):
             return f"the guest's kernel panicked: {panic}{self._tail()}"
         if said := self.agent_said():
             return said + _module_said(said, console)
@@ -235,19 +236,19 @@ class Emulator(AgentProcess):
         return f"; the last of its console:\n{shown}"
 
 
-def panic_in(console: str) -> str:
+def panic_in(console: str, *, parallel: bool = True) -> str:
     """Why the kernel panicked, as its console tells; "" where it did not.
 
-    A kernel changes its jump labels behind a breakpoint. QEMU before 8.1 does not lock the page
-    that it translates, so that a CPU can keep a breakpoint which another has taken away since: no
-    memory holds it. R. Henderson's "accel/tcg: Always lock pages before translation" (July 2023)
-    mended that.
+    A kernel changes its jump labels behind a breakpoint. QEMU before 8.1, whose CPUs are emulated
+    in `parallel`, does not lock the page that it translates, so that a CPU can keep a breakpoint
+    which another has taken away since: no memory holds it. R. Henderson's "accel/tcg: Always lock
+    pages before translation" (July 2023) mended that.
     """
     found = _PANIC.search(console)
     if not found:
         return ""
     breakpoint = _BREAKPOINT.search(console)
-    stale = breakpoint is not None and breakpoint[1] != _INT3
+    stale = parallel and breakpoint is not None and breakpoint[1] != _INT3
     return f"{found[1].strip()} ({STALE_CODE})" if stale else found[1].strip()
 
 

@@ -14,6 +14,8 @@ from rtscope.model.run import LabMode as Mode
 
 KERNEL: Final = "kernel"
 INITRAMFS: Final = "initramfs.cpio"
+PARALLEL: Final = "tcg,thread=multi"
+"""accelerator of CPUs that are emulated at the same time"""
 CONSOLE: Final = "console.txt"
 SAMPLES: Final = "samples"
 ARGUMENTS: Final = "args"
@@ -269,7 +271,7 @@ def _machine(board: Board, spec: Spec) -> list[str]:
         time = ["-accel", "kvm"]
     else:
         # Of MIPS, QEMU warns; but CPUs that take turns of 0.1 s answer no other CPU's call in time.
-        time = ["-accel", "tcg,thread=multi"]
+        time = ["-accel", PARALLEL]
     cpus = f"{spec.cpus},sockets={spec.cpus}" if board.sockets else str(spec.cpus)
     if spec.shape:
         sockets, cores, threads = spec.shape

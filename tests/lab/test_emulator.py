@@ -10,7 +10,7 @@ import pytest
 from rtscope.lab.boot import Boot
 from rtscope.lab.emulator import STALE_CODE, panic_in
 from rtscope.lab.guest import Guest
-from rtscope.lab.machine import CONSOLE
+from rtscope.lab.machine import CONSOLE, PARALLEL
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.target.protocol import End, Hello
@@ -42,6 +42,17 @@ def test_a_breakpoint_that_is_there_is_the_kernels_own_fault() -> None:
     assert panic_in(console) == "Fatal exception in interrupt"
 
 
+def test_where_cpus_take_turns_or_are_the_hosts_it_is_not_the_emulators_fault() -> None:
+    console = _CONSOLE.format(met="66", other="cc")
+    assert panic_in(console, parallel=False) == "Fatal exception in interrupt"
+
+
+def test_the_code_of_another_oops_says_nothing_of_the_breakpoint() -> None:
+    unreadable = "Oops: int3: 0000 [#1]\nCode: Unable to access opcode bytes at 0x0.\n"
+    console = unreadable + _CONSOLE.format(met="66", other="66").replace("int3: 0000", "0002")
+    assert panic_in(console) == "Fatal exception in interrupt"
+
+
 @pytest.mark.parametrize("oops", ["Oops: 0002", "Oops: general protection fault, maybe: 0000"])
 def test_another_fault_is_the_kernels_own(oops: str) -> None:
     console = _CONSOLE.format(met="66", other="66").replace("Oops: int3: 0000", oops)
@@ -63,7 +74,7 @@ def guest(folder: Path, agent: Path, panics: int) -> Iterator[Guest]:
         cp {here}/panic {CONSOLE}
     """
     (folder / "kernel").touch()
-    lab = Lab("fast", None, 2, 1, "7.2", ["sh", "-c", script], "a", "b", "c", None, "d")
+    lab = Lab("fast", None, 2, 1, "7.2", ["sh", "-c", script, PARALLEL], "a", "b", "c", None, "d")
     guest = Guest(Boot(lab, folder / "kernel", b""), 60.0, [], None)
     try:
         yield guest
