@@ -45,6 +45,7 @@ class AgentProcess:
         except OSError as error:
             raise RtscopeError(f"cannot start {command[0]}: {error.strerror}") from error
         self._stderr = bytearray()
+        self._was_killed = False
         self._silence_limit_s = 0.0
 
     def interrupt(self) -> None:
@@ -156,6 +157,7 @@ class AgentProcess:
         try:
             status = self._process.wait(_LONGEST_END_S)
         except subprocess.TimeoutExpired:
+            self._was_killed = True
             self._process.kill()
             status = self._process.wait()
         err = self._process.stderr

@@ -76,9 +76,9 @@ class SshAgent(AgentProcess):
     def why_it_ended(self) -> str:
         """A sentence for an agent that ended before its last line."""
         status, said = self.outcome()
-        killed = status < 0 and self._wanted
+        killed = status < 0 and self._wanted and not self._was_killed
         if killed:
-            said = f"ssh was ended here by {signal.Signals(-status).name}"
+            said += f"{'; ' * bool(said)}ssh was ended here by {signal.Signals(-status).name}"
         if status != LOST and not killed:
             return printable(super().why_it_ended())
         self._lost = True
