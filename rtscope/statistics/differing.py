@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+import numpy as np
 
+from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
 from rtscope.statistics.comparison import Row, compare
 from rtscope.statistics.confidence import LEVEL
@@ -52,11 +54,12 @@ def spread_of(run: Run) -> Spread | None:
     others = [thread for thread in threads if thread is not middle]
     found, undecided = [], []
     for thread in others:
+        width = max(_width_ns(one.histogram) for one in (middle, thread))
         rows = compare(_only(run, middle), _only(run, thread)).rows
         sure = [row for row in rows if _differs(row, len(others))]
         if sure:
             found.append(Different(thread, sure[-1]))
-        elif any(row.figure == percent_name(50.0) and _may_differ(row) for row in rows):
+        elif any(row.figure == percent_name(50.0) and _may_differ(row, width) for row in rows):
             undecided.append(thread)
     return Spread(middle, found, undecided, len(others))
 
@@ -78,11 +81,18 @@ def _differs(row: Row, tests: int) -> bool:
     return row.p_value * tests <= 1 - LEVEL and abs(difference) >= SMALLEST_DIFFERENCE * a
 
 
-def _may_differ(row: Row) -> bool:
+def _may_differ(row: Row, width_ns: int) -> bool:
+    """Whether more samples may tell a difference; they do not make buckets narrower."""
     low, high = row.difference.interval.low_ns, row.difference.interval.high_ns
     if row.effect == "untested" or low is None or high is None:
         return True
-    return max(-low, high) >= SMALLEST_DIFFERENCE * (row.a.value_ns or 0.0)
+    return max(-low, high) - width_ns > SMALLEST_DIFFERENCE * (row.a.value_ns or 0.0)
+
+
+def _width_ns(histogram: Histogram) -> int:
+    """Of the bucket that holds the median."""
+    middle = np.searchsorted(np.cumsum(histogram.count), histogram.total / 2)
+    return histogram.width_ns[min(int(middle), len(histogram.width_ns) - 1)]
 
 
 def _only(run: Run, thread: Thread) -> Run:

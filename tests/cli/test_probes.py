@@ -18,7 +18,7 @@ def test_a_probe_with_an_end_of_its_own_is_measured_to_it(rtscope: Rtscope) -> N
 
 
 def test_where_a_probes_own_option_goes_is_told(rtscope: Rtscope) -> None:
-    done = rtscope("measure", "memory", "--largest", "8", *QUIET)
+    done = rtscope("measure", "memory", "--largest", "8", *QUIET, COLUMNS="120")
     assert done.returncode == 2
     assert "-O NAME=VALUE" in done.stderr
     assert "-O NAME=VALUE" not in rtscope("measure", "--samples").stderr

@@ -1,8 +1,10 @@
 """CPUs that differ from the rest are found, and those that do not are seldom accused."""
 
+import msgspec
 import numpy as np
 import pytest
 
+from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run
 from rtscope.statistics.differing import spread_of
 from tests.measured import latencies, run_of, thread_of
@@ -61,6 +63,16 @@ def test_too_few_data_are_no_sign_that_cpus_are_alike() -> None:
         assert spread is not None
         assert spread.different == []
         assert [one.cpu for one in spread.undecided] == ([0, 2] if are_undecided else [])
+
+
+@pytest.mark.parametrize("value", [0, 3000])
+def test_coarse_buckets_are_no_lack_of_data(value: int) -> None:
+    histogram = Histogram([value], [1000], [20_000])
+    run = run_of(*(thread_of([value] * 20_000, cpu) for cpu in range(3)))
+    threads = [msgspec.structs.replace(one, histogram=histogram) for one in run.threads]
+    spread = spread_of(msgspec.structs.replace(run, threads=threads))
+    assert spread is not None
+    assert (spread.different, spread.undecided) == ([], [])
 
 
 def test_nothing_is_said_of_what_cannot_be_held_against_each_other() -> None:
