@@ -12,7 +12,7 @@ AGENT_CC = $(shell command -v musl-gcc || echo gcc)
 C_FILES = $(shell find agent bench examples kernel rtscope tests setup -name '*.[ch]')
 # Every test but those of this machine: as many at once as there are CPUs.
 SHARED = --numprocesses auto --dist worksteal
-INSTALLED_FILES = $(shell find agent kernel rtscope -type f -not -path '*/__pycache__/*') \
+INSTALLED_FILES = $(shell find agent cross kernel rtscope setup -type f -not -path '*/__pycache__/*') \
 	meson.build meson.options $(wildcard README.md)
 
 export NINJA = $(BIN)/ninja
@@ -27,9 +27,8 @@ help: ## Tell the targets
 measure: packages-measure .venv/.installed ## Measure this machine, about a minute; ARGS="--budget 'max<50us'" adds options
 	$(BIN)/rtscope measure --duration 30s --load idle --load mixed $(ARGS)
 
-check: packages-check agent ## Run every check and test
-	@printf '%s\n' agents lint units | xargs -n 1 -P 2 $(MAKE) --no-print-directory
-	@$(MAKE) --no-print-directory pytest
+# The quick ones come first, and the first that fails ends it with its own message.
+check: packages-check agent lint units agents pytest ## Run every check and test
 
 agent: build/native/build.ninja ## Build the agent for this machine, build/native/rtscope-agent
 	$(NINJA) --quiet -C build/native

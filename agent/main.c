@@ -3,16 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/hello.h"
-#include "core/pid1.h"
-#include "core/tether.h"
-#include "core/verbs.h"
+#include "base/hello.h"
+#include "base/verbs.h"
+#include "guest/pid1.h"
+#include "load/load.h"
+#include "load/load.h"
 #include "probe/probe.h"
-#include "system/machine.h"
-#include "system/points.h"
-#include "system/symbols.h"
-#include "system/threads.h"
-#include "system/tune.h"
+#include "proc/machine.h"
+#include "proc/points.h"
+#include "proc/symbols.h"
+#include "proc/threads.h"
+#include "session/tether.h"
+#include "tune/tune.h"
 
 #define TETHER "--tether="
 
@@ -77,6 +79,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	hello_loads = load_names();
 	if (pid1_is_wanted(argv[0]))
 		pid1_main(argc, argv);
 	if (argc > 1 && !strncmp(argv[1], TETHER, strlen(TETHER)))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Copies of the probe memory beside mbw's plain loop, on the same CPU, set and policy: within 10 %.
 
 The compiler made a call of memcpy() of that loop, and glibc's copies large sets by stores that pass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent against cyclictest, in alternating pairs: min, mean, CPU time, missed periods.
 
     make bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The lab's waits: to the first sample, by a boot or restored, and for 100,000 idle ones at 1 ms.
 
     make bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Load latencies of the probe memory beside lmbench's lat_mem_rd, on the same CPU: within 10 %.
 
 lat_mem_rd -t follows pointers in a random order too, one to each 64 bytes. Both have huge pages,

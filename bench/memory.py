@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Resident memory of the agent over a loaded run: below 8 MB, and flat.
 
 .venv/bin/python bench/memory.py --seconds 120

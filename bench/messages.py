@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's async and signal against rt-tests and LTP, in alternating triples: mean latency.
 
     .venv/bin/python bench/messages.py --pairs 5 --seconds 2

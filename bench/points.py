@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a measurement point (rtscope/points.h) costs, against an empty pair of clock reads.
 
     .venv/bin/python bench/points.py --rounds 4001

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How long `rtscope report` takes for 64 CPUs and 10^9 samples, and `rtscope --help`.
 
 .venv/bin/python bench/report.py --times 5
@@ -27,7 +28,7 @@ RTSCOPE = [sys.executable, "-m", "rtscope.cli.main"]
 
 
 def bucket_width(latencies_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """As agent/core/histogram.h: 1 ns below 2048 ns, then 1024 buckets a power of two."""
+    """As agent/base/histogram.h: 1 ns below 2048 ns, then 1024 buckets a power of two."""
     return 1 << np.maximum(np.floor(np.log2(np.maximum(latencies_ns, 1))).astype(np.int64) - 10, 0)
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent against cyclictest to the instruction: both measure one emulated, idle machine.
 
     make bench

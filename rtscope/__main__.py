@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The command: `rtscope`, or `python -m rtscope`."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Small runs made of latencies, for tests of what is made from runs."""
 
 from collections.abc import Iterator, Sequence

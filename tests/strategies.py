@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Hypothesis strategies for the records of rtscope.model: every one that decode_run accepts."""
 
 from datetime import UTC, datetime
@@ -153,11 +154,11 @@ def matrices(draw: st.DrawFn) -> Matrix:
     """A matrix whose labels may be those of CPUs, and whose figures need not fit together."""
     labels = st.lists(st.sampled_from(["CPU 0", "CPU 1", "CPU 2"]) | TEXT, max_size=3)
     rows, columns = draw(labels), draw(labels | st.just(["4096", "8192", "65536"]))
-    line = st.lists(st.none() | st.floats(0, 1e9), min_size=len(columns), max_size=len(columns))
+    line = st.lists(st.none() | st.floats(-1e9, 1e9), min_size=len(columns), max_size=len(columns))
     tables = st.lists(line, min_size=len(rows), max_size=len(rows))
     name = st.sampled_from(["awake", "message", "scalar", "L3", "speed", "latency", "read"]) | TEXT
     unit = st.sampled_from(["ratio", "ns", "bytes_per_s"]) | TEXT
-    cells = st.lists(st.floats(0, 1e9), max_size=20)
+    cells = st.lists(st.floats(-1e9, 1e9), max_size=20)
     repeats: st.SearchStrategy[list[list[list[float]]]] = st.lists(
         st.lists(cells, min_size=len(columns), max_size=len(columns)),
         min_size=len(rows),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Machines whose sharing is known, and what a sweep over them would measure."""
 
 from collections.abc import Callable, Sequence

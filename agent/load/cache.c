@@ -5,6 +5,7 @@
  * TLB busy.
  */
 #include "load/worker.h"
+#include "proc/caches.h"
 
 #define SET_UNKNOWN_BYTES (256 * 1024)
 #define SET_MIN_BYTES	  (64 * 1024)
@@ -20,12 +21,12 @@ static int setup(struct worker *worker)
 {
 	struct cache_state *state = worker_alloc(worker, sizeof(*state));
 	struct cache cache = { SET_UNKNOWN_BYTES, 1 };
-	uint64_t most = machine_memory_available() / 4 / worker->strength;
+	uint64_t most = memory_available() / 4 / worker->strength;
 
 	if (!state)
 		return -1;
-	if (!machine_cache_here(2, &cache))
-		machine_cache_here(1, &cache);
+	if (!cache_here(2, &cache))
+		cache_here(1, &cache);
 	if (cache.size > SET_MAX_BYTES)
 		cache.size = SET_MAX_BYTES;
 	if (most < SET_MIN_BYTES)

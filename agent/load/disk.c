@@ -4,7 +4,6 @@
  * the block layer, the file system's journal and the disk's interrupts. Each
  * worker rewrites one small file for ever, so that the disk does not fill.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

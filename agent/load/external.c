@@ -11,7 +11,6 @@
  * nothing yet. It counts as up once its processes have had more CPU time than
  * starting a shell and a program takes.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "load/tree.h"
 #include "load/words.h"
 #include "load/worker.h"

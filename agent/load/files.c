@@ -6,7 +6,6 @@
  * The tree is its own, made of the seed, for a walk of the machine's would be
  * another load on every machine. All workers walk the same one.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,6 @@
  * and migrations. Even groups talk over socket pairs, odd ones over pipes.
  * The leader is the group's first receiver.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -10,7 +10,6 @@
  * the kernel sends it when the thread ends that forked, which need not be the
  * agent's end.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -25,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/cpus.h"
+#include "base/clock.h"
 #include "load/set.h"
+#include "proc/cpus.h"
 
 #define NEST_END_NS    (1500 * NSEC_PER_MSEC) /* longer than the nest's own patience */
 #define ORPHANS_END_NS (300 * NSEC_PER_MSEC)

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/cpus.h"
+#include "proc/cpus.h"
 
 #define LOAD_UNITS_MAX 4
 #define LOADS_MAX      16

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which loads there are, and what a user may ask of them. */
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/cpus.h"
 #include "load/set.h"
 #include "load/words.h"
+#include "proc/cpus.h"
 
 #define STRENGTH_MAX 1000
 #define TEXT_MAX     4096

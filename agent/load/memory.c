@@ -9,6 +9,7 @@
  * board with 16 MB must survive its load.
  */
 #include "load/worker.h"
+#include "proc/caches.h"
 
 #define CHUNK_BYTES	    (32 * 1024)
 #define CHUNK_WORDS	    (CHUNK_BYTES / sizeof(double))
@@ -24,10 +25,10 @@ struct memory_state {
 static size_t array_bytes(const struct worker *worker)
 {
 	struct cache cache = { CACHE_UNKNOWN_BYTES, 1 };
-	uint64_t most = machine_memory_available() / 4 / worker->strength;
+	uint64_t most = memory_available() / 4 / worker->strength;
 	uint64_t bytes;
 
-	machine_cache_here(0, &cache);
+	cache_here(0, &cache);
 	if (cache.shared_by > worker->strength)
 		cache.shared_by = worker->strength;
 	bytes = 4 * (uint64_t)cache.size / cache.shared_by;

@@ -8,7 +8,6 @@
  * It ends when the agent or the keeper is gone. It does not ask the kernel for
  * a signal at its parent's death: it would die before it has cleaned up.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,8 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/file.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "load/set.h"
 #include "load/tree.h"
 
@@ -59,10 +58,6 @@ static void mount_proc(void)
 
 static _Noreturn void work(struct worker *worker)
 {
-	char name[16];
-
-	snprintf(name, sizeof(name), "load-%s", worker->load->name);
-	prctl(PR_SET_NAME, name);
 	/* Where memory runs out the loads go first, not what is measured. */
 	file_put(AT_FDCWD, "/proc/self/oom_score_adj", "1000");
 	worker_seed(worker);
@@ -82,14 +77,16 @@ struct inherited {
 static pid_t start_worker(struct worker *worker, const struct inherited *inherited)
 {
 	pid_t pid = worker_fork();
+	char name[16], sign;
 	sigset_t none;
-	char sign;
 
 	if (pid < 0)
 		worker_fail(worker, "cannot start worker %u: %s; ask for fewer workers",
 			    worker->index + 1, strerror(errno));
 	if (pid != 0)
 		return pid;
+	snprintf(name, sizeof(name), "load-%s", worker->load->name);
+	prctl(PR_SET_NAME, name);
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	sigemptyset(&none);
@@ -249,7 +246,8 @@ static _Noreturn void nest_main(struct load_set *set, const struct lifelines *li
 	}
 	ask_to_end(set, contained);
 	for (unsigned int i = 0; pids && !contained && i < set->lines; i++) {
-		if (pids[i] > 0)
+		/* The number of a worker that was waited for may be another process' by now. */
+		if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) == 0)
 			kill(pids[i], SIGKILL);
 	}
 	nest_empty(contained, KILL_NS);

@@ -7,7 +7,6 @@
  * Where neither raw nor ping sockets are permitted, or the kernel does not
  * answer echo requests, UDP datagrams take the same way.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>

@@ -6,7 +6,6 @@
  * What is executed is this very program, since a board may hold no other. It
  * knows itself by a name in its environment and ends before main().
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

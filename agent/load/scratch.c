@@ -6,7 +6,6 @@
  * keeper could not clean up, the next start finds a directory that nobody locks
  * and removes it.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

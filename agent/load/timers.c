@@ -4,7 +4,6 @@
  * by POSIX timers and by short sleeps: the timer queues and the timer
  * interrupt, which are what most measurements of latency wait for.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "load/worker.h"
 
 #define TIMERFDS       32

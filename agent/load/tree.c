@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes as /proc shows them: whose child each is, and what CPU time a whole tree has had. */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -9,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/file.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "load/tree.h"
 
 /* Numbers of a stat file after the name and the state, from 0. */
@@ -18,6 +17,10 @@
 #define FIRST_CPU 10 /* its own in user mode and in the kernel, its reaped children's in both */
 #define CPU_TIMES 4
 #define DEPTH_MAX 64
+
+#define NAMESPACES     "\nNSpid:"
+#define NAMESPACES_MAX 33 /* MAX_PID_NS_LEVEL of the kernel, and the first */
+#define STATUS_SIZE    4096
 
 struct process {
 	pid_t parent;
@@ -69,26 +72,50 @@ static pid_t next_process(DIR *directory)
 	return 0;
 }
 
-void tree_each_child(void (*use)(pid_t pid))
+/*
+ * Read the numbers that a process has in the PID namespaces from that of /proc, which may be one
+ * above where no other could be mounted, down to its own. Returns how many there are.
+ */
+static unsigned int read_numbers(pid_t pid, pid_t numbers[NAMESPACES_MAX])
 {
-	DIR *directory = opendir("/proc");
-	struct process process;
-	pid_t pid;
+	char path[32], text[STATUS_SIZE], *at;
+	unsigned int count = 0;
 
-	while ((pid = next_process(directory)) != 0) {
-		if (read_process(pid, &process) && process.parent == getpid())
-			use(pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file_text(AT_FDCWD, path, text, sizeof(text));
+	at = strstr(text, NAMESPACES);
+	if (!at) { /* the kernel has no PID namespaces */
+		numbers[0] = pid;
+		return 1;
 	}
-	if (directory)
-		closedir(directory);
+	at += strlen(NAMESPACES);
+	while (*at == '\t' && count < NAMESPACES_MAX)
+		numbers[count++] = (pid_t)strtol(at + 1, &at, 10);
+	return count;
 }
 
-/* As /proc counts, which may be that of a namespace above where no other could be mounted. */
+/* As /proc counts; 0 where that is of a namespace that this process is not in. */
 static pid_t own_number(void)
 {
 	char number[16] = "";
 
 	return readlink("/proc/self", number, sizeof(number) - 1) > 0 ? (pid_t)atoi(number) : 0;
+}
+
+void tree_each_child(void (*use)(pid_t pid))
+{
+	pid_t own[NAMESPACES_MAX], child[NAMESPACES_MAX], pid;
+	unsigned int level = read_numbers(own_number(), own);
+	DIR *directory = opendir("/proc");
+	struct process process;
+
+	while ((pid = next_process(directory)) != 0 && level && own[level - 1] == getpid()) {
+		if (read_process(pid, &process) && process.parent == own[0] &&
+		    read_numbers(pid, child) >= level)
+			use(child[level - 1]);
+	}
+	if (directory)
+		closedir(directory);
 }
 
 uint64_t tree_cpu_ns(void)

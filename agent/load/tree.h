@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Call @use with each child of this process. */
+/* Call @use with the number that each child of this process has in its PID namespace. */
 void tree_each_child(void (*use)(pid_t pid));
 
 /*

@@ -7,12 +7,11 @@
  * integer work and of copies, then sleep. There is no screen behind it, so that
  * what a board displays does not change.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "load/worker.h"
 
 #define WIDTH	     640

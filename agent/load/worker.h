@@ -122,16 +122,4 @@ pid_t worker_fork(void);
 /* "DIRECTORY/NAME" for the file @name of this load's directory. */
 int worker_path(struct worker *worker, char path[PATH_MAX], const char *name);
 
-/* What loads need to know of the machine. */
-struct cache {
-	size_t size;
-	unsigned int shared_by; /* logical CPUs */
-};
-
-/* @cpu's data cache of @level, or of the last level there is for 0; false when not told. */
-bool machine_cache(unsigned int cpu, unsigned int level, struct cache *cache);
-/* The same of the CPU that asks: others, CPU 0 too, may be offline and tell nothing. */
-bool machine_cache_here(unsigned int level, struct cache *cache);
-uint64_t machine_memory_available(void);
-
 #endif

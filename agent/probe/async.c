@@ -23,19 +23,18 @@
  * All pairs follow one sequence of random pauses, each with turns of its own, so
  * that none disturbs another and all meet the same machine.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/pause.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "base/pause.h"
 #include "probe/async_ways.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define PAIRS_MAX   (ROLES_MAX / 2)
 #define PLACE_TURNS 4 /* so many pairs share one of their CPUs */
@@ -158,7 +157,7 @@ static void send_messages(struct measuring *measuring)
 	uint64_t random = measuring->options->seed;
 	uint64_t due_ns = first_turn_ns(pair, measuring->start_ns, &random);
 
-	while (due_ns < record_get(measuring->control->until_ns) &&
+	while (measuring_goes_on(measuring, due_ns) &&
 	       record_get(pair->recorded) < measuring->samples) {
 		if (due_ns <= clock_now_ns())
 			miss(pair, NULL);
@@ -200,7 +199,7 @@ static void receive_messages(struct measuring *measuring)
 		if (sleeps == before)
 			awake += stamp_ns != REHEARSAL;
 		else if (stamp_ns != REHEARSAL)
-			record_add(record, measuring->control, stamp_ns, now_ns);
+			record_add(record, stamp_ns, now_ns);
 		record_set(record->missed, record_get(pair->missed) + awake);
 		record_set(pair->stamp_ns, 0);
 		record_set(pair->recorded, record->count);

@@ -5,16 +5,15 @@
  * Each receiver announces that it is about to wait, and the sender, which acts
  * only on an announcement, takes it back: so at most one message is under way.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/futex.h"
-#include "core/record.h"
+#include "base/futex.h"
 #include "probe/async_ways.h"
+#include "session/record.h"
 
 static void announce(struct pair *pair)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads that work together when they are told to. */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/clock.h"
-#include "core/futex.h"
-#include "core/options.h"
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/options.h"
 #include "probe/crew.h"
 
 #define DISMISSED  UINT32_MAX
@@ -173,6 +172,7 @@ void crew_serve(struct measuring *measuring)
 	uint32_t order = 0;
 
 	member->measuring = measuring;
+	measuring->record.cpu = measuring->role.cpu; /* the conductor adds the samples */
 	while (sleep_while(&member->order, order, measuring->control)) {
 		order = __atomic_load_n(&member->order, __ATOMIC_ACQUIRE);
 		if (order == DISMISSED) {

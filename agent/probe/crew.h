@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/session.h"
+#include "session/session.h"
 
 #define CREW_SAMPLES_MAX 99
 

@@ -9,17 +9,16 @@
  * place in another timer's period would never meet what happens in the rest of
  * it. The phase is part of the deadline, so it is not part of the latency.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 /*
  * A phase is a position on a triangle wave over 32 bits. The step, odd and a
@@ -192,11 +191,6 @@ static void measure(struct measuring *measuring)
 		due_ns = deadline_ns(&deadline);
 	}
 	while (measuring_goes_on(measuring, due_ns)) {
-		if (measuring->resumed) {
-			measuring->resumed = false;
-			due_ns = pass_over(measuring, &deadline, clock_now_ns());
-			continue;
-		}
 		ended = timer < 0 ? clock_sleep_until(due_ns) : timer_until(timer, due_ns);
 		now_ns = clock_now_ns();
 		if (ended == EINTR)
@@ -205,7 +199,8 @@ static void measure(struct measuring *measuring)
 			measuring->error = ended;
 			break;
 		}
-		record_add(record, measuring->control, due_ns, now_ns);
+		if (!record_add(record, due_ns, now_ns))
+			record_set(record->missed, record->missed + 1);
 		if (record->threshold_reached)
 			break;
 		due_ns = deadline_advance(&deadline, 1);

@@ -12,16 +12,15 @@
  * Then the thread looks whether each block of the data is of that event. Events
  * are numbered, so one that never came is known from the number of the next.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/digitizer.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define PERIOD_MIN_NS (100 * NSEC_PER_USEC)
 #define PERIOD_MAX_NS (10 * NSEC_PER_SEC)
@@ -36,19 +35,17 @@ enum {
 	OPTION_SAMPLES,
 	OPTION_MODULES,
 	OPTION_WORK,
-	OPTION_DEVICE,
 	OPTION_IRQ_PRIORITY,
 };
 
 static const char *const transfers[] = { "copy", "mapped", "scatter", NULL };
 static const char *const armings[] = { "separate", "atomic", NULL };
 static const char *const interruptions[] = { "event", "channel", NULL };
-static const char *const devices[] = { "model", "edu", NULL };
 
 #define ARM_ATOMIC 1
 
 static struct {
-	uint64_t transfer, arm, interrupts, device; /* places in the lists above */
+	uint64_t transfer, arm, interrupts; /* places in the lists above */
 	uint64_t channels, samples, modules;
 	uint64_t irq_priority;
 	uint64_t work_ns;
@@ -77,7 +74,6 @@ static const struct option options[] = {
 	{ "samples-per-channel", required_argument, NULL, OPTION_SAMPLES },
 	{ "modules", required_argument, NULL, OPTION_MODULES },
 	{ "work", required_argument, NULL, OPTION_WORK },
-	{ "device", required_argument, NULL, OPTION_DEVICE },
 	{ "irq-priority", required_argument, NULL, OPTION_IRQ_PRIORITY },
 	{ 0 },
 };
@@ -136,9 +132,6 @@ static int take_option(int val, const char *text, char *error, size_t error_size
 	case OPTION_IRQ_PRIORITY:
 		return take_number("--irq-priority", text, 99, 1, &chosen.irq_priority, error,
 				   error_size);
-	case OPTION_DEVICE:
-		return take_word("--device", text, devices, &chosen.device, "model or edu", error,
-				 error_size);
 	}
 	if (option_time(text, NSEC_PER_USEC, &chosen.work_ns))
 		return 0;
@@ -155,7 +148,6 @@ static void describe(struct json *json)
 	json_u64(json, "modules", chosen.modules);
 	json_u64(json, "irq_priority", chosen.irq_priority);
 	json_u64(json, "work_ns", chosen.work_ns);
-	json_string(json, "device", devices[chosen.device]);
 }
 
 static int check(const struct session_options *session, char *error, size_t error_size)
@@ -178,20 +170,6 @@ static int check(const struct session_options *session, char *error, size_t erro
 			 (unsigned long long)bytes, RTDAQ_BYTES_MAX);
 		return -1;
 	}
-	if (chosen.device == RTDAQ_MODEL)
-		return 0;
-	if (chosen.modules > 1) {
-		snprintf(error, error_size, "--device edu is one: it does not do --modules %llu",
-			 (unsigned long long)chosen.modules);
-		return -1;
-	}
-	if (session->interval_ns < RTDAQ_EDU_NS(bytes)) {
-		snprintf(error, error_size,
-			 "--device edu takes 200 ms for each 2 KiB, so %llu ms for this event's %llu bytes: give a longer --interval, or fewer --channels or --samples-per-channel",
-			 (unsigned long long)(RTDAQ_EDU_NS(bytes) / NSEC_PER_MSEC),
-			 (unsigned long long)bytes);
-		return -1;
-	}
 	return 0;
 }
 
@@ -202,7 +180,6 @@ static int open_module(struct module *module, uint64_t interval_ns, char *error,
 		.sweep_ns = interval_ns / SWEEP_PART,
 		.transfer = (uint32_t)chosen.transfer,
 		.interrupts = (uint32_t)chosen.interrupts,
-		.device = (uint32_t)chosen.device,
 		.channels = (uint32_t)chosen.channels,
 		.samples = (uint32_t)chosen.samples,
 	};
@@ -251,13 +228,14 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 static void note_event(struct measuring *measuring, struct module *module,
 		       const struct rtdaq_wait *wait, uint64_t now_ns)
 {
-	uint64_t whole_ns = now_ns - wait->ready_ns;
+	uint64_t whole_ns = clock_elapsed_ns(wait->ready_ns, now_ns);
 
-	record_add(&measuring->record, measuring->control, wait->interrupt_ns, now_ns);
 	module->last = wait->event;
-	module->whole_sum_ns += whole_ns;
-	if (whole_ns > module->whole_max_ns)
-		module->whole_max_ns = whole_ns;
+	if (record_add(&measuring->record, wait->interrupt_ns, now_ns)) {
+		module->whole_sum_ns += whole_ns;
+		if (whole_ns > module->whole_max_ns)
+			module->whole_max_ns = whole_ns;
+	}
 	record_set(measuring->record.missed, module->last - measuring->record.count);
 }
 
@@ -355,9 +333,7 @@ static const struct probe probe = {
 		"      --samples-per-channel N  of 2 bytes each, a multiple of 512 (1024)\n"
 		"      --modules N          digitizers, to 8, all with their events at the same time (1)\n"
 		"      --work TIME          CPU time that each event is computed with; bare: us (0)\n"
-		"      --irq-priority N     of the interrupt's thread; the kernel gives 50 (90)\n"
-		"      --device DEVICE      model: in software; edu: the PCI device of QEMU's, which takes\n"
-		"                           200 ms for each 2 KiB (model)\n",
+		"      --irq-priority N     of the interrupt's thread; the kernel gives 50 (90)\n",
 	.examples = "  rtscope-agent daq --transfer copy -D 1m\n"
 		    "  rtscope-agent daq --interrupts channel --arm separate --work 2ms -D 10m\n",
 	.options = options,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* An open file of the module rtdaq. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -11,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/device.h"
 #include "probe/digitizer.h"
 
@@ -36,8 +35,6 @@ static int request(const struct digitizer *digitizer, unsigned long what, void *
 /* What the device takes for all of an event. */
 static uint64_t transfer_ns(const struct rtdaq_setup *setup)
 {
-	if (setup->device == RTDAQ_EDU)
-		return RTDAQ_EDU_NS(setup->bytes);
 	return setup->bytes * 1000ULL / setup->mb_s;
 }
 

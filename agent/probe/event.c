@@ -12,7 +12,6 @@
  * Who waits, is a thread of its own of the program's highest priority. A handler
  * of SIGIO instead runs in whichever thread the kernel chooses (event_handler.h).
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,15 +19,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/device.h"
 #include "probe/event_handler.h"
 #include "probe/event_roads.h"
 #include "probe/event_stages.h"
 #include "probe/probe.h"
 #include "probe/program.h"
+#include "session/session.h"
 
 #define FIDUCIAL_NS  (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
 #define DATA_DEFAULT 5 /* the interval in the time from a fiducial to its data */
@@ -133,8 +132,8 @@ static bool note(struct measuring *measuring, const struct rtevent_event *event,
 	if (measuring->record.threshold_reached || !measuring_goes_on(measuring, event->due_ns))
 		return false;
 	note_sequence(event->sequence);
-	stages_add(&events.stages, event, taken_ns);
-	takers_note(&events.takers, measuring, event->interrupt_ns, taken_ns, taker, cpu);
+	if (takers_note(&events.takers, measuring, event->interrupt_ns, taken_ns, taker, cpu))
+		stages_add(&events.stages, event, taken_ns);
 	record_set(measuring->record.missed, record_get(receiver.map->missed));
 	return true;
 }
@@ -295,10 +294,10 @@ static void add_takers(const struct measuring *measuring, struct json *json)
 	takers_put(&events.takers, json);
 }
 
-static void print_takers(const struct measuring *measuring, unsigned int count)
+static void print_takers(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	(void)count;
-	takers_print(&events.takers, measuring->role.name);
+	takers_print(out, &events.takers, measuring->role.name);
 }
 
 static const char *const facts[] = { TAKERS_FACTS, "merged", STAGES_FACTS, NULL };

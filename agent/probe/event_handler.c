@@ -4,17 +4,17 @@
  * the same time. It leaves what it took in a place of its own, in turn, for the
  * thread that keeps the record. The driver gives each event to one of them.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/event_handler.h"
 #include "probe/event_roads.h"
 #include "probe/takers.h"
+#include "session/trace_stop.h"
 
 #define PLACES 512
 #define BATCH  8
@@ -44,6 +44,7 @@ static void keep(const struct rtevent_event *event, uint64_t now_ns, bool merged
 		return;
 	handled->event = *event;
 	handled->taken_ns = event_taken_ns(event, now_ns);
+	trace_stop_at(clock_elapsed_ns(event->interrupt_ns, handled->taken_ns));
 	handled->taker = event_taker;
 	handled->cpu = sched_getcpu();
 	handled->merged = merged;

@@ -7,7 +7,6 @@
  * tells it there, and then looks without a pause. It sees what the handler of the interrupt has
  * written, before the interrupt's thread runs.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/device.h"
 #include "probe/event_roads.h"
 

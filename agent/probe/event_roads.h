@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/event_uring.h"
 #include "rtevent/rtevent.h"
 

@@ -14,7 +14,7 @@ static const struct {
 
 static void add(struct stages *stages, unsigned int stage, uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	uint64_t ns = clock_elapsed_ns(from_ns, to_ns);
 
 	stages->count[stage]++;
 	stages->sum_ns[stage] += ns;

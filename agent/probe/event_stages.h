@@ -3,8 +3,8 @@
 #ifndef RTSCOPE_EVENT_STAGES_H
 #define RTSCOPE_EVENT_STAGES_H
 
-#include "core/session.h"
 #include "rtevent/rtevent.h"
+#include "session/session.h"
 
 enum {
 	STAGE_DUE_TO_INTERRUPT,

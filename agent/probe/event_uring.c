@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* By system calls and the layouts of linux/io_uring.h, which musl does not bring. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>

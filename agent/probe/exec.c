@@ -9,7 +9,6 @@
  * where it fails, which ends the measurement. Each run has a process group of its
  * own, of which nothing is left when the next begins.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,10 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define TIMER_SLACK_NS	50000UL /* the kernel's own */
 #define NOT_STARTED	127	/* exit status, as a shell's */
@@ -43,6 +42,7 @@ static const struct option options[] = { { 0 } };
 
 static void defaults(struct session_options *session)
 {
+	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
 	session->policy = POLICY_OTHER;
 	session->interval_ns = 0;
 }
@@ -189,7 +189,7 @@ static bool run(struct measuring *measuring)
 		measuring->error = ECHILD;
 		return false;
 	}
-	record_add(&measuring->record, measuring->control, start_ns, end_ns);
+	record_add(&measuring->record, start_ns, end_ns);
 	return !measuring->record.threshold_reached;
 }
 
@@ -197,7 +197,6 @@ static void measure(struct measuring *measuring)
 {
 	command.errors = memfd_create("stderr", MFD_CLOEXEC);
 	while (measuring_goes_on(measuring, clock_now_ns())) {
-		measuring->resumed = false;
 		if (ftruncate(command.errors, 0))
 			lseek(command.errors, 0, SEEK_SET);
 		if (!run(measuring))

@@ -9,21 +9,20 @@
  * shortest is what a clock really resolves, and none may be backwards.
  *
  * The threads rest for 10 ms of every 100 ms, between two pairs: a real-time
- * thread that does not is stopped by the kernel's throttling for 50 ms of every
- * second, which would be the longest latency found, and one CPU may be all that
+ * thread that does not is stopped by the kernel's throttling or fair server for 50 ms
+ * of every second, which would be the longest latency found, and one CPU may be all that
  * the machine has.
  */
-#define _GNU_SOURCE
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "core/clock.h"
-#include "core/clocks.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/clocks.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define RUN_NS	    (90 * NSEC_PER_MSEC)
 #define REST_NS	    (10 * NSEC_PER_MSEC)
@@ -54,6 +53,7 @@ static const struct option options[] = {
 
 static void defaults(struct session_options *session)
 {
+	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
 	session->cpus = "first";
 	session->priority = 99;
 	session->interval_ns = 0;
@@ -238,7 +238,7 @@ static void measure_pairs(struct measuring *measuring, const struct series *seri
 		source->read(source->clock, &first);
 		source->read(source->clock, &second);
 		elapsed_ns = clock_source_elapsed_ns(source, &first, &second);
-		record_add(record, measuring->control, now_ns, now_ns + (uint64_t)elapsed_ns);
+		record_add(record, now_ns, now_ns + (uint64_t)elapsed_ns);
 		steps_add(steps, clock_source_elapsed_ns(source, &before, &first));
 		steps_add(steps, elapsed_ns);
 		before = second;
@@ -311,25 +311,26 @@ static uint64_t next_sample_us(const struct measuring *measuring, unsigned int c
 }
 
 /* The table of the published reports: samples by microsecond, a column a clock. */
-static void print(const struct measuring *measuring, unsigned int count)
+static void print(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	unsigned int *first = calloc(count, sizeof(*first));
 	uint64_t us;
 
 	if (!first)
 		return;
-	printf("\n%-12s", "latency (us)");
+	fprintf(out, "\n%-12s", "latency (us)");
 	for (unsigned int i = 0; i < count; i++)
-		printf("      T:%2u", i);
-	printf("\n");
+		fprintf(out, "      T:%2u", i);
+	fprintf(out, "\n");
 	while ((us = next_sample_us(measuring, count, first)) != UINT64_MAX) {
-		printf("%12llu", (unsigned long long)us);
+		fprintf(out, "%12llu", (unsigned long long)us);
 		for (unsigned int i = 0; i < count; i++)
-			printf(" %9llu", (unsigned long long)count_microsecond(&measuring[i].record,
-									       &first[i], us));
-		printf("\n");
+			fprintf(out, " %9llu",
+				(unsigned long long)count_microsecond(&measuring[i].record,
+								      &first[i], us));
+		fprintf(out, "\n");
 	}
-	printf("(rows without a sample are left out)\n\n");
+	fprintf(out, "(rows without a sample are left out)\n\n");
 	free(first);
 }
 

@@ -9,15 +9,14 @@
  * the counts, and what it saw of them is in watch.h. The loops take turns on one
  * CPU, so that each meets the same disturbances.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/loop.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define TURN_PERIODS 100
 #define GAP_MIN_NS   (10 * NSEC_PER_USEC)

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/session.h"
 #include "probe/period.h"
 #include "probe/watch.h"
+#include "session/session.h"
 
 #define LOOPS_MAX     4
 #define OBSERVER_AUTO -1

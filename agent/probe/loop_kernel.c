@@ -7,7 +7,6 @@
  * middle of a period, when it sleeps. Where nobody watches from outside, it takes
  * the edges that the page still holds, by the time that the kernel gave them.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/device.h"
 #include "probe/loop.h"
 
@@ -198,6 +197,7 @@ void loop_in_kernel(struct measuring *measuring)
 	struct watch *watch = &loop.watch[measuring->index];
 	bool goes_on = true;
 
+	measuring->record.cpu = measuring->role.cpu; /* the observer may add the samples */
 	watch->measuring = measuring;
 	if (loop.loops == 1)
 		turn_ns = UINT64_MAX - start_ns;

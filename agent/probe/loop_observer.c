@@ -8,7 +8,7 @@
  * known from the loop's own clock alone, and told as uncertain. On a CPU that
  * nothing else needs it may be asked never to rest.
  */
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/loop.h"
 
 #define SPIN_MAX_NS (10 * NSEC_PER_MSEC) /* without an edge, then others may run */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The loops of a program. They take turns. */
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/loop.h"
 
 static void show_period(struct watch *watch, uint64_t now_ns, bool begins)
@@ -53,6 +53,7 @@ void loop_in_program(struct measuring *measuring)
 	uint64_t start_ns = measuring->start_ns, turn_ns = loop.turn_ns;
 	struct period period;
 
+	measuring->record.cpu = measuring->role.cpu; /* the observer may add the samples */
 	watch->measuring = measuring;
 	if (loop.loops == 1)
 		turn_ns = UINT64_MAX - start_ns;

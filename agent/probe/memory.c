@@ -15,18 +15,17 @@
  * what changes with time changes all of it. A sample is one repeat's load from the
  * largest set.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/cpulist.h"
-#include "core/file.h"
-#include "core/options.h"
-#include "load/worker.h"
+#include "base/clock.h"
+#include "base/cpulist.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "proc/caches.h"
 #include "probe/memory_sweep.h"
 #include "probe/partitions.h"
 #include "probe/probe.h"
@@ -65,6 +64,7 @@ static const struct option options[] = {
 
 static void defaults(struct session_options *session)
 {
+	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
 	session->interval_ns = 0;
 	session->samples = REPEATS;
 	session->nanoseconds = true;
@@ -115,7 +115,7 @@ static size_t grains(uint64_t bytes)
 /* Each CPU has one largest set, and the victim one more. */
 static uint64_t room_for_largest(void)
 {
-	return machine_memory_available() / 4 / (memory.cpus.count + 2);
+	return memory_available() / 4 / (memory.cpus.count + 2);
 }
 
 /* Even the smallest set takes a whole page. */
@@ -144,8 +144,8 @@ static int choose_largest(char *error, size_t error_size)
 	struct cache last = { 0 };
 
 	if (!given) {
-		memory.largest = machine_cache(memory.cpus.number[0], 0, &last) ? 2 * last.size :
-										  LARGEST_UNKNOWN;
+		memory.largest = cache_of_cpu(memory.cpus.number[0], 0, &last) ? 2 * last.size :
+										 LARGEST_UNKNOWN;
 		if (memory.largest < LARGEST_MIN)
 			memory.largest = LARGEST_MIN;
 	}
@@ -242,7 +242,7 @@ static void choose_victims(void)
 	char name[MATRIX_LABEL_SIZE];
 
 	for (unsigned int level = 1; level <= LEVELS; level++) {
-		if (!machine_cache(memory.cpus.number[0], level, &cache))
+		if (!cache_of_cpu(memory.cpus.number[0], level, &cache))
 			continue;
 		held = cache.size >= memory.largest;
 		if (held)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* All working sets in all places, then the victims: the conductor of memory's crew. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/matrix.h"
+#include "base/clock.h"
+#include "base/matrix.h"
 #include "probe/memory_sweep.h"
 #include "probe/memory_work.h"
 #include "probe/partition_groups.h"
@@ -87,21 +86,20 @@ int sweep_init(const struct sweep *sweep, unsigned int repeats)
 }
 
 /* One sample of each CPU of a place: a load from the largest set. */
-static void record_loads(const struct measuring *conductor, const struct place *place)
+static void record_loads(const struct place *place)
 {
 	uint64_t now_ns = clock_now_ns();
 
 	for (unsigned int i = 0; i < place->count; i++) {
 		uint64_t load_ns = (uint64_t)(NSEC_PER_SEC / crew_rate(place->member[i]) + 0.5);
 
-		record_add(&crew_member(place->member[i])->measuring->record, conductor->control,
-			   now_ns - load_ns, now_ns);
+		record_add(&crew_member(place->member[i])->measuring->record, now_ns - load_ns,
+			   now_ns);
 	}
 }
 
 /* A load's time is the mean of the place's CPUs, a bandwidth their sum. */
-static bool access_at(const struct measuring *conductor, unsigned int number, enum access access,
-		      unsigned int size)
+static bool access_at(unsigned int number, enum access access, unsigned int size)
 {
 	const struct place *place = &plan->place[number];
 	double sum = 0;
@@ -121,7 +119,7 @@ static bool access_at(const struct measuring *conductor, unsigned int number, en
 		return true;
 	matrix_add(&table.curve[access], number, size, sum);
 	if (!access && size == plan->sizes - 1 && number == plan->places - 1)
-		record_loads(conductor, place);
+		record_loads(place);
 	return true;
 }
 
@@ -221,14 +219,14 @@ static bool disturb_all(void)
 	return true;
 }
 
-static bool do_repeat(const struct measuring *conductor)
+static bool do_repeat(void)
 {
 	unsigned int passes = 0;
 
 	for (unsigned int size = 0; size < plan->sizes; size++) {
 		for (unsigned int place = 0; place < plan->places; place++) {
 			for (enum access access = 0; access < ACCESSES; access++) {
-				if (!access_at(conductor, place, access, size))
+				if (!access_at(place, access, size))
 					return false;
 			}
 		}
@@ -263,7 +261,7 @@ void sweep_conduct(struct measuring *measuring)
 	crew_lead(measuring);
 	make_partitions();
 	if (!clock_sleep_until(measuring->start_ns) && link_victims()) {
-		while (do_repeat(measuring) && ++repeat < measuring->samples &&
+		while (do_repeat() && ++repeat < measuring->samples &&
 		       measuring_goes_on(measuring, clock_now_ns()))
 			;
 	}
@@ -308,16 +306,16 @@ void sweep_write(struct json *json)
 		session_warn("no-partitions", partitions.why);
 }
 
-void sweep_print(const struct measuring *measuring, unsigned int count)
+void sweep_print(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	(void)measuring;
 	(void)count;
 	for (enum access access = 0; access < ACCESSES; access++)
-		matrix_print(&table.curve[access]);
+		matrix_print(out, &table.curve[access]);
 	if (plan->cpus > 1)
-		matrix_print(&table.slowdown);
+		matrix_print(out, &table.slowdown);
 	if (partitions.made)
-		matrix_print(&table.partitioned);
+		matrix_print(out, &table.partitioned);
 	if (*partitions.why)
 		session_warn("no-partitions", partitions.why);
 }

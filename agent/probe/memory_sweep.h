@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "core/matrix.h"
+#include "base/matrix.h"
 #include "probe/crew.h"
 
 #define SWEEP_CPUS    256
@@ -41,6 +41,6 @@ int sweep_init(const struct sweep *sweep, unsigned int repeats);
 void sweep_conduct(struct measuring *measuring);
 
 void sweep_write(struct json *json);
-void sweep_print(const struct measuring *measuring, unsigned int count);
+void sweep_print(FILE *out, const struct measuring *measuring, unsigned int count);
 
 #endif

@@ -3,14 +3,13 @@
  * Works on memory. A field is mapped by the CPU that first works on it: then it
  * lies on that CPU's node.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/pause.h"
+#include "base/pause.h"
 #include "probe/memory_work.h"
 #include "probe/reach.h"
 

@@ -15,17 +15,16 @@
  *
  * The releasing thread judges each round before it begins the next.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/futex.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/options.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define THREADS_MAX  99 /* as many as there are priorities */
 #define CPUS_SHOWN   10 /* whose facts a thread has room for */
@@ -225,10 +224,9 @@ static void compete(struct measuring *measuring)
 			break;
 		}
 		run->cpu = sched_getcpu();
-		work(run);
 		measuring->record.cpu = run->cpu;
-		record_add(&measuring->record, measuring->control, migrate.release_ns,
-			   run->start_ns);
+		record_add(&measuring->record, migrate.release_ns, run->start_ns);
+		work(run);
 		__atomic_fetch_sub(&migrate.running, 1, __ATOMIC_RELEASE);
 		if (measuring->record.threshold_reached)
 			break;

@@ -9,17 +9,16 @@
  *
  * The threads are ordinary ones unless asked: a spinning real-time thread leaves
  * nothing for anybody else. As a real-time thread it spins for 900 ms of every
- * second, which is less than what the kernel's real-time throttling allows;
- * otherwise the throttling would be the longest gap found.
+ * second, which is less than what the kernel's real-time throttling and fair server
+ * allow; otherwise the time they take would be the longest gap found.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 #define THRESHOLD_NS NSEC_PER_USEC
 #define PERIOD_NS    NSEC_PER_SEC
@@ -46,6 +45,7 @@ static const struct option options[] = {
 
 static void defaults(struct session_options *session)
 {
+	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
 	session->policy = POLICY_OTHER;
 	session->interval_ns = 0;
 }
@@ -141,7 +141,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 
 struct spinning {
 	uint64_t spins;
-	uint64_t observed_ns; /* from the first reading of each runtime to its last */
+	uint64_t observed_ns; /* from the first reading of each runtime to its last, without pauses */
 };
 
 /* Spin for one runtime or to the end; returns when it stopped. */
@@ -149,7 +149,7 @@ static uint64_t spin(struct measuring *measuring, struct spinning *spinning)
 {
 	struct record *record = &measuring->record;
 	uint64_t first_ns = clock_now_ns(), now_ns = first_ns, last_ns, spins = 0;
-	uint64_t until_ns = first_ns + noise.runtime_ns;
+	uint64_t until_ns = first_ns + noise.runtime_ns, paused_ns = 0;
 
 	while (now_ns < until_ns && !record->threshold_reached &&
 	       measuring_goes_on(measuring, now_ns)) {
@@ -157,10 +157,10 @@ static uint64_t spin(struct measuring *measuring, struct spinning *spinning)
 		now_ns = clock_now_ns();
 		spins++;
 		if (__builtin_expect(now_ns - last_ns >= noise.threshold_ns, 0))
-			record_add(record, measuring->control, last_ns, now_ns);
+			paused_ns += record_add(record, last_ns, now_ns) ? 0 : now_ns - last_ns;
 	}
 	spinning->spins += spins;
-	spinning->observed_ns += now_ns - first_ns;
+	spinning->observed_ns += now_ns - first_ns - paused_ns;
 	return now_ns;
 }
 

@@ -4,7 +4,6 @@
  * group, its schemata a line for each resource ("L3:0=7ff;1=7ff", a mask of ways for each cache),
  * its tasks the threads in it. Masks have no holes.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/file.h"
+#include "base/file.h"
 #include "probe/partition_groups.h"
 #include "probe/partitions.h"
 

@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_PARTITIONS_H
 #define RTSCOPE_PARTITIONS_H
 
-#include "core/json.h"
+#include "base/json.h"
 
 /* How many ways a mask of them has. */
 unsigned int partitions_ways(unsigned long mask);

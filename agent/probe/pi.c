@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/probe.h"
+#include "session/session.h"
 
 enum {
 	OPTION_HOLD = 1,
@@ -198,7 +198,7 @@ static bool run_round(struct measuring *measuring, enum series series)
 	pthread_mutex_lock(&pi.lock[series]);
 	got_ns = clock_now_ns();
 	pthread_mutex_unlock(&pi.lock[series]);
-	record_add(record, measuring->control, asked_ns, got_ns);
+	record_add(record, asked_ns, got_ns);
 	return wait_for(measuring, &pi.medium_done);
 }
 

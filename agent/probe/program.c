@@ -3,16 +3,15 @@
  * The busy threads compute for a share of each period of the report's main loop,
  * with random pauses, and sleep for the rest of it. Their bursts end by the clock.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/pause.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "base/pause.h"
 #include "probe/program.h"
 
 #define WORK_PERIOD_NS (NSEC_PER_SEC / 120)
@@ -78,11 +77,11 @@ void program_await(const struct control *control)
 		nanosleep(&moment, NULL);
 }
 
-static void be_busy(const struct measuring *measuring)
+static void be_busy(struct measuring *measuring)
 {
 	uint64_t random = measuring->options->seed + event_taker, due_ns = measuring->start_ns;
 
-	while (due_ns < record_get(measuring->control->until_ns)) {
+	while (measuring_goes_on(measuring, due_ns)) {
 		uint64_t pause_ns, end_ns;
 
 		if (clock_sleep_until(due_ns))

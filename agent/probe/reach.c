@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Work on memory: pointer chases and streams, 16 bytes at once by any unit that there is. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -9,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/file.h"
-#include "core/pause.h"
+#include "base/file.h"
+#include "base/pause.h"
 #include "probe/reach.h"
 
 #define LINE_BYTES     64

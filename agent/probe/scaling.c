@@ -12,17 +12,16 @@
  * The threads wait for each other by futex, as programs do, and not by spinning:
  * two of them on one CPU are a placement that has to be measured too.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/futex.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/options.h"
 #include "probe/probe.h"
 #include "probe/work.h"
+#include "session/session.h"
 
 #define INTERVAL_NS   (10 * NSEC_PER_MSEC)
 #define ITEMS	      2000
@@ -75,6 +74,7 @@ static const struct option options[] = {
 
 static void defaults(struct session_options *session)
 {
+	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
 	session->interval_ns = INTERVAL_NS;
 }
 
@@ -299,18 +299,13 @@ static void lead(struct measuring *measuring)
 	uint32_t period = 0;
 
 	while (measuring_goes_on(measuring, due_ns) && !record->threshold_reached) {
-		if (measuring->resumed) {
-			measuring->resumed = false;
-			due_ns = next_due_ns(measuring, due_ns, clock_now_ns());
-			continue;
-		}
 		if (clock_sleep_until(due_ns))
 			continue;
 		start_ns = clock_now_ns();
 		end_ns = compute_period(measuring, ++period, start_ns, &parts);
 		if (!end_ns)
 			break;
-		record_add(record, measuring->control, start_ns, end_ns);
+		record_add(record, start_ns, end_ns);
 		due_ns = next_due_ns(measuring, due_ns, end_ns);
 	}
 	tell_parts(measuring, &parts);

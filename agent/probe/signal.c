@@ -20,20 +20,19 @@
  * (sched_yield): programming the timer of its own next sleep first would be part
  * of the figure where both have one CPU.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/pause.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "base/pause.h"
 #include "probe/probe.h"
 #include "probe/program.h"
 #include "probe/signal_events.h"
+#include "session/session.h"
 
 #define FIDUCIAL_NS (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
 #define COLLECT_NS  (20 * NSEC_PER_MSEC)
@@ -138,7 +137,7 @@ static void send_events(struct measuring *measuring)
 		struct events *events = turn[i % turns];
 
 		due_ns += pause_next_ns(&random, measuring->options->interval_ns / turns);
-		if (due_ns >= record_get(measuring->control->until_ns))
+		if (!measuring_goes_on(measuring, due_ns))
 			break;
 		if (events_tried(events) >= measuring->samples)
 			continue;
@@ -287,11 +286,11 @@ static void add_takers(const struct measuring *measuring, struct json *json)
 	takers_put(&events_of(measuring)->takers, json);
 }
 
-static void print_takers(const struct measuring *measuring, unsigned int count)
+static void print_takers(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	for (; count; count--, measuring++) {
 		if (!measuring->role.silent)
-			takers_print(&events_of(measuring)->takers, measuring->role.name);
+			takers_print(out, &events_of(measuring)->takers, measuring->role.name);
 	}
 }
 

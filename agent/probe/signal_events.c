@@ -6,14 +6,14 @@
  * A handler writes there when it ran, in which thread and where, and no more: it
  * may have interrupted anything, and another thread may be in it at the same time.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/signal_events.h"
+#include "session/trace_stop.h"
 
 #define SETTLE_NS (50 * NSEC_PER_USEC)
 
@@ -31,6 +31,7 @@ static void handle(int number, siginfo_t *info, void *context)
 
 	(void)number;
 	(void)context;
+	trace_stop_at(clock_elapsed_ns(slot->stamp_ns, now_ns));
 	slot->taker = event_taker;
 	slot->cpu = sched_getcpu();
 	__atomic_store_n(&slot->taken_ns, now_ns, __ATOMIC_RELEASE);

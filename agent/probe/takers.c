@@ -27,14 +27,17 @@ void takers_name(unsigned int taker, const struct measuring *measuring)
 	prctl(PR_GET_NAME, named[taker].name);
 }
 
-void takers_note(struct takers *takers, struct measuring *measuring, uint64_t stamp_ns,
+bool takers_note(struct takers *takers, struct measuring *measuring, uint64_t stamp_ns,
 		 uint64_t taken_ns, unsigned int taker, int cpu)
 {
+	bool added;
+
 	measuring->record.cpu = cpu;
-	record_add(&measuring->record, measuring->control, stamp_ns, taken_ns);
-	takers->violations += taken_ns - stamp_ns > takers->deadline_ns;
+	added = record_add(&measuring->record, stamp_ns, taken_ns);
+	takers->violations += added && measuring->record.last_ns > takers->deadline_ns;
 	takers->taken_by[taker]++;
 	__atomic_store_n(&takers->noted, takers->noted + 1, __ATOMIC_RELEASE);
+	return added;
 }
 
 void takers_tell(const struct takers *takers, struct measuring *measuring, unsigned int own,
@@ -100,17 +103,17 @@ void takers_put(const struct takers *takers, struct json *json)
 	json_array_end(json);
 }
 
-void takers_print(const struct takers *takers, const char *title)
+void takers_print(FILE *out, const struct takers *takers, const char *title)
 {
 	struct taker taker;
 
 	for (unsigned int rank = 0; ranked(takers, rank, &taker); rank++) {
 		if (!rank)
-			printf("\n%s, taken by\n", title);
-		printf("%-10s (%5d) P:%2u C:%7llu", taker.name, taker.tid, taker.priority,
-		       (unsigned long long)taker.count);
+			fprintf(out, "\n%s, taken by\n", title);
+		fprintf(out, "%-10s (%5d) P:%2u C:%7llu", taker.name, taker.tid, taker.priority,
+			(unsigned long long)taker.count);
 		if (taker.cpu >= 0)
-			printf(" CPU:%d", taker.cpu);
-		printf("\n");
+			fprintf(out, " CPU:%d", taker.cpu);
+		fprintf(out, "\n");
 	}
 }

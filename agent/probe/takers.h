@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_TAKERS_H
 #define RTSCOPE_TAKERS_H
 
-#include "core/session.h"
+#include "session/session.h"
 
 #define TAKERS_MAX 32
 
@@ -21,8 +21,11 @@ extern __thread unsigned int event_taker;
 /* The calling thread, which is that of @measuring, is @taker; an unnamed one is the main thread. */
 void takers_name(unsigned int taker, const struct measuring *measuring);
 
-/* Enter an event of @stamp_ns, taken on @cpu, into the record of @measuring. */
-void takers_note(struct takers *takers, struct measuring *measuring, uint64_t stamp_ns,
+/*
+ * Add an event of @stamp_ns, taken on @cpu, to the record of @measuring. Returns what record_add()
+ * does.
+ */
+bool takers_note(struct takers *takers, struct measuring *measuring, uint64_t stamp_ns,
 		 uint64_t taken_ns, unsigned int taker, int cpu);
 
 /* The facts that takers_tell() tells, for a probe's list. */
@@ -38,6 +41,6 @@ void takers_tell(const struct takers *takers, struct measuring *measuring, unsig
 void takers_put(const struct takers *takers, struct json *json);
 
 /* The same for a person, as a table below its title. */
-void takers_print(const struct takers *takers, const char *title);
+void takers_print(FILE *out, const struct takers *takers, const char *title);
 
 #endif

@@ -20,13 +20,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/options.h"
-#include "core/session.h"
+#include "base/clock.h"
+#include "base/options.h"
 #include "probe/probe.h"
 #include "probe/topology_pairs.h"
 #include "probe/topology_work.h"
 #include "probe/work.h"
+#include "session/session.h"
 
 #define SLOT_NS		(8 * NSEC_PER_MSEC)
 #define REPEATS		19 /* with two CPUs, three of them may be stalls */
@@ -54,6 +54,7 @@ static const struct option options[] = {
 
 static void defaults(struct session_options *session)
 {
+	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
 	session->interval_ns = 0;
 	session->samples = REPEATS;
 	session->nanoseconds = true;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/matrix.h"
+#include "base/clock.h"
+#include "base/matrix.h"
 #include "probe/topology_pairs.h"
 #include "probe/topology_work.h"
 
@@ -181,7 +181,7 @@ static bool measure_lone(void)
 }
 
 /* The one sample of each CPU in a repeat: how long its messages took, in the middle. */
-static void record_messages(const struct measuring *conductor)
+static void record_messages(void)
 {
 	for (unsigned int i = 0; i < pairs.cpus; i++) {
 		struct measuring *measuring = crew_member(i)->measuring;
@@ -191,8 +191,7 @@ static void record_messages(const struct measuring *conductor)
 		row[i] = pairs.cpus > 1 ? row[(i + 1) % pairs.cpus] : 0;
 		ns = median_of(row, pairs.cpus);
 		if (ns > 0)
-			record_add(&measuring->record, conductor->control, now_ns - (uint64_t)ns,
-				   now_ns);
+			record_add(&measuring->record, now_ns - (uint64_t)ns, now_ns);
 	}
 }
 
@@ -229,13 +228,13 @@ static bool measure_pairs(void)
 	return true;
 }
 
-static bool do_repeat(const struct measuring *conductor)
+static bool do_repeat(void)
 {
 	memset(pairs.of_repeat, 0, sizeof(double) * pairs.cpus * pairs.cpus);
 	if (!(pairs.cpus == 1 ? measure_lone() : measure_pairs()))
 		return false;
 	if (pairs.cpus > 1)
-		record_messages(conductor);
+		record_messages();
 	record_speeds();
 	return true;
 }
@@ -284,7 +283,7 @@ void pairs_conduct(struct measuring *measuring)
 
 	crew_lead(measuring);
 	if (!clock_sleep_until(measuring->start_ns) && map_memory()) {
-		while (do_repeat(measuring) && ++repeat < measuring->samples &&
+		while (do_repeat() && ++repeat < measuring->samples &&
 		       measuring_goes_on(measuring, clock_now_ns()))
 			;
 	}
@@ -307,15 +306,15 @@ void pairs_write(struct json *json)
 	}
 }
 
-void pairs_print(const struct measuring *measuring, unsigned int count)
+void pairs_print(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	(void)measuring;
 	(void)count;
-	matrix_print(&pairs.speed);
-	matrix_print(&pairs.message);
-	matrix_print(&pairs.awake);
+	matrix_print(out, &pairs.speed);
+	matrix_print(out, &pairs.message);
+	matrix_print(out, &pairs.awake);
 	for (enum kind kind = 0; kind < KINDS; kind++) {
 		if (kind_is_measured(kind))
-			matrix_print(&pairs.slowdown[kind]);
+			matrix_print(out, &pairs.slowdown[kind]);
 	}
 }

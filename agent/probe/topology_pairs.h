@@ -15,6 +15,6 @@ int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns);
 void pairs_conduct(struct measuring *measuring);
 
 void pairs_write(struct json *json);
-void pairs_print(const struct measuring *measuring, unsigned int count);
+void pairs_print(FILE *out, const struct measuring *measuring, unsigned int count);
 
 #endif

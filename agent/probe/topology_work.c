@@ -6,14 +6,13 @@
  * within, two of them do not fit. Each node's memory has the working sets of the
  * first and of the second of a pair, mapped by the first CPU there that needs them.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/clock.h"
-#include "core/matrix.h"
-#include "load/worker.h"
+#include "base/clock.h"
+#include "base/matrix.h"
+#include "proc/caches.h"
 #include "probe/reach.h"
 #include "probe/topology_work.h"
 #include "probe/work.h"
@@ -60,13 +59,13 @@ static size_t pages(size_t size)
 
 void kinds_choose(unsigned int cpu)
 {
-	uint64_t room = machine_memory_available() / 8;
+	uint64_t room = memory_available() / 8;
 	struct cache cache = { 0 }, last = { 0 };
 	size_t used = 0;
 
 	kinds.line = reach_line_size();
 	for (unsigned int level = 0; level < LEVELS; level++) {
-		if (!machine_cache(cpu, level + 1, &cache))
+		if (!cache_of_cpu(cpu, level + 1, &cache))
 			continue;
 		kinds.size[level] = pages(cache.size / 4 * 3);
 		if (used + kinds.size[level] > room) {

@@ -17,11 +17,10 @@ static void add_period(struct watch *watch, const struct limits *limits, uint64_
 
 	if (measuring->record.count >= measuring->samples)
 		return;
-	/* The loop's clock, read just before the edge was shown, may be before the observer's. */
-	if (end_ns < watch->edge_ns)
-		end_ns = watch->edge_ns;
-	period_ns = end_ns - watch->edge_ns;
-	record_add(&measuring->record, measuring->control, watch->edge_ns, end_ns);
+	/* Early: the loop's clock may be behind the observer's, which gave the edge before. */
+	if (!record_add(&measuring->record, watch->edge_ns, end_ns))
+		return;
+	period_ns = measuring->record.last_ns;
 	count(period_ns, limits->low_ns, limits->high_ns, &watch->in_range, &watch->over,
 	      &watch->under);
 	count(period_ns, interval_ns - interval_ns / 5, interval_ns + interval_ns / 5,

@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/histogram.h"
-#include "core/session.h"
+#include "base/histogram.h"
 #include "rtloop/rtloop.h"
+#include "session/session.h"
 
 #define PULSE_MARKS RTLOOP_MARKS
 

@@ -62,7 +62,6 @@ static int start_digitizer(struct devices *devices, unsigned int channels, uint6
 	setup.buffer = (uintptr_t)devices->samples;
 	setup.transfer = RTDAQ_SCATTER;
 	setup.interrupts = RTDAQ_PER_EVENT;
-	setup.device = RTDAQ_MODEL;
 	setup.channels = channels;
 	setup.samples = SAMPLES_A_CHANNEL;
 	devices->digitizer = open(DIGITIZER, O_RDWR | O_CLOEXEC);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope check: what of a machine's settings costs latency."""
 
 from pathlib import Path
@@ -8,7 +9,7 @@ import typer
 from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.options import Force, Json, OneTarget
 from rtscope.cli.outputs import check_files
-from rtscope.cli.streams import status, told
+from rtscope.cli.streams import print_json, status, told
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 
@@ -34,28 +35,35 @@ def check(
         typer.Option(metavar="FILE", help="Write JUnit XML, a test case for each rule."),
     ] = None,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Print all rules as Markdown, and look at nothing.")
+        bool, typer.Option("--rules", help="Print all rules as Markdown and exit.")
+    ] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            "-v",
+            help="Print all of each finding: what should be, why, all remedies, profile and link.",
+        ),
     ] = False,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Tell what of a machine's kernel and settings costs latency, and how to change it.
-
-    Worst first. It only reads. A rule that could not look, as without root, is told beside the
-    findings.
+    """
+    Prints one line per finding, worst first: severity, rule, what was found, and the first thing to
+    do about it. Rules that could not be checked, for example without root, are listed with the
+    reason.
 
     \b
     sudo rtscope check
+    sudo rtscope check --details
     rtscope check --fail-on high --junit check.xml
     rtscope check --target ssh:pi@board
     rtscope check --target vm:6.12-rt-amd64 --json | jq -r '.findings[].found'
     """
-    import msgspec
-
     from rtscope.model.audit import at_least
-    from rtscope.report.audit import audit_view
-    from rtscope.report.junit import audit_junit_report
-    from rtscope.report.sarif import sarif_report
+    from rtscope.report.audit import AuditView
+    from rtscope.report.exchange.junit import audit_junit_report
+    from rtscope.report.exchange.sarif import sarif_report
     from rtscope.report.terminal import output_console
     from rtscope.store.files import write_file
     from rtscope.system.audit import audit, rules_page
@@ -76,9 +84,9 @@ def check(
         page = audit_junit_report(found, limit or "info")
         write_file(page, junit, "the JUnit report", overwrite=force)
     if json:
-        written = told(lambda: typer.echo(msgspec.json.encode(found)))
+        written = told(lambda: print_json(found))
     else:
-        written = told(lambda: output_console().print(audit_view(found)))
+        written = told(lambda: output_console().print(AuditView(found, details)))
     broken = limit and any(at_least(one.severity, limit) for one in found.findings)
     raise typer.Exit(1 if broken else 0 if written else 2)
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope compare: is B better or worse than A? What did others measure?"""
 
 from typing import TYPE_CHECKING, Annotated
@@ -5,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli.options import Json
+from rtscope.cli.streams import print_json
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
@@ -28,13 +30,13 @@ def compare(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Put two runs side by side, with confidence intervals and one sentence.
+    """
+    The verdict comes first: B is better, worse, or there is no evidence of either. It rests on
+    quantiles that both runs have enough samples for, never on the maxima alone. The table's last
+    rows were not tested.
 
-    Where a probe's threads are told apart by names (clocks, methods), each name has a table and a
-    sentence of its own, and with --json a line.
-
-    The sentence says that B is better, worse, or that there is no evidence of either. It rests on
-    quantiles that both runs have the samples for, never on the maxima alone.
+    If a probe names its threads (clocks, methods), each name has its own verdict and table, and its
+    own line with --json.
 
     Runs of scale and interfere are compared cell by cell, by the medians of their rounds.
 
@@ -54,8 +56,6 @@ def compare(
             f"compare puts two runs side by side, not {len(runs)}: name A and B, or add "
             "--reference NAME (rtscope references lists them)"
         )
-    import msgspec
-
     from rtscope.report.terminal import comparison_table, output_console
     from rtscope.statistics.comparison import compare_series
     from rtscope.store.naming import run_named
@@ -66,28 +66,24 @@ def compare(
         return
     for comparison in compare_series(left, right):
         if json:
-            typer.echo(msgspec.json.encode(comparison))
+            print_json(comparison)
         else:
             output_console().print(comparison_table(comparison))
 
 
 def _sweeps(left: "Run", right: "Run", *, json: bool) -> None:
-    import msgspec
-
     from rtscope.report.sweep_comparison import SweepComparisonTable
     from rtscope.report.terminal import output_console
     from rtscope.statistics.sweep_comparison import compare_sweeps
 
     comparison = compare_sweeps(left, right)
     if json:
-        typer.echo(msgspec.json.encode(comparison))
+        print_json(comparison)
     else:
         output_console().print(SweepComparisonTable(comparison, left, right))
 
 
 def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
-    import msgspec
-
     from rtscope.references.library import reference_named
     from rtscope.report.references import beside_page
     from rtscope.report.terminal import output_console
@@ -99,6 +95,6 @@ def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
     tables = tables_beside(reference, runs)
     found = [(table, beside(reference, table, runs)) for table in tables]
     if json:
-        typer.echo(msgspec.json.encode([ours for _, ours in found]))
+        print_json([ours for _, ours in found])
         return
     output_console().print(beside_page(reference, found, runs))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """measure --explain: the run again with a witness, so that its worst samples can be told."""
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope interfere: what each kind of work beside it does to a program."""
 
 import sys
@@ -60,8 +61,7 @@ def interfere(
     json: JsonRuns = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how much slower a program is beside each kind of work on other CPUs.
-
+    """
     Without a command the reference algorithm of rtscope scale is measured, one thread on each of
     its CPUs. Every load is tried in every round, and none; a program is run once in each.
 
@@ -85,7 +85,7 @@ def interfere(
         victims = usable_cpus(cpus, place) if cpus else usable[-1:]
         others = [cpu for cpu in usable if cpu not in victims]
         aggressors = usable_cpus(load_cpus, place) if load_cpus else others or victims
-        workloads = workloads_of(program, form, table, parallel, duration, place)
+        workloads = workloads_of(program, form, table, parallel, duration, place, quiet=quiet)
         loads = list(dict.fromkeys(load or AGGRESSORS))
         placements = [Placement(tuple(victims), len(victims))]
         slots = slots_of(workloads, placements, ["idle", *loads], aggressors)
@@ -101,4 +101,6 @@ def interfere(
             warnings=[] if beside else [RunWarning("loads-not-beside", text)],
         )
         run = sweep_all(workloads, slots, record, rounds, place, interrupt, quiet=quiet)
-        end_sweep(run, interrupt, output, report, no_report=no_report, force=force, json=json)
+        end_sweep(
+            run, interrupt, output, report, no_report=no_report, force=force, json=json, quiet=quiet
+        )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What SIGINT, SIGTERM and SIGHUP do while a command works."""
 
 import signal

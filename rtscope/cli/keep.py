@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope list, show, rm, export and import: what has been measured."""
 
 import sys
@@ -7,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.options import Phases
 from rtscope.cli.outputs import by_sudo, print_run
-from rtscope.cli.streams import complain
+from rtscope.cli.streams import complain, print_json
 from rtscope.model.errors import RtscopeError
+from rtscope.model.units import Unit
 
 
 class ExportFormat(StrEnum):
@@ -27,15 +30,12 @@ def list_runs(
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
 ) -> None:
-    """List the newest runs in the store.
-
+    """
     \b
     rtscope list -n 5
     rtscope list --experiment 3fa9
     rtscope list --json | jq -r 'select(.status == "complete") | .id'
     """
-    import msgspec
-
     from rtscope.report.runlist import run_table
     from rtscope.report.terminal import output_console
     from rtscope.store import database
@@ -43,7 +43,7 @@ def list_runs(
     runs = database.list_runs(None if experiment else limit, experiment=experiment.lower())
     if json:
         for run in runs:
-            typer.echo(msgspec.json.encode(run))
+            print_json(run)
     elif experiment and not runs:
         raise RtscopeError(f"no run is of an experiment whose id begins with '{experiment[:40]}'")
     elif runs:
@@ -71,10 +71,10 @@ def show(
             "'max<50us'; exit 1 unless kept. [default: the run's own]",
         ),
     ] = None,
+    phases: Phases = False,
     json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,
 ) -> None:
-    """Show one run's figures, and judge it by a budget.
-
+    """
     \b
     rtscope show
     rtscope show 3fa9 --budget 'p99.9<20us'
@@ -90,15 +90,14 @@ def show(
     if json:
         print_run(shown)
     else:
-        output_console().print(summary(shown, judgements))
+        output_console().print(summary(shown, judgements, phases=phases))
     raise typer.Exit(exit_code(judgements))
 
 
 def remove(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or their beginnings.")],
 ) -> None:
-    """Remove runs from the store, and the reports that were written when they were measured.
-
+    """
     \b
     rtscope rm 3fa9 81c0
     """
@@ -133,8 +132,14 @@ def export(
         ExportFormat, typer.Option("--format", "-F", help="What to write.")
     ] = ExportFormat.RUN,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to; - for stdout.")
-    ] = Path("-"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write. [default: standard output unless it is a terminal]",
+        ),
+    ] = None,
     buckets: Annotated[
         int | None,
         typer.Option(
@@ -145,8 +150,7 @@ def export(
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
 ) -> None:
-    """Write a run as a file: rtscope's own, or what cyclictest would have written.
-
+    """
     \b
     rtscope export last -o run.json
     rtscope export last -F cyclictest-json -o cyclictest.json
@@ -164,7 +168,9 @@ def export(
             data = exporter.to_cyclictest_json(exported).encode()
         case ExportFormat.CYCLICTEST_HISTOGRAM:
             data = exporter.to_cyclictest_histogram(exported, buckets).encode()
-    if str(output) == "-":
+    if output is None and sys.stdout.isatty():
+        raise RtscopeError("standard output is a terminal: name a file with -o, or -o - to print")
+    if output is None or str(output) == "-":
         sys.stdout.buffer.write(data)
     else:
         write_file(data, output, f"run {exported.id}", overwrite=force)
@@ -172,20 +178,33 @@ def export(
 
 
 def import_files(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="- for standard input.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files to import; - for standard input.")
+    ],
     format: Annotated[
         str | None,
-        typer.Option("--format", "-F", help="Where it cannot be told from the file."),
+        typer.Option("--format", "-F", help="Format of the files. [default: detected]"),
     ] = None,
+    unit: Annotated[
+        Unit | None,
+        typer.Option(
+            help="Unit of times in cyclictest's text, which does not state it; ns if it ran "
+            "with -N. [default: us]"
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace stored runs that have the same id.")
+    ] = False,
 ) -> None:
-    """Take runs of rtscope and of other tools into the store.
-
-    Reads rtscope's own files, cyclictest --json, --histfile and -q output, oslat --json, rtla
-    timerlat hist, and jitterdebugger's results.json. Nothing is stored unless every file is good.
+    """
+    Reads rtscope's own run files; --json, --histfile and -q output of cyclictest; --json and -q
+    output of signaltest and cyclicdeadline; oslat --json; rtla timerlat hist; and jitterdebugger's
+    results.json. Nothing is stored unless every file can be read.
 
     \b
     rtscope import cyclictest.json
     cyclictest -q -D 1m | rtscope import -
+    cyclictest -q -N -h 100000 -D 1m | rtscope import --unit ns -
     """
     from datetime import UTC, datetime
 
@@ -197,11 +216,17 @@ def import_files(
     for file in files:
         if str(file) == "-":
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            runs += import_bytes(sys.stdin.buffer.read(), now, format)
+            runs += import_bytes(sys.stdin.buffer.read(), now, format, unit)
         else:
-            runs += import_file(file, format)
+            runs += import_file(file, format, unit)
     if not runs:
         raise RtscopeError("nothing to import")
+    other = [run.id for run in runs if database.held(run) is False]
+    if other and not force:
+        raise RtscopeError(
+            f"the store holds another run with the id {other[0]}; nothing was imported. Use "
+            "--force to replace it"
+        )
     for run in runs:
         database.save(run)
         typer.echo(f"{run.id}  {plain(run.source)} {plain(run.probe)}")

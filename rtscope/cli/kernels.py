@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope lab kernel: the kernels that the lab boots by name."""
 
 import os
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.groups import CommandGroup
 from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.streams import complain
 from rtscope.model.errors import RtscopeError
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from rtscope.lab.build import Said
     from rtscope.lab.kernels import Kernel
 
-app = typer.Typer(help="The kernels that can be booted by name.", no_args_is_help=True)
+app = typer.Typer(
+    cls=CommandGroup, help="Add, build and list the kernels of the lab.", no_args_is_help=True
+)
 
 
 @app.command("add")
@@ -122,7 +126,7 @@ def build(
         typer.Option(
             metavar="PATH",
             help="A kernel's tree, which stays as it is, or a tarball. "
-            "[default: Debian's linux-source-6.12]",
+            "[default: the recipe's package of Debian, such as linux-source-6.12]",
         ),
     ] = None,
     config: Annotated[
@@ -151,7 +155,11 @@ def build(
     rtscope lab kernel build x86_64-rt --name mine --source ~/linux --patches ~/my-series
     """
     from rtscope.lab.build import build_kernel, built_kernel, plan_build
+    from rtscope.lab.recipes import find_recipe
+    from rtscope.target.local import agent_path
 
+    with ended_by_signals():
+        agent_path(find_recipe(recipe).arch)  # without it the kernel could measure nothing
     plan = plan_build(recipe, name=name, source=source, configs=config or [], patches=patches or [])
     kernel = None if force else built_kernel(plan)
     if kernel:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope lab: emulated machines, and the proof that they repeat."""
 
 import sys
@@ -7,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtscope.cli import kernels, patchstat
+from rtscope.cli.groups import CommandGroup
 from rtscope.cli.interrupt import Interrupt, ended_by_signals
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
     from rtscope.lab.vm import VmTarget
 
-app = typer.Typer(
-    help="Real kernels on emulated machines whose time is counted in instructions.",
-    no_args_is_help=True,
-)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 app.add_typer(kernels.app, name="kernel")
 app.command("patchstat")(patchstat.patchstat)
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The cells of a plan that the lab measures side by side."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """One run of rtscope measure: shown while it is measured, its worst samples explained after."""
 
 import sys

@@ -1,11 +1,12 @@
-"""Looks at something that moves, as an agent tells them: a table that lives, or lines of JSON."""
+# SPDX-License-Identifier: GPL-2.0-only
+"""Successive readings from an agent, shown as a live table or as lines of JSON."""
 
-import sys
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-import typer
+from rtscope.cli.streams import complain, print_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 
 Look = TypeVar("Look")
+
+_MOST_WARNINGS: Final = 100
 
 
 def follow(
@@ -37,6 +40,7 @@ def follow(
     from rtscope.cli.interrupt import Interrupt
     from rtscope.model.run import RunWarning
     from rtscope.report.terminal import output_console
+    from rtscope.target.bounds import Span
     from rtscope.target.protocol import AgentWarning
 
     console = output_console()
@@ -46,15 +50,16 @@ def follow(
     last: Look | None = None
     with interrupt.installed(), started as agent, table or nullcontext(), busy or nullcontext():
         interrupt.watch(agent)
-        for line in agent.lines(silence_s):
+        for line in agent.lines(silence_s, Span(math.inf) if live else Span()):
             if isinstance(line, AgentWarning):
-                warnings.append(RunWarning(line.code, line.text))
+                if len(warnings) < _MOST_WARNINGS:
+                    warnings.append(RunWarning(line.code, line.text))
                 if line_of:
-                    print(f"warning: {line.text}", file=sys.stderr)
+                    complain(line.text)
             elif isinstance(line, kind):
                 last = line
                 if line_of:
-                    typer.echo(line_of(line))
+                    print_json(line_of(line))
             if table and last:
                 table.update(view(last, warnings), refresh=True)
     if last and not (line_of or table):

@@ -1,48 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The command table, and what every command has in common: errors become sentences."""
 
 import sys
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from rtscope import __version__
-from rtscope.cli import (
-    check,
-    compare,
-    interfere,
-    keep,
-    lab,
-    measure,
-    points,
-    references,
-    report,
-    run,
-    scale,
-    threads,
-    tune,
-)
-from rtscope.cli.options import ProbeCommand
+from rtscope.cli.groups import LazyGroup, Source
 from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
 
-EXAMPLES = """
+EXAMPLES = """\
 Measure how late this machine answers, idle and under load, and judge it:
 
+\b
   sudo rtscope measure --duration 30s --load idle --load mixed --budget 'p99.99<50us'
 
 See what was measured, compare two runs, draw them:
 
+\b
   rtscope list
   rtscope compare last~1 last
   rtscope report last~1 last -o report.html
 
 See what stands in the way of this machine:
 
+\b
   sudo rtscope check
 
 Change it by a profile, see what each step buys, and take it back:
 
+\b
   sudo rtscope tune measure isolated-cores --cpus 1-3 --load mixed
   sudo rtscope tune apply isolated-cores --cpus 1-3
   sudo rtscope tune undo
@@ -51,8 +40,80 @@ Runs are kept in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); what sudo meas
 """
 
 
-class _Commands(TyperGroup):
+class _Commands(LazyGroup):
     """All commands; one whose reader goes away, such as head(1), ends as SIGPIPE would end it."""
+
+    sources = {  # noqa: RUF012
+        "measure": Source(
+            "rtscope.cli.measure:measure",
+            "Measure how late the system under test answers.",
+            kind="rtscope.cli.options:ProbeCommand",
+        ),
+        "run": Source(
+            "rtscope.cli.run:run",
+            "Measure all cells of a plan: probes × loads × intervals × policies × targets.",
+        ),
+        "scale": Source(
+            "rtscope.cli.scale:scale",
+            "Measure how work scales over the CPUs and where its threads should run.",
+        ),
+        "interfere": Source(
+            "rtscope.cli.interfere:interfere",
+            "Measure how much slower a program is beside each kind of work on other CPUs.",
+        ),
+        "check": Source(
+            "rtscope.cli.check:check",
+            "Find the kernel options and settings that cost latency. Changes nothing.",
+        ),
+        "tune": Source(
+            "rtscope.cli.tune:app",
+            "Change settings by a profile, prove that it helped, and undo it.",
+        ),
+        "lab": Source(
+            "rtscope.cli.lab:app",
+            "Measure on real kernels in emulated machines whose time is counted in instructions.",
+        ),
+        "report": Source(
+            "rtscope.cli.report:report",
+            "Draw runs as one HTML file; several share the charts.",
+        ),
+        "compare": Source(
+            "rtscope.cli.compare:compare",
+            "Say whether run B is better or worse than run A, with confidence intervals.",
+        ),
+        "references": Source(
+            "rtscope.cli.references:app",
+            "List the published tables that come with rtscope, and show one.",
+        ),
+        "agent": Source(
+            "rtscope.cli.agent:agent",
+            "Run the agent by hand on this computer.",
+            kind="rtscope.cli.agent:AgentCommand",
+        ),
+        "points": Source(
+            "rtscope.cli.points:points", "Show the measurement points of a running program."
+        ),
+        "threads": Source(
+            "rtscope.cli.threads:threads",
+            "Show the threads that have a real-time policy or sit on an isolated CPU.",
+        ),
+        "list": Source("rtscope.cli.keep:list_runs", "List the newest runs in the store."),
+        "show": Source(
+            "rtscope.cli.keep:show", "Show one run's figures, and judge it by a budget."
+        ),
+        "rm": Source(
+            "rtscope.cli.keep:remove",
+            "Remove runs and their reports from the store.",
+        ),
+        "export": Source(
+            "rtscope.cli.keep:export",
+            "Write a run as a file: rtscope's own, or what cyclictest would have written.",
+        ),
+        "import": Source(
+            "rtscope.cli.keep:import_files",
+            "Import runs of rtscope and of other tools into the store.",
+        ),
+    }
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own class is private
         """Run a command."""
@@ -66,11 +127,13 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="rtscope",
     cls=_Commands,
-    help="Measure, explain and prove how late a Linux machine answers.\n\n\b" + EXAMPLES,
+    help="Measure, explain and prove how late a Linux machine answers.\n\n" + EXAMPLES,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Rich would take '[default: 10s]' and 'name[part]' for markup and leave them out.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
@@ -89,30 +152,11 @@ def _options(
     pass
 
 
-app.command("measure", cls=ProbeCommand)(measure.measure)
-app.command("run")(run.run)
-app.command("scale")(scale.scale)
-app.command("interfere")(interfere.interfere)
-app.command("check")(check.check)
-app.add_typer(tune.app, name="tune")
-app.add_typer(lab.app, name="lab")
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.add_typer(references.app, name="references")
-app.command("points")(points.points)
-app.command("threads")(threads.threads)
-app.command("list")(keep.list_runs)
-app.command("show")(keep.show)
-app.command("rm")(keep.remove)
-app.command("export")(keep.export)
-app.command("import")(keep.import_files)
-
-
 def main() -> None:
     """Run the command line; an error that is meant for a person exits with 2."""
     try:
         ready_streams()
-        app(standalone_mode=True)
+        app(prog_name="rtscope", standalone_mode=True)
     except RtscopeError as error:
         complain(str(error))
         sys.exit(2)

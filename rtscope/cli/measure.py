@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope measure: run a probe under each load, show it live, judge it, keep it."""
 
 import re
@@ -12,11 +13,13 @@ from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.options import (
     Break,
     Force,
+    IdleStates,
     Interval,
     JsonRuns,
     NoReport,
     OneTarget,
     Output,
+    Phases,
     PolicyName,
     Priority,
     ProbeOption,
@@ -26,13 +29,20 @@ from rtscope.cli.options import (
     Watchdog,
     Worst,
 )
-from rtscope.cli.outputs import check_files, copy_run, keep_run, show_run, write_report
+from rtscope.cli.outputs import (
+    Display,
+    check_files,
+    ended_by_watchdog,
+    finish_run,
+    write_report,
+)
 from rtscope.cli.streams import complain
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
+    from rtscope.experiment.request import Request
     from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
@@ -142,8 +152,9 @@ def measure(
             "--budget",
             "-B",
             metavar="LIMIT",
-            help="Exit 1 unless kept: 'max<50us', 'p99.99<30us', 'missed<1', "
-            "'inversions[inherit]<1' (a fact of the probe, of its threads of that name).",
+            help="Exit 1 unless the run meets it: 'max<50us', 'p99.99<30us' (default unit: us), "
+            "'missed<1', 'inversions[inherit]<1' (a metric of the probe, for its threads of that "
+            "name).",
         ),
     ] = None,
     seed: Annotated[
@@ -174,18 +185,27 @@ def measure(
         Path | None, typer.Option(metavar="FILE", help="Write every sample here, as TSV.")
     ] = None,
     watchdog: Watchdog = None,
+    idle_states: IdleStates = None,
     output: Output = None,
     report: Report = None,
     no_report: NoReport = False,
     force: Force = False,
     json: JsonRuns = False,
+    phases: Phases = False,
     quiet: Quiet = False,
+    threads: Annotated[int | None, typer.Option(min=1, max=1024, hidden=True)] = None,
+    mlockall: Annotated[bool, typer.Option("--mlockall", "-m", hidden=True)] = False,
+    smp: Annotated[bool, typer.Option("--smp", "-S", hidden=True)] = False,
+    histogram: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
-    """Measure how late this machine answers.
-
+    """
     One thread a CPU sleeps until a deadline and reads the clock when it runs again. Exit status: 0,
-    1 when a budget is broken or not proven, 2 for bad use, 130 on Ctrl-C (the run is kept, marked
+    1 when a budget fails or is inconclusive, 2 for bad use or when a result could not be
+    written, 3 when the watchdog ended a run, 130 on Ctrl-C (the run is kept, marked
     partial).
+
+    Options of cyclictest: -m, -S and --histogram N are accepted and change nothing (memory is
+    locked, each CPU has a thread, histograms are complete). -t N is --cpus 0 to N-1. -h is help.
 
     \b
     rtscope measure --load idle --load mixed --duration 30s
@@ -194,13 +214,14 @@ def measure(
     """
     from rtscope.cli.live import measure_explained
     from rtscope.cli.seeds import measure_seeds, several_seeds
-    from rtscope.experiment.check import check_limits, rehearse
+    from rtscope.experiment.check import check_probe
     from rtscope.experiment.explain import explainable
     from rtscope.experiment.measure import read_machine
     from rtscope.experiment.request import Request
     from rtscope.model.budget import parse_limit
     from rtscope.statistics.verdict import judge
 
+    check_probe(probe)
     limits = [parse_limit(text) for text in budget or []]
     place = explainable(reached(target), explain or 0, worst)
     several = several_seeds(place, seeds, seed, samples_file, explain)
@@ -217,7 +238,7 @@ def measure(
             samples=samples,
             policy=policy,
             priority=priority,
-            cpus=cpus,
+            cpus=_cpus(cpus, threads),
             options=probe_options(
                 option or [],
                 {
@@ -235,6 +256,7 @@ def measure(
             seed=seed,
             worst=worst,
             watchdog_ns=parse_time_ns(watchdog, "s") if watchdog else None,
+            idle_states=idle_states,
             samples_file=str(samples_file.absolute()) if samples_file else None,
             budget=budget or [],
             command=["rtscope", *sys.argv[1:]],
@@ -243,8 +265,8 @@ def measure(
     ]
     files = _outputs(output, loads)
     check_files([*files, report, samples_file], force=force)
-    for request in requests:
-        check_limits(rehearse(request, target), limits, target)
+    _check_requests(requests, limits, target)
+    display = Display(json, quiet, phases)
     interrupt = Interrupt()
     runs: list[Run] = []
     machine: Machine | None = None
@@ -266,19 +288,32 @@ def measure(
             except RtscopeError as error:
                 failure = error
                 break
-            lost |= not told
             runs.append(run)
-            stored = keep_run(run)
-            lost |= not stored
-            if file:
-                lost |= not copy_run(run, file, stored=stored, force=force)
-            lost |= not show_run(run, judge(run, limits), stored=stored, json=json)
+            kept = finish_run(run, judge(run, limits), file, display, force=force)
+            lost |= not (told and kept)
             if interrupt.signal is not None:
                 break
     if runs and not no_report:
         judgements = [judge(run, limits) for run in runs]
-        lost |= not write_report(runs, judgements, runs[-1].id, report, json=json)
+        lost |= not write_report(runs, judgements, runs[-1].id, report, json=json, quiet=quiet)
     _end(runs, limits, failure, interrupt, lost=lost)
+
+
+def _cpus(cpus: str | None, threads: int | None) -> str | None:
+    """Return the CPUs to measure; cyclictest's -t N means the first N."""
+    if threads is None:
+        return cpus
+    if cpus is not None:
+        raise RtscopeError("-t N is --cpus 0 to N-1: give -t N or --cpus, not both")
+    return f"0-{threads - 1}" if threads > 1 else "0"
+
+
+def _check_requests(requests: Sequence["Request"], limits: Sequence["Limit"], target: str) -> None:
+    """Before anything is measured, raise RtscopeError for what the agent would refuse."""
+    from rtscope.experiment.check import check_limits, rehearse
+
+    for request in requests:
+        check_limits(rehearse(request, target), limits, target)
 
 
 def _end(
@@ -300,7 +335,9 @@ def _end(
         raise typer.Exit(128 + interrupt.signal)
     unfinished = any(run.status != "complete" for run in runs)
     broken = any(exit_code(judge(run, limits)) for run in runs)
-    raise typer.Exit(int(lost or unfinished or broken))
+    if lost:
+        raise typer.Exit(2)
+    raise typer.Exit(ended_by_watchdog(runs) or int(unfinished or broken))
 
 
 def probe_options(given: list[str], named: dict[str, str | None]) -> dict[str, str]:

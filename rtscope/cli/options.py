@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Options that several commands have."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +13,27 @@ class ProbeCommand(TyperCommand):
     """A command with -O, of which it tells where an option is not known."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own class is private
-        """Take the command line apart."""
+        """Take the command line apart; cyclictest's -t N is --threads N."""
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, _with_threads(args))
         except Exception as error:
             if hasattr(error, "possibilities"):  # typer's own class of it is private
                 vars(error)["message"] += "; one of the probe's own is given as -O NAME=VALUE"
             raise
+
+
+def _with_threads(args: list[str]) -> list[str]:
+    """Replace -t N and -tN of cyclictest, perhaps behind flags such as -mS, by --threads N."""
+    words: list[str] = []
+    for at, word in enumerate(args):
+        short = re.fullmatch(r"-([mSqf]*)t([0-9]*)", word, re.ASCII)
+        follows = at + 1 < len(args) and re.fullmatch("[0-9]+", args[at + 1], re.ASCII)
+        if short and (short[2] or follows):
+            words += [f"-{short[1]}"] if short[1] else []
+            words += ["--threads", short[2]] if short[2] else ["--threads"]
+        else:
+            words.append(word)
+    return words
 
 
 Break = Annotated[
@@ -26,7 +42,8 @@ Break = Annotated[
         "--break",
         "-b",
         metavar="TIME",
-        help="Stop at the first latency this long; a bare number is us.",
+        help="Stop at the first latency of TIME or more (default unit: us). If the kernel traces, "
+        "mark and stop its trace there.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
@@ -55,6 +72,9 @@ OneTarget = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run here too.")
 ]
+Phases = Annotated[
+    bool, typer.Option("--phases", help="Print when the load came up, ran and ended.")
+]
 PolicyName = Annotated[
     str | None,
     typer.Option(
@@ -71,10 +91,10 @@ ProbeOption = Annotated[
         "--option",
         "-O",
         metavar="NAME=VALUE",
-        help="An option of the probe's own; rtscope-agent PROBE --help lists them.",
+        help="An option of the probe's own; rtscope agent PROBE --help lists them.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result.")]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")
 ]
@@ -85,6 +105,16 @@ Watchdog = Annotated[
     str | None,
     typer.Option(
         metavar="TIME", help="End a run that starves the machine this long. [default: 10s]"
+    ),
+]
+IdleStates = Annotated[
+    str | None,
+    typer.Option(
+        "--idle-states",
+        metavar="STATES",
+        help="Idle states while measuring. off: hold /dev/cpu_dma_latency at 0, as cyclictest "
+        "does; limit:TIME: hold it at TIME (default unit: us); default: leave the system as it is. "
+        "[default: off for probes of wake-ups, default for the others and with a tuning profile]",
     ),
 ]
 Worst = Annotated[

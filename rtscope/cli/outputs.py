@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Where results go: the store, files that the command line names, and standard output.
 
 What cannot be written is told and does not end the command: a run that was measured stays.
@@ -6,18 +7,29 @@ What cannot be written is told and does not end the command: a run that was meas
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from rtscope.cli.streams import complain, told
+from rtscope.cli.streams import complain, print_json, told
 from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
     from rtscope.model.reference import Reference
     from rtscope.model.run import Run
     from rtscope.statistics.verdict import Judgement
+
+
+@dataclass
+class Display:
+    """How a command prints the runs that it measured."""
+
+    json: bool = False
+    quiet: bool = False
+    """the results only, without where they are stored"""
+    phases: bool = False
+    warned: set[str] = field(default_factory=set)
+    """warnings that the command has printed: it prints each once"""
 
 
 def check_files(files: Sequence[Path | None], *, force: bool) -> None:
@@ -58,18 +70,34 @@ def copy_run(run: "Run", file: Path, *, stored: bool, force: bool) -> bool:
     return True
 
 
-def show_run(run: "Run", judgements: Sequence["Judgement"], *, stored: bool, json: bool) -> bool:
+def finish_run(
+    run: "Run",
+    judgements: Sequence["Judgement"],
+    file: Path | None,
+    display: Display,
+    *,
+    force: bool,
+) -> bool:
+    """Store a run that was just measured, copy it to `file` and print it; False if any failed."""
+    stored = keep_run(run)
+    copied = file is None or copy_run(run, file, stored=stored, force=force)
+    return show_run(run, judgements, display, stored=stored) and stored and copied
+
+
+def show_run(
+    run: "Run", judgements: Sequence["Judgement"], display: Display, *, stored: bool
+) -> bool:
     """Print a run that was just measured, and where it is kept; False where that fails."""
     from rtscope.report.terminal import output_console, summary
     from rtscope.store.database import default_path
 
     def show() -> None:
-        if json:
+        if display.json:
             print_run(run)
             return
         console = output_console()
-        console.print(summary(run, judgements))
-        if stored:
+        console.print(summary(run, judgements, phases=display.phases, warned=display.warned))
+        if stored and not display.quiet:
             command = f"{'sudo ' if by_sudo() else ''}rtscope show {run.id[:8]}"
             said = f"run {run.id} is in the store {default_path()}: {command}"
             console.print(said, markup=False, soft_wrap=True)
@@ -85,12 +113,12 @@ def print_run(run: "Run") -> None:
     from rtscope.report.scaling import sweep_sentences
     from rtscope.store.runfile import encode_run
 
-    record = encode_run(run).strip()
+    record = encode_run(run)
     if run.sweep:
         advice, findings = sweep_sentences(run)
         told = {"advice": advice, "findings": findings}
         record = msgspec.json.encode(msgspec.json.decode(record) | told)
-    typer.echo(record)
+    print_json(record)
 
 
 def write_report(
@@ -100,10 +128,11 @@ def write_report(
     chosen: Path | None,
     *,
     json: bool,
+    quiet: bool = False,
     reference: "Reference | None" = None,
 ) -> bool:
     """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
-    from rtscope.report.html import html_report
+    from rtscope.report.page.report import html_report
     from rtscope.store.database import report_path
     from rtscope.store.files import write_file
 
@@ -115,4 +144,11 @@ def write_report(
     except (OSError, RtscopeError) as error:
         complain(f"{error}; rtscope report makes it anew")
         return False
+    if quiet:
+        return True
     return told(lambda: print(f"report: {path}", file=sys.stderr if json else sys.stdout))
+
+
+def ended_by_watchdog(runs: "Sequence[Run]") -> int:
+    """Return the exit status for a run that the watchdog ended, which is the agent's; else 0."""
+    return 3 if any(run.status == "watchdog" for run in runs) else 0

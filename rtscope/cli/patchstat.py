@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope lab patchstat: how much patches change, and where in the kernel's source."""
 
 from pathlib import Path
@@ -7,7 +8,7 @@ import typer
 
 from rtscope.cli.options import Force
 from rtscope.cli.outputs import check_files
-from rtscope.cli.streams import status
+from rtscope.cli.streams import print_json, status
 
 
 def patchstat(
@@ -40,10 +41,9 @@ def patchstat(
     rtscope lab patchstat patch-6.12-rt5.patch.xz --html rt.html
     git diff v6.12 | rtscope lab patchstat -
     """
-    import msgspec
-
     from rtscope.lab.patchstat import patchstat as stat_of
-    from rtscope.report.patchstat import patchstat_page, patchstat_view
+    from rtscope.report.page.patchstat import patchstat_page
+    from rtscope.report.patchstat import patchstat_view
     from rtscope.report.terminal import output_console
     from rtscope.store.files import write_file
 
@@ -54,7 +54,7 @@ def patchstat(
         write_file(patchstat_page(stats).encode(), html, "the page", overwrite=force)
     if json:
         for stat in stats:
-            typer.echo(msgspec.json.encode(stat))
+            print_json(stat)
     else:
         output_console().print(patchstat_view(stats))
     if html:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope points: a running program's measurement points, live."""
 
 import sys
@@ -66,8 +67,7 @@ def points(
         ),
     ] = False,
 ) -> None:
-    """Show the measurement points of a running program.
-
+    """
     The program brings them with rtscope/points.h and is not stopped. The table lives until the
     program ends or Ctrl-C; it is shown once where it does not go to a terminal, and after a change.
 

@@ -1,13 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope references: the published tables that runs can be held against."""
 
 from typing import Annotated
 
 import typer
 
+from rtscope.cli.groups import CommandGroup
 from rtscope.cli.options import Json
+from rtscope.cli.streams import print_json
 
 app = typer.Typer(
-    help="List the published tables that come with rtscope, and show one.\n\n\b\n"
+    cls=CommandGroup,
+    help="\b\n"
     "rtscope references\n"
     "rtscope references show loongson-2f\n"
     "rtscope compare last --reference loongson-2f",
@@ -20,8 +24,6 @@ def references(context: typer.Context, json: Json = False) -> None:
     """List the references."""
     if context.invoked_subcommand is not None:
         return
-    import msgspec
-
     from rtscope.references.library import reference_named, reference_names
     from rtscope.report.references import reference_table
     from rtscope.report.terminal import output_console
@@ -29,7 +31,7 @@ def references(context: typer.Context, json: Json = False) -> None:
     found = [reference_named(name) for name in reference_names()]
     if json:
         for reference in found:
-            typer.echo(msgspec.json.encode(reference))
+            print_json(reference)
         return
     output_console().print(reference_table(found))
 
@@ -45,14 +47,12 @@ def show(
     rtscope references show loongson-2f
     rtscope references show celleb --json
     """
-    import msgspec
-
     from rtscope.references.library import reference_named
     from rtscope.report.references import reference_page
     from rtscope.report.terminal import output_console
 
     reference = reference_named(name)
     if json:
-        typer.echo(msgspec.json.encode(reference))
+        print_json(reference)
     else:
         output_console().print(reference_page(reference))

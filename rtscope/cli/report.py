@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope report: runs as one HTML file that opens with no network."""
 
 from pathlib import Path
@@ -31,8 +32,7 @@ def report(
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
 ) -> None:
-    """Draw runs; several overlay in the same figures.
-
+    """
     \b
     rtscope report last -o report.html
     rtscope report 3fa9 cyclictest.json -o both.html
@@ -40,7 +40,7 @@ def report(
     """
     from rtscope.model.budget import parse_limit
     from rtscope.references.library import reference_named
-    from rtscope.report.html import html_report
+    from rtscope.report.page.report import html_report
     from rtscope.statistics.verdict import judge, judge_by_own
     from rtscope.store.files import write_file
     from rtscope.store.naming import runs_named

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope run: measure a plan, cell by cell; go on where an earlier try ended."""
 
 import math
@@ -15,7 +16,7 @@ from rtscope.cli.interrupt import Interrupt, ended_by_signals
 from rtscope.cli.lab_cells import LabCells
 from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
 from rtscope.cli.outputs import check_files, keep_run, print_run, write_report
-from rtscope.cli.streams import complain, note, told
+from rtscope.cli.streams import complain, note, print_json, told
 from rtscope.cli.targets import connecting, reached
 from rtscope.model.errors import RtscopeError
 
@@ -49,8 +50,21 @@ class Output:
             told(lambda: print_run(run))
 
 
+def _plan_names(incomplete: str) -> list[str]:
+    from rtscope.experiment.planfile import shipped_names
+
+    return [name for name in shipped_names() if name.startswith(incomplete)]
+
+
 def run(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's file: docs/plans.md.")],
+    plan: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAN",
+            help="A plan that comes with rtscope, such as quick, or a plan's file (docs/plans.md).",
+            autocompletion=_plan_names,
+        ),
+    ],
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", "-n", help="Check the plan, show its cells and time, and end."),
@@ -84,24 +98,23 @@ def run(
     json: JsonRuns = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure all cells of a plan: probes × loads × intervals × policies × targets.
-
+    """
     A bad plan is refused before anything starts. Every finished cell is kept at once; after a crash
     or Ctrl-C the same command goes on with the cells that are left, if the machine is the same.
-    Exit status: 0, 1 when a budget is broken or not proven or a cell could not be measured, 2 for a
-    bad plan, 130 on Ctrl-C.
+    Exit status: 0, 1 when a budget fails or is inconclusive or a cell could not be measured, 2 for
+    a bad plan, 130 on Ctrl-C.
 
     \b
-    rtscope run plans/quick.toml
-    rtscope run plans/quick.toml --target vm:x86_64-rt --target vm:arm64-rt
-    rtscope run plans/loongson-table-2.toml --scale 0.01 --junit results.xml
+    rtscope run quick
+    rtscope run quick --target vm:x86_64-rt --target vm:arm64-rt
+    rtscope run loongson-table-2 --scale 0.01 --junit results.xml
     """
-    from rtscope.experiment.planfile import read_plan
+    from rtscope.experiment.planfile import find_plan
 
     if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
     check_files([report, junit], force=force)
-    file = read_plan(plan)
+    file = find_plan(plan)
     if target:
         for name in target:
             reached(name)
@@ -124,7 +137,7 @@ def measure_plan(
     from rtscope.store.lock import locked
 
     cells = cells_of(file, scale)
-    for sentence in unmeasured_steps(file):
+    for sentence in [] if output.quiet else unmeasured_steps(file):
         note(sentence)
     with ended_by_signals():
         times = {name: cell_ns(start) for name, start in check_cells(file, cells).items()}
@@ -143,13 +156,14 @@ def measure_plan(
     with interrupt.installed(), locked(plan_hash(cells)):
         check_tuning(file, cells, machine_of)
         experiment = open_experiment(cells, machine_of, fresh=fresh)
-        _tell_of(experiment)
+        if not output.quiet:
+            _tell_of(experiment)
         results, kept = _measure_cells(file, experiment, times, machine_of, interrupt, output)
     kept &= _finish(file, experiment, results, output)
     if interrupt.signal is not None:
         complain("interrupted; the same command goes on with the cells that are left")
         raise typer.Exit(128 + interrupt.signal)
-    raise typer.Exit(int(not kept or any(result.is_bad for result in results)))
+    raise typer.Exit(2 if not kept else int(any(result.is_bad for result in results)))
 
 
 def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | None]) -> None:
@@ -345,10 +359,8 @@ def _finish(
     file: "PlanFile", experiment: "Experiment", results: list["CellResult"], output: "Output"
 ) -> bool:
     """Show and write everything; False where a file could not be written."""
-    import msgspec
-
+    from rtscope.report.exchange.junit import junit_report
     from rtscope.report.experiment import CellTable, unkept
-    from rtscope.report.junit import junit_report
     from rtscope.report.terminal import judgement_line, output_console
     from rtscope.report.tuning import StepsView
     from rtscope.statistics.steps import steps_among
@@ -367,11 +379,12 @@ def _finish(
             console.print()
         for name, judgement in unkept(results):
             console.print(f"{name}: ", judgement_line(judgement), sep="", markup=False)
-        console.print(f"experiment {experiment.id}: rtscope list --experiment {experiment.id}")
+        if not output.quiet:
+            console.print(f"experiment {experiment.id}: rtscope list --experiment {experiment.id}")
 
     def show_json() -> None:
         for one in steps:
-            typer.echo(msgspec.json.encode(one))
+            print_json(one)
 
     written = told(show_json if output.json else show)
     if runs and not output.no_report:
@@ -381,6 +394,7 @@ def _finish(
             experiment.id,
             output.report,
             json=output.json,
+            quiet=output.quiet,
             reference=_reference(file, runs),
         )
     if output.junit:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope scale: how work scales over this machine's CPUs, and where its threads should run."""
 
 import sys
@@ -49,8 +50,7 @@ def scale(
     json: JsonRuns = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how work scales over the CPUs, and tell where its threads should run.
-
+    """
     The reference algorithm is periodic and 95 % parallel; it computes with scalar and with vector
     units. It is placed on one CPU after the other in each order that makes sense here: a core for
     each thread first, a core's hardware threads first, and so on. Amdahl's law and the Universal
@@ -79,7 +79,7 @@ def scale(
     with sweeping(target, program) as (place, interrupt):
         usable = usable_cpus(cpus, place)
         counts = sorted({1, *(wanted or thread_counts(len(usable)))})
-        workloads = workloads_of(program, form, table, parallel, duration, place)
+        workloads = workloads_of(program, form, table, parallel, duration, place, quiet=quiet)
         machine = read_machine(place.target, interrupt.watch)
         orders = orders_of(machine, usable, counts)
         pairs = pairs_of(machine, usable) if 2 in counts else []
@@ -95,4 +95,6 @@ def scale(
             asked=Asked(command=["rtscope", *sys.argv[1:]], cpus=cpus, loads=["idle"]),
         )
         run = sweep_all(workloads, slots, record, rounds, place, interrupt, quiet=quiet)
-        end_sweep(run, interrupt, output, report, no_report=no_report, force=force, json=json)
+        end_sweep(
+            run, interrupt, output, report, no_report=no_report, force=force, json=json, quiet=quiet
+        )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """--seeds of rtscope measure: an ensemble with one bar for all of its runs."""
 
 import sys

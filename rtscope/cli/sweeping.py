@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What scale and interfere have in common: workloads, rounds with a bar, and where it all goes."""
 
 import sys
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.outputs import copy_run, keep_run, show_run, write_report
+from rtscope.cli.outputs import Display, ended_by_watchdog, finish_run, keep_run, write_report
 from rtscope.cli.streams import complain
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
@@ -88,6 +89,8 @@ def workloads_of(
     parallel: int | None,
     duration: str,
     place: "Place",
+    *,
+    quiet: bool,
 ) -> dict[str, "Request"]:
     """The requests by workload, without their CPUs. Raises RtscopeError."""
     from rtscope.experiment.request import Request
@@ -117,7 +120,10 @@ def workloads_of(
         except RtscopeError as error:
             if forms or form != "vector" or "no vector unit" not in str(error):
                 raise
-            complain("this CPU has no vector unit that the agent can use: scalar alone is measured")
+            if not quiet:
+                complain(
+                    "this CPU has no vector unit that the agent can use: measuring scalar only"
+                )
     return found
 
 
@@ -180,15 +186,14 @@ def end_sweep(
     no_report: bool,
     force: bool,
     json: bool,
+    quiet: bool,
 ) -> NoReturn:
     """Keep, show and draw the run, and end with the status that tells what became of it."""
-    stored = keep_run(run)
-    lost = not stored
-    if output:
-        lost |= not copy_run(run, output, stored=stored, force=force)
-    lost |= not show_run(run, [], stored=stored, json=json)
+    lost = not finish_run(run, [], output, Display(json, quiet), force=force)
     if not no_report:
-        lost |= not write_report([run], [], run.id, report, json=json)
+        lost |= not write_report([run], [], run.id, report, json=json, quiet=quiet)
     if interrupt.signal:
         raise typer.Exit(128 + interrupt.signal)
-    raise typer.Exit(int(lost or run.status != "complete"))
+    if lost:
+        raise typer.Exit(2)
+    raise typer.Exit(ended_by_watchdog([run]) or int(run.status != "complete"))

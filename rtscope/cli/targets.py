@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Targets by name, with a word where reaching one takes a while."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope threads: the machine's threads, who can preempt whom first."""
 
 import sys
@@ -33,8 +34,7 @@ def threads(
         bool, typer.Option("--json", help="Print each look as a line of JSON, with every thread.")
     ] = False,
 ) -> None:
-    """Show the threads, kernel and user, that have a real-time policy or sit on an isolated CPU.
-
+    """
     Who can preempt the others comes first: what stops a CPU, deadline, fifo and rr by priority, the
     rest by nice. A line ! tells where the order is wrong, a line i what may be. With --live, CPU
     time and switches are those since the last look; where the output is no terminal it looks once,

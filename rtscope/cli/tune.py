@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope tune: change a machine's settings by a profile, and take them back."""
 
 import sys
@@ -6,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtscope.cli.groups import CommandGroup
 from rtscope.cli.interrupt import Interrupt
 from rtscope.cli.options import OneTarget
-from rtscope.cli.streams import complain, status, told
+from rtscope.cli.streams import complain, print_json, status, told
 from rtscope.cli.targets import reached
 from rtscope.cli.tune_measure import CpusOption, ProfileArgument, measure_steps, profile_names
 from rtscope.model.errors import RtscopeError
@@ -20,10 +22,7 @@ if TYPE_CHECKING:
 
 _SILENCE_S = 90.0
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Change what stands in the way by a profile, prove that it helped, and take it back.",
-)
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 JsonLines = Annotated[bool, typer.Option("--json", help="Print each change as a line of JSON.")]
 Journal = Annotated[
@@ -44,7 +43,6 @@ def list_profiles(
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
 ) -> None:
     """List the profiles that come with rtscope."""
-    import msgspec
     from rich.table import Table
 
     from rtscope.report.terminal import output_console
@@ -53,7 +51,7 @@ def list_profiles(
     profiles = [read_profile(name) for name in shipped_names()]
     if json:
         for one in profiles:
-            typer.echo(msgspec.json.encode(one, enc_hook=int))
+            print_json(one)
         return
     table = Table("profile", "wants", "what it is for", box=None, pad_edge=False)
     for one in profiles:
@@ -67,19 +65,33 @@ def show(
     cpus: CpusOption = None,
     target: OneTarget = "local",
     journal: Journal = None,
+    every: Annotated[
+        bool, typer.Option("--all", "-a", help="Print each change with its present value.")
+    ] = False,
     json: JsonLines = False,
 ) -> None:
-    """Show every change that `apply` would make, with the present value. Changes nothing.
+    """Show how many changes each step of `apply` would make. Changes nothing.
 
     \b
     sudo rtscope tune show isolated-cores --cpus 1-3
+    sudo rtscope tune show isolated-cores --cpus 1-3 --all
     rtscope tune show ./our-board.toml --target vm:6.12-rt-amd64,cpus=4
     """
+    from rtscope.report.terminal import output_console
+    from rtscope.report.tuning import PlanView
+    from rtscope.system.profile import read_profile, rules_by_step
+
     place = reached(target)
     words = _words(profile, cpus, place)
     changes, warnings = _heard("show", words, journal, place, json=json)
-    if not json:
-        _print(f"{profile} on {place.name}: {_plan_words(changes)}", changes, warnings)
+    title = f"{profile} on {place.name}: {_plan_words(changes)}"
+    if json:
+        return
+    if every:
+        _print(title, changes, warnings)
+        return
+    view = PlanView(title, rules_by_step(read_profile(profile), words[1:]), changes, warnings)
+    told(lambda: output_console().print(view))
 
 
 @app.command()
@@ -280,10 +292,9 @@ def _heard(
     Raises RtscopeError; typer.Exit where a signal ended it, which takes back what was made. With
     `each` a signal is how it is to end.
     """
-    import msgspec
-
     from rtscope.model.run import RunWarning
     from rtscope.model.tuning import Change
+    from rtscope.target.bounds import ANSWER_S, Span
     from rtscope.target.protocol import AgentWarning
 
     interrupt = Interrupt()
@@ -294,14 +305,14 @@ def _heard(
     with interrupt.installed(), place.started_agent(arguments) as agent, doing:
         interrupt.watch(agent)
         try:
-            for line in agent.lines(silence_s):
+            for line in agent.lines(silence_s, Span(max(ANSWER_S, silence_s))):
                 if isinstance(line, AgentWarning):
                     warnings.append(RunWarning(line.code, line.text))
                     if json or each:
                         complain(line.text)
                 elif isinstance(line, Change):
                     if json:
-                        typer.echo(msgspec.json.encode(line))
+                        print_json(line)
                     elif each:
                         each(line)
                     changes.append(line)

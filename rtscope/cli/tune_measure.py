@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope tune measure: apply a profile step by step, and tell what each step bought."""
 
 from pathlib import Path
@@ -8,6 +9,7 @@ import typer
 from rtscope.cli.options import (
     Break,
     Force,
+    IdleStates,
     Interval,
     NoReport,
     OneTarget,
@@ -94,6 +96,7 @@ def measure_steps(
     seed: Annotated[int, typer.Option(min=0, help="Of the order, loads and phases.")] = 1,
     worst: Worst = None,
     watchdog: Watchdog = None,
+    idle_states: IdleStates = None,
     budget: Annotated[
         list[str] | None,
         typer.Option("--budget", "-B", metavar="LIMIT", help="Exit 1 unless each run keeps it."),
@@ -158,6 +161,7 @@ def measure_steps(
         "break": time(break_at, "us"),
         "worst": worst,
         "watchdog": time(watchdog, "s"),
+        "idle_states": idle_states,
         "options": probe_options(option or [], {}),
         "tune": {"profile": profile, "cpus": cpus, "steps": _step_numbers(steps)},
     }

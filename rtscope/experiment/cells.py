@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The cells of a plan: one request for each combination, its name, its limits, and the order."""
 
 import hashlib
@@ -111,6 +112,7 @@ def measure_command(request: Request, target: str = "local") -> list[str]:
         "--priority": request.priority,
         "--measure-cpus" if tuning else "--cpus": request.cpus,
         "--worst": request.worst,
+        "--idle-states": request.idle_states,
         "--seed": request.seed,
     }
     options |= {name: format_duration_ns(ns) for name, ns in times.items() if ns is not None}
@@ -172,8 +174,8 @@ def unmeasured_steps(file: PlanFile) -> list[str]:
         for step in steps:
             if step not in kept and (not named or step.step in named):
                 told[step.profile, step.name] = (
-                    f"the step '{step.name}' of {step.profile} is not measured: its rules take a "
-                    "boot, or every probe keeps them anyway"
+                    f"the step '{step.name}' of {step.profile} is not measured: its rules take "
+                    "effect at the next boot"
                 )
     return list(told.values())
 
@@ -230,6 +232,7 @@ def _cell(
         seed=plan.seed + repetition - 1,
         worst=measure.worst,
         watchdog_ns=None if measure.watchdog is None else int(measure.watchdog),
+        idle_states=measure.idle_states,
         options={name: str(value) for name, value in point.options.items()},
         tuning=point.tuning and msgspec.structs.replace(point.tuning, round=repetition),
         budget=list(dict.fromkeys(limits)),

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Ask each target, before anything starts, whether and how it would measure each cell of a plan."""
 
+import difflib
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -46,11 +48,8 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
             raise file.refusal(("reference",), f"reference: {error}") from None
     known = _known_probes()
     for cell in cells:
-        if cell.request.probe not in known:
-            raise file.refusal(
-                ("measure", cell.table, "probes"),
-                f"probes: the agent has no '{cell.request.probe}'; it has {', '.join(known)}",
-            )
+        if refusal := _unknown_probe(cell.request.probe, known):
+            raise file.refusal(("measure", cell.table, "probes"), f"probes: {refusal}")
     asked: dict[bytes, protocol.Start] = {}
     planned = {}
     for cell in cells:
@@ -94,6 +93,21 @@ def check_tuning(
             raise file.refusal(("measure", table, "tune"), f"tune: {sentence}") from None
 
 
+def check_probe(name: str) -> None:
+    """Raise RtscopeError, with the nearest names, if the agent has no such probe."""
+    if refusal := _unknown_probe(name, _known_probes()):
+        raise RtscopeError(refusal)
+
+
+def _unknown_probe(name: str, known: Sequence[str]) -> str:
+    """Return why there is no such probe, with the nearest names; empty if there is one."""
+    if name in known:
+        return ""
+    nearest = difflib.get_close_matches(name, known)
+    guess = f". Did you mean {' or '.join(nearest)}?" if nearest else ""
+    return f"no probe is called '{name[:40]}'; the probes are {', '.join(known)}{guess}"
+
+
 def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "local") -> None:
     """Refuse limits on facts that the probe never has, or on threads that it has not.
 
@@ -104,12 +118,12 @@ def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "
         if limit.is_fact and not any(_names(fact, limit.figure) for fact in start.facts):
             known = ", ".join([*start.facts, *FIGURES])
             raise RtscopeError(
-                f"'{limit.text}' can never be kept: {start.probe} has no figure '{limit.figure}', "
+                f"'{limit.text}' can never pass: {start.probe} has no figure '{limit.figure}', "
                 f"only {known} and pNN.N, such as p99.9"
             )
         if limit.series and limit.series not in names and target == "local":
             raise RtscopeError(
-                f"'{limit.text}' can never be kept: no thread of {start.probe} is called "
+                f"'{limit.text}' can never pass: no thread of {start.probe} is called "
                 f"'{limit.series}', only {', '.join(names) or 'threads without a name'}"
             )
 
@@ -201,6 +215,7 @@ def _to_blame(request: Request) -> tuple[str, ...]:
         ("samples",): msgspec.structs.replace(request, samples=None),
         ("break",): msgspec.structs.replace(request, threshold_ns=None),
         ("watchdog",): msgspec.structs.replace(request, watchdog_ns=None),
+        ("idle_states",): msgspec.structs.replace(request, idle_states=None),
     }
     for name in request.options:
         rest = {key: value for key, value in request.options.items() if key != name}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Agents that run side by side, as one to whoever ends them."""
 
 from rtscope.target.agent import Stoppable

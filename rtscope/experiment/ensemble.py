@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An ensemble: one request measured with several seeds, side by side, and the union of its runs.
 
 A machine that counts instructions does the same each time: only another seed tells something new.

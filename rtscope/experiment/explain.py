@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Explain the worst samples of a run in the lab: the same run again, with a witness."""
 
 import tempfile

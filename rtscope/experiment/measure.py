@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """One measurement: the agent is asked for it, and its lines become a Run."""
 
 import re
@@ -17,6 +18,7 @@ from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
 from rtscope.model.run import (
     Asked,
+    IdleStates,
     Lab,
     LoadWork,
     Matrix,
@@ -34,6 +36,7 @@ from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
 from rtscope.target import protocol
 from rtscope.target.agent import Agent, Target
+from rtscope.target.bounds import SETUP_S, Span
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.local import LOCAL
 
@@ -183,6 +186,7 @@ def _machine_warnings(
 def _record(request: Request, machine: Machine, heard: _Heard, failure: str | None) -> Run:
     start, end, progress = heard.start, heard.end, heard.so_far.progress
     assert start is not None
+    idle = start.idle_states
     elapsed_ns = end.time_ns if end else progress.time_ns if progress else 0
     status: Status = "failed"
     if end and end.status in get_args(Status):
@@ -211,7 +215,9 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         high for high in (start.high_resolution, end and end.high_resolution) if high is not None
     ]
     machine = msgspec.structs.replace(
-        machine, high_resolution_timers=all(resolved) if resolved else None
+        machine,
+        high_resolution_timers=all(resolved) if resolved else None,
+        throttling=start.throttling,
     )
     return Run(
         id=new_run_id(),
@@ -242,6 +248,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         warnings=warnings + _machine_warnings(machine, elapsed_ns, threads, heard.matrices),
         tuning=tuning_of(request.tuning, machine, heard.changes),
         agent_version=heard.hello.agent if heard.hello else None,
+        idle_states=IdleStates(idle.mode, idle.limit_ns, idle.effective_ns) if idle else None,
     )
 
 
@@ -303,7 +310,10 @@ def measure(
         place.started_agent(arguments) as agent,
     ):
         on_start(agent)
-        lines = agent.lines(_SILENCE_S + 2 * interval_s)
+        lines = agent.lines(
+            _SILENCE_S + 2 * interval_s,
+            Span(SETUP_S, request.duration_ns / 1e9 if request.duration_ns else None),
+        )
         run = hear_run(request, machine, lines, on_line)
         run = with_facts(msgspec.structs.replace(run, target=target.name))
         lab = agent.lab()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Periods of a loop in an emulated machine's kernel as its emulator sees them.
 
 On a machine of one CPU nobody else could watch the loop. Where time counts instructions, the

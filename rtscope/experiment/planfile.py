@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Plan files: probes × loads × intervals × policies × targets, as people write them."""
 
+import difflib
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +31,7 @@ _EXPECTED: Final = {
     "duration": 'a time, such as "30s"',
     "break": 'a time, such as "100us"',
     "watchdog": 'a time, such as "10s"',
+    "idle_states": '"default", "off" or "limit:TIME", such as "limit:50us"',
     "worst": "a number from 0 to 64",
     "tune": 'a tuning profile and CPUs, such as { profile = "isolated-cores", cpus = "1-N" }',
     "profile": 'the name of a tuning profile, such as "isolated-cores", or its file',
@@ -38,6 +41,7 @@ _EXPECTED: Final = {
     'or lists of these, such as { method = ["nanosleep", "timerfd"] }',
 }
 _KIND: Final = TomlKind("plan", _EXPECTED)
+_SHIPPED: Final = Path(__file__).parents[1] / "plans"
 
 
 class PlanFile:
@@ -58,6 +62,25 @@ class PlanFile:
         if self.path is None:
             return RtscopeError(sentence)
         return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {sentence}")
+
+
+def shipped_names() -> list[str]:
+    """The names of the plans that come with rtscope."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+
+
+def find_plan(name: str) -> PlanFile:
+    """One of rtscope's own plans by its name, or a file by its path. Raises RtscopeError."""
+    known = shipped_names()
+    if name in known:
+        return read_plan(_SHIPPED / f"{name}.toml")
+    if "/" in name or name.endswith(".toml"):
+        return read_plan(Path(name))
+    near = "".join(f": is it {one}?" for one in difflib.get_close_matches(name, known, 1))
+    raise RtscopeError(
+        f"there is no plan '{name[:80]}'{near or ':'} rtscope has {', '.join(known)}; one of your "
+        "own is named by its file, such as ./mine.toml"
+    )
 
 
 def read_plan(path: Path) -> PlanFile:

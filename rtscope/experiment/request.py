@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What is to be measured, and the agent's command line for it."""
 
 from collections.abc import Sequence
@@ -6,6 +7,7 @@ from typing import Final
 import msgspec
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.plan import IdleStatesText
 from rtscope.model.tuning import TuningStep
 
 PROGRESS_NS: Final = 250_000_000
@@ -14,6 +16,7 @@ _SESSION_OPTIONS: Final = (
     *("affinity", "break", "cpu-counts", "cpus", "default-duration", "dry-run", "duration"),
     *(
         "help",
+        "idle-states",
         "interval",
         "json",
         "load",
@@ -51,6 +54,8 @@ class Request(msgspec.Struct, frozen=True):
     seed: int | None = None
     worst: int | None = None
     watchdog_ns: int | None = None
+    idle_states: IdleStatesText | None = None
+    """default, off or limit:TIME; None: the probe's own, and default with a tuning profile"""
     samples_file: str | None = None
     options: dict[str, str] = {}
     """the probe's own options, as the agent names them without their dashes"""
@@ -90,6 +95,7 @@ def agent_arguments(request: Request, rules: Sequence[str] = ()) -> list[str]:
         "--worst": request.worst,
         "--samples-file": request.samples_file,
         "--load-cpus": request.load_cpus,
+        "--idle-states": request.idle_states or ("default" if request.tuning else None),
         "--load": None if request.load == "idle" else request.load,
         "--progress": f"{PROGRESS_NS}ns",
     }

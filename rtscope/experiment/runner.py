@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Measure the cells of a plan one after the other, and go on where an earlier try ended.
 
 What is done is what the store has: a run carries the id of its experiment and the name of its cell,

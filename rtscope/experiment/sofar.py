@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What is known of a run from its progress lines: all that is left when the agent vanishes."""
 
 from typing import Final
@@ -14,6 +15,8 @@ from rtscope.target.protocol import Start, StartThread
 
 _BUCKETS_A_POWER: Final = 32
 """into which a power of two is cut in the progress lines (docs/protocol.md)"""
+_MOST_BUCKETS: Final = 1 << 20
+"""of all threads: 1088 threads of 960 buckets each, thirty powers of two"""
 
 
 class SoFar(msgspec.Struct):
@@ -36,6 +39,10 @@ class SoFar(msgspec.Struct):
                         f"the agent sent an impossible progress: no bucket begins at {lower_ns} ns"
                     )
                 counts[lower_ns] = min(counts.get(lower_ns, 0) + count, LONGEST_NS)
+        if sum(map(len, self.gained.values())) > _MOST_BUCKETS:
+            raise RtscopeError(
+                f"the agent sent progress of more than {_MOST_BUCKETS} buckets in all threads"
+            )
         self.progress = progress
 
     def windows_of(self, thread: int) -> Windows:

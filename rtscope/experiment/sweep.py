@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A sweep: workloads at placements or beside loads, in rounds that each take another order.
 
 What drifts on a machine (its clock's speed, its temperature, what else it does) then falls on all
@@ -35,7 +36,7 @@ _CALIBRATION_PERIODS: Final = 20
 _ROOM: Final = 2.5
 """of an interval to the time of one thread"""
 _INTERVAL_STEP_NS: Final = 100_000
-_REASONS: Final = ("thread-failed", "watchdog")
+_REASONS: Final = ("thread-failed", "thread-moved", "watchdog")
 """warnings that say why a run has ended"""
 _NOT_THERE: Final = "could not be started: No such file"
 _OF_A_CELL: Final = ("form", "threads", "command")
@@ -275,7 +276,13 @@ def _kept(
     held = [[one[slot.key] for one in taken] for slot in slots]
     first = held[0][0]
     cells = [
-        SweptCell(slot.workload, slot.placement, slot.load, [median_ns(run) for run in runs])
+        SweptCell(
+            slot.workload,
+            slot.placement,
+            slot.load,
+            [median_ns(run) for run in runs],
+            _busy_cpus(runs),
+        )
         for slot, runs in zip(slots, held, strict=True)
     ]
     options = {name: v for name, v in first.asked.options.items() if name not in _OF_A_CELL}
@@ -297,6 +304,17 @@ def _kept(
         agent_version=first.agent_version,
         lab=first.lab and msgspec.structs.replace(first.lab, instructions={}),
     )
+
+
+def _busy_cpus(runs: Sequence[Run]) -> float | None:
+    """CPU time over elapsed time of a program's runs (probe exec); None without CPU times."""
+    threads = [run.threads[0] for run in runs]
+    cpu_ns = [one.facts.get("cpu_ns") for one in threads]
+    elapsed_ns = sum(one.count * (one.mean_ns or 0.0) for one in threads)
+    if None in cpu_ns or not elapsed_ns:
+        return None
+    used_ns = sum(one.count * (ns or 0.0) for one, ns in zip(threads, cpu_ns, strict=True))
+    return used_ns / elapsed_ns
 
 
 def _thread(number: int, name: str, runs: Sequence[Run]) -> Thread:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The targets that a user can name."""
 
 from rtscope.lab.vm import vm_target

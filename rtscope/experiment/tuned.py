@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What of a tuning profile is in effect while a run is measured: the agent applies it and takes it
 back, and tells what became of each change."""
 
@@ -16,8 +17,6 @@ _MOST_KEPT: Final = 1000
 _MOST_NOTES: Final = 100
 NOTES: Final = frozenset({"rule-unmatched", "threads-bound"})
 """codes of warnings that are about the profile, and lessen no figure"""
-_HELD_ANYWAY: Final = "latency "
-"""how a rule begins that every probe keeps by itself"""
 _LOST: Final = BROKEN | {"left"}
 """states after the measuring that tell of a change which was not there until its end"""
 
@@ -86,7 +85,7 @@ def tuning_of(step: TuningStep | None, machine: Machine, heard: HeardChanges) ->
 
 
 def _applied(step: TuningStep) -> list[str]:
-    return [rule for rule in step.rules if not rule.startswith((NEEDS_BOOT, _HELD_ANYWAY))]
+    return [rule for rule in step.rules if not rule.startswith(NEEDS_BOOT)]
 
 
 def _filled_cpus(step: TuningStep, machine: Machine) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Latency over time, in bounded memory however long the run."""
 
 import msgspec

@@ -1,4 +1,5 @@
-"""Calls from a list of executed blocks: who called whom is told by the stack pointer."""
+# SPDX-License-Identifier: GPL-2.0-only
+"""Calls from a list of executed blocks: the stack pointer tells the caller of each."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -23,62 +24,113 @@ class Step(msgspec.Struct, frozen=True):
     stack_pointer: int
 
 
-class _Frame(msgspec.Struct):
-    function: str
-    stack_pointer: int
-    """where it began; for one whose beginning was not seen, the highest so far"""
-    seen: bool
-    """began within what was witnessed"""
-    call: int = -1
-    """its place among the calls; -1 while another task runs"""
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a call: another task ran before and after it, or it is all of the call."""
+
+    call: Call
+    invocation: int
+    """the same number for all pieces of one call"""
 
 
 class _Open(msgspec.Struct):
     start_ns: int
     depth: int
     function: str
+    invocation: int
     end_ns: int = -1
 
 
-def calls_of(steps: Sequence[Step], end_ns: int) -> list[Call]:
-    """All calls, a caller before what it calls. A switch of tasks ends them, and begins them anew.
+class _Frame(msgspec.Struct):
+    function: str
+    stack_pointer: int
+    """where it began; for one whose beginning was not seen, the highest so far"""
+    seen: bool
+    """began within what was witnessed"""
+    invocation: int
+    pieces: list[_Open] = []
+    runs: bool = False
+    """its task runs: the last of its pieces has no end yet"""
+
+
+class _Stack(msgspec.Struct):
+    """The frames of one task, outermost first."""
+
+    frames: list[_Frame] = []
+    pieces: list[_Open] = []
+    """of all frames since the outermost one began"""
+
+
+def calls_of(steps: Sequence[Step], end_ns: int) -> list[Piece]:
+    """All calls, a caller before what it calls. A switch of tasks divides them.
 
     A frame is gone when the stack pointer is above where it began, or when the function below it
-    goes on.
+    goes on. A function that goes on where the outermost frame was had called it, or was
+    interrupted by it: it ran all that time.
     """
-    calls: list[_Open] = []
-    stacks: dict[int, list[_Frame]] = {}
-    running: list[_Frame] = []
+    pieces: list[_Open] = []
+    stacks: dict[int, _Stack] = {}
+    stack = _Stack()
     task: int | None = None
+    invocations = 0
     for step in steps:
         if step.task != task:
-            _close(running, 0, calls, step.at_ns, keep=True)
+            _close(stack.frames, step.at_ns)
             task = step.task
-            running = stacks.setdefault(task, [])
-        kept = _frames_kept(running, step)
-        _close(running, kept, calls, step.at_ns, keep=False)
-        if step.begins or not running or running[-1].function != step.function:
+            stack = stacks.setdefault(task, _Stack())
+        frames = stack.frames
+        kept = _frames_kept(frames, step)
+        outermost = frames[0] if frames and not kept else None
+        _close(frames[kept:], step.at_ns)
+        del frames[kept:]
+        if step.begins or not frames or frames[-1].function != step.function:
             seen = step.begins and step.function != USER_SPACE
-            running.append(_Frame(step.function, step.stack_pointer, seen))
-        for depth, frame in enumerate(running):
-            if frame.call < 0:
-                frame.call = len(calls)
-                calls.append(_Open(step.at_ns, depth, frame.function))
-    _close(running, 0, calls, end_ns, keep=True)
+            frame = _Frame(step.function, step.stack_pointer, seen, invocations)
+            invocations += 1
+            if outermost and _goes_on_around(step, outermost):
+                pieces += _put_around(frame, outermost, stack)
+            elif not frames:
+                stack.pieces = []
+            frames.append(frame)
+        for depth, frame in enumerate(frames):
+            if not frame.runs:
+                piece = _Open(step.at_ns, depth, frame.function, frame.invocation)
+                frame.runs = True
+                for known in (pieces, stack.pieces, frame.pieces):
+                    known.append(piece)
+    _close(stack.frames, end_ns)
     return [
-        Call(call.start_ns, call.end_ns - call.start_ns, call.depth, call.function)
-        for call in calls
+        Piece(
+            Call(piece.start_ns, piece.end_ns - piece.start_ns, piece.depth, piece.function),
+            piece.invocation,
+        )
+        for piece in sorted(pieces, key=lambda piece: (piece.start_ns, piece.depth))
     ]
 
 
-def _close(frames: list[_Frame], kept: int, calls: list[_Open], at_ns: int, *, keep: bool) -> None:
-    """End the calls of frames beyond the first `kept`; `keep` those for when the task returns."""
-    for frame in frames[kept:]:
-        if frame.call >= 0:
-            calls[frame.call].end_ns = at_ns
-            frame.call = -1
-    if not keep:
-        del frames[kept:]
+def _close(frames: list[_Frame], at_ns: int) -> None:
+    """End what runs of these frames."""
+    for frame in frames:
+        if frame.runs:
+            frame.pieces[-1].end_ns = at_ns
+            frame.runs = False
+
+
+def _goes_on_around(step: Step, outermost: _Frame) -> bool:
+    """Whether the function that goes on in this step was there before the outermost one."""
+    return not step.begins and USER_SPACE not in {step.function, outermost.function}
+
+
+def _put_around(caller: _Frame, outermost: _Frame, stack: _Stack) -> list[_Open]:
+    """Let the caller's pieces be those of what it called; the last one goes on."""
+    for piece in stack.pieces:
+        piece.depth += 1
+    caller.pieces = [
+        _Open(piece.start_ns, 0, caller.function, caller.invocation, piece.end_ns)
+        for piece in outermost.pieces
+    ]
+    caller.runs = True
+    stack.pieces += caller.pieces
+    return caller.pieces
 
 
 def _frames_kept(frames: list[_Frame], step: Step) -> int:

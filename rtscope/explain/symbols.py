@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Addresses of the kernel's functions: which one an address lies in."""
 
 import re

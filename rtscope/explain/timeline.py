@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """From executed instructions to the timeline of one late answer."""
 
 import struct
@@ -8,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtscope.explain.calls import Step, calls_of
+from rtscope.explain.calls import Piece, Step, calls_of
 from rtscope.explain.symbols import Symbols
 from rtscope.explain.witness import (
     HALTS,
@@ -29,6 +30,13 @@ _COUNT: Final = 0x7FFFFFFF
 """of preempt_count, without x86's mark that nobody wants to preempt"""
 _NAME_SIZE: Final = 16
 _USER: Final = np.uint64(1 << 63)
+_DELAYS: Final = frozenset(
+    {
+        *("delay_tsc", "delay_loop", "delay_halt", "delay_halt_tpause", "delay_halt_mwaitx"),
+        *("__delay", "__const_udelay", "__udelay", "__ndelay", "udelay", "ndelay"),
+    }
+)
+"""the kernel's busy waiting, whose time is its caller's"""
 
 
 class Late(msgspec.Struct, frozen=True):
@@ -77,19 +85,18 @@ def explanation(
     window = entries[first : last + 1]
     offsets = np.maximum(window["before"].astype(np.int64) - begin, 0)
     starts_ns = offsets * ns_per_instruction + gap_ns
-    lengths_ns = np.diff(np.append(starts_ns, late.latency_ns))
     names, functions, begins = symbols.functions(window["address"])
     name_task = _task_names(late, seen, notes)
-    calls = [Call(0, gap_ns, 0, gap)] if gap_ns else []
-    calls += calls_of(_steps(window, starts_ns, names, functions, begins), late.latency_ns)
+    pieces = [Piece(Call(0, gap_ns, 0, gap), -1)] if gap_ns else []
+    pieces += calls_of(_steps(window, starts_ns, names, functions, begins), late.latency_ns)
     return Explanation(
         thread=late.thread,
         time_ns=late.time_ns,
         latency_ns=late.latency_ns,
         witness=_WITNESS,
-        cause=_cause(calls, late.latency_ns),
-        calls=_longest(calls),
-        functions=_totals(names, functions, lengths_ns, gap, gap_ns),
+        cause=_cause(pieces, late.latency_ns),
+        calls=_longest([piece.call for piece in pieces]),
+        functions=_totals([piece.call for piece in pieces]),
         tasks=_tasks(window, starts_ns, late.latency_ns, gap_ns, name_task, notes),
         interrupts_off=_where(
             window["flags"] & INTERRUPTS_OFF != 0,
@@ -149,17 +156,20 @@ def _longest(calls: list[Call]) -> list[Call]:
     return [calls[i] for i in sorted(order) if calls[i].ns]
 
 
-def _totals(
-    names: list[str],
-    functions: NDArray[np.int64],
-    lengths_ns: NDArray[np.int64],
-    gap: str,
-    gap_ns: int,
-) -> list[FunctionTime]:
-    totals = np.bincount(functions, weights=lengths_ns, minlength=len(names)).astype(np.int64)
-    found = [FunctionTime(name, int(ns)) for name, ns in zip(names, totals, strict=True) if ns]
-    if gap_ns:
-        found.append(FunctionTime(gap, gap_ns))
+def _totals(calls: list[Call]) -> list[FunctionTime]:
+    """The time of each function without that of its callees, but with its busy waiting."""
+    totals: dict[str, int] = {}
+    way: list[str] = []
+    """to the call at hand: the function whose time each of its callers' is"""
+    for call in calls:
+        del way[call.depth :]
+        outer = way[-1] if way else ""
+        own = outer if way and call.function in _DELAYS else call.function
+        totals[own] = totals.get(own, 0) + call.ns
+        if way:
+            totals[outer] -= call.ns
+        way.append(own)
+    found = [FunctionTime(name, ns) for name, ns in totals.items() if ns]
     return sorted(found, key=lambda one: (-one.ns, one.function))
 
 
@@ -232,20 +242,35 @@ def _task_names(late: Late, seen: Witnessed, notes: list[str]) -> Callable[[int]
     return name
 
 
-def _cause(calls: list[Call], latency_ns: int) -> list[Call]:
+def _cause(pieces: list[Piece], latency_ns: int) -> list[Call]:
     """From the longest outermost call inwards, as long as one callee takes 2/3 of its caller and
-    a fifth of the latency; empty where no call takes that much."""
-    way: list[Call] = []
-    inside = [call for call in calls if not call.depth]
-    while inside:
-        longest = max(inside, key=lambda call: call.ns)
-        if 5 * longest.ns < latency_ns or (way and 3 * longest.ns < 2 * way[-1].ns):
+    a fifth of the latency; empty where no call takes that much.
+
+    A call that was divided counts with all of its pieces, and begins with the first. Busy waiting
+    is part of the call that waits.
+    """
+    callees: dict[int, dict[int, list[Call]]] = {}
+    """of each invocation, by invocation; the outermost ones are those of -2"""
+    way: list[int] = []
+    for piece in pieces:
+        del way[piece.call.depth :]
+        caller = way[-1] if way else -2
+        callees.setdefault(caller, {}).setdefault(piece.invocation, []).append(piece.call)
+        way.append(piece.invocation)
+    cause: list[Call] = []
+    invocation = -2
+    while invocation in callees:
+        whole = {one: _sum(calls) for one, calls in callees[invocation].items()}
+        invocation = max(whole, key=lambda one: whole[one].ns)
+        longest = whole[invocation]
+        if 5 * longest.ns < latency_ns or (cause and 3 * longest.ns < 2 * cause[-1].ns):
             break
-        way.append(longest)
-        end_ns = longest.start_ns + longest.ns
-        inside = [
-            call
-            for call in calls
-            if call.depth == longest.depth + 1 and longest.start_ns <= call.start_ns < end_ns
-        ]
-    return way
+        if cause and longest.function in _DELAYS:
+            break
+        cause.append(longest)
+    return cause
+
+
+def _sum(pieces: list[Call]) -> Call:
+    first = pieces[0]
+    return Call(first.start_ns, sum(piece.ns for piece in pieces), first.depth, first.function)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Read what the emulator's plugin saw (rtscope/lab/plugin). The file is not trusted."""
 
 from typing import Final

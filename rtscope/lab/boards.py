@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The boards that the lab emulates: what differs between them."""
 
 from typing import Final
@@ -34,8 +35,6 @@ class Board(msgspec.Struct, frozen=True):
     """each CPU needs one of its own: a kernel without ACPI is told of the first CPU in each"""
     memory: int = 512
     """MiB, where the user does not say"""
-    edu: bool = False
-    """can have QEMU's device edu, whose interrupts are messages"""
     restores: bool = True
     """has what a snapshot takes: a PCI watchdog that stops it, and QEMU's firmware configuration"""
 
@@ -66,7 +65,6 @@ BOARDS: Final = {
         earlycon="uart8250,io,0x3f8",
         ports=["-serial", "chardev:lines", "-serial", "chardev:samples"],
         channels=("/dev/ttyS1", "/dev/ttyS2"),
-        edu=True,
     ),
     "arm64-virt": Board(
         arch="aarch64",

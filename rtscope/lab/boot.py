@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What an emulated machine is started from, and its start: at the beginning, or from a snapshot."""
 
 import hashlib

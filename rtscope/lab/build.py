@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Build a kernel from its recipe, once for each content."""
 
 import fcntl
@@ -14,7 +15,14 @@ from typing import Final
 import msgspec
 
 from rtscope.lab.kconfig import Asked, check_taken, fragment_text, read_fragments
-from rtscope.lab.kernels import Kernel, cache_directory, good_name, keep_built, list_kernels
+from rtscope.lab.kernels import (
+    Kernel,
+    cache_directory,
+    good_name,
+    is_whole,
+    keep_built,
+    list_kernels,
+)
 from rtscope.lab.make import SAME_EVERYWHERE, run_make
 from rtscope.lab.ours import copy_modules, modules_content
 from rtscope.lab.patches import Series, apply_series, keep_unchanged, read_series
@@ -36,6 +44,8 @@ class Plan(msgspec.Struct, frozen=True):
     """All that decides what the kernel will be."""
 
     name: str
+    arch: str
+    """as uname -m says it, as the agents are named"""
     architecture: Architecture
     board: str | None
     options: list[str]
@@ -69,12 +79,12 @@ def plan_build(
     architecture = recipes().architectures[chosen.arch]
     own = [folder / "configs" / f"{one}.config" for one in chosen.configs]
     asked = read_fragments([*own, *configs])
-    directories = [folder / "patches" / "linux-6.12" / one for one in chosen.patches]
+    directories = [folder / "patches" / one for one in chosen.patches]
     series = [read_series(one.absolute()) for one in [*directories, *patches]]
     native = os.uname().machine == chosen.arch
     tools = "" if native else architecture.cross
     compiler = _compiler(tools, "gcc" if native else architecture.package, patches=bool(series))
-    found = find_source(source)
+    found = find_source(source, chosen.source)
     content = [
         found.identity,
         [one.sha256 for one in series],
@@ -90,6 +100,7 @@ def plan_build(
     key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
     return Plan(
         name=good_name(name or recipe),
+        arch=chosen.arch,
         architecture=architecture,
         board=chosen.board,
         options=[*architecture.options, *chosen.options],
@@ -106,7 +117,7 @@ def built_kernel(plan: Plan) -> Kernel | None:
     """The kept kernel that is what the plan would make."""
     kept = {kernel.name: kernel for kernel in list_kernels()}
     kernel = kept.get(plan.name)
-    return kernel if kernel and kernel.key == plan.key else None
+    return kernel if kernel and kernel.key == plan.key and is_whole(kernel) else None
 
 
 def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Kernel:

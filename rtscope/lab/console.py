@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine of the lab for a person: its console on this terminal, a verb or a shell in it."""
 
 import os
@@ -14,7 +15,7 @@ from typing import Final
 from rtscope.lab.boot import machine_files_written
 from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
-from rtscope.lab.kernels import kernel_file
+from rtscope.lab.kernels import check_whole, kernel_file
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, console_command
 from rtscope.lab.ours import our_modules
 from rtscope.lab.tether import tethered
@@ -97,6 +98,7 @@ def _run(
     *,
     ends_on_interrupt: bool = False,
 ) -> int:
+    check_whole(target.kernel)
     command = console_command(
         target.board, target.spec, target.kernel_options(), ends_on_interrupt=ends_on_interrupt
     )

@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """One QEMU: its folder, its process, how long it may be silent, and why it ended."""
 
 import contextlib
+import os
 import re
 import shutil
 import signal
@@ -14,6 +16,7 @@ from rtscope.lab.hostcpu import take_one_cpu
 from rtscope.lab.machine import CONSOLE, PARALLEL, SAMPLES
 from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
+from rtscope.target.bounds import Span
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import AnyLine, End, Hello, Start
 
@@ -28,6 +31,8 @@ _LOOK_S: Final = 0.2
 _BLOCK_BYTES: Final = 4096
 """of a file system: a file cannot grow where less is left"""
 _LONGEST_CONSOLE: Final = 64 * 1024
+_MOST_SAMPLES: Final = 1 << 30
+"""bytes: 35 million samples of some 30 bytes"""
 _SHOWN_LINES: Final = 12
 _CONTROL_C: Final = b"\x03"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -68,7 +73,7 @@ class Emulator(AgentProcess):
         self._cpu = None if mips is None else take_one_cpu(self._process.pid)
         self._directory = directory
         self._mips = mips
-        self._limit_s = limit_s
+        self._limit_s = self._ending_s = limit_s
         self._by_the_clock = by_the_clock
         self._parallel = PARALLEL in command
         self._begun_s = time.monotonic()
@@ -82,6 +87,7 @@ class Emulator(AgentProcess):
 
         Before and after its lines the machine is just ended.
         """
+        self._interrupted = True
         if self._said_all or not self.hello:
             doing = "giving its samples" if self._said_all else "booting"
             self._own_end = f"interrupted while the guest was {doing}"
@@ -93,13 +99,17 @@ class Emulator(AgentProcess):
             stdin.write(_CONTROL_C)
             stdin.flush()
 
-    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+    def measuring_s(self, duration_s: float) -> float:
+        """Seconds of the emulator's CPU time that this much of the guest's time may take."""
+        return duration_s * self._pace()
+
+    def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines. Every wait is bounded: the boot's, and what was asked for.
 
         The guest is silent while it measures, and slower than its own clock under load.
         """
-        pace = _SLOWNESS * (self._mips or 1000.0) / 1000.0
-        for line in super().lines(self._limit_s):
+        booted = Span(self._limit_s + span.answer_s, span.duration_s)
+        for line in super().lines(self._limit_s, booted):
             match line:
                 case Hello():
                     self.hello = True
@@ -107,10 +117,13 @@ class Emulator(AgentProcess):
                 case Start():
                     spans = [line.duration_ns, line.samples * line.interval_ns]
                     asked_s = min((ns for ns in spans if ns), default=0) / _NANOSECONDS
-                    self._silence_limit_s += asked_s * pace
+                    self._silence_limit_s += asked_s * self._pace()
                 case End():
                     self._said_all = True
             yield line
+
+    def _pace(self) -> float:
+        return _SLOWNESS * (self._mips or 1000.0) / 1000.0
 
     def spent_s(self) -> float:
         """Seconds of its own: those of CPU time, so that a busy host makes none too late.
@@ -132,7 +145,12 @@ class Emulator(AgentProcess):
         path = self._directory / SAMPLES
         size, grown_s = 0, self.spent_s()
         while not self.has_ended(_LOOK_S):
-            if path.stat().st_size > size:
+            if path.stat().st_size > _MOST_SAMPLES:
+                self._own_end = (
+                    f"the guest sent more than {_MOST_SAMPLES // 1024**2} MiB of samples"
+                )
+                self.kill()
+            elif path.stat().st_size > size:
                 size, grown_s = path.stat().st_size, self.spent_s()
             elif self._disk_is_full() or self.spent_s() > grown_s + _NO_MORE_S:
                 self.kill()
@@ -191,10 +209,12 @@ class Emulator(AgentProcess):
     def console(self) -> str:
         """What the kernel and the agent wrote to the console, the last of it, without colours."""
         try:
-            data = (self._directory / CONSOLE).read_bytes()
+            with (self._directory / CONSOLE).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_CONSOLE))
+                data = file.read(_LONGEST_CONSOLE)
         except OSError:
             return ""
-        return _ESCAPES.sub("", data[-_LONGEST_CONSOLE:].decode(errors="replace"))
+        return _ESCAPES.sub("", data.decode(errors="replace"))
 
     def why_it_was_given_up(self) -> str:
         """A sentence for a guest that said nothing for too long."""

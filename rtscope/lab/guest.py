@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent in an emulated machine, which is booted or restored once its lines are read."""
 
 import tempfile
@@ -13,9 +14,11 @@ from rtscope.lab.snapshot import snapshot_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
+from rtscope.target.bounds import Span
 from rtscope.target.protocol import AgentWarning, AnyLine, End
 
-SAMPLES_LOST: Final = "samples-file-failed"
+_SAMPLES_WARNING: Final = "samples-file-"
+SAMPLES_LOST: Final = f"{_SAMPLES_WARNING}failed"
 """the code of a warning, as the agent gives it on a real machine"""
 
 _LAST_WORDS_S: Final = 10.0
@@ -54,7 +57,7 @@ class Guest:
         if self._emulator:
             self._emulator.kill()
 
-    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+    def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError.
 
         Samples that cannot be had or written are a warning before the end: the run has the rest.
@@ -63,17 +66,18 @@ class Guest:
         with machine_files_written():
             emulator = self._start()
         try:
-            for line in emulator.lines(silence_limit_s):
+            for line in emulator.lines(silence_limit_s, span):
                 if isinstance(line, End):
                     yield from self._keep_samples(emulator)
-                yield line
+                if not self._is_about_unwanted_samples(line):
+                    yield line
         except RtscopeError as error:
             booting = not (emulator.hello or self._interrupted)
             if booting and STALE_CODE in str(error) and self._boots < _MOST_BOOTS:
                 self._boots += 1
                 self.close()
                 self._directory = _folder()
-                yield from self.lines(silence_limit_s)
+                yield from self.lines(silence_limit_s, span)
                 return
             if booting and self._lab.mode == "kvm":
                 raise RtscopeError(
@@ -94,6 +98,10 @@ class Guest:
         if self._emulator:
             self._emulator.close()
         self._directory.cleanup()
+
+    def _is_about_unwanted_samples(self, line: AnyLine) -> bool:
+        about = isinstance(line, AgentWarning) and line.code.startswith(_SAMPLES_WARNING)
+        return about and self._samples_file is None
 
     def _keep_samples(self, emulator: Emulator) -> Iterator[AgentWarning]:
         if self._samples_file is None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The clock that an emulated x86 machine has where time is the host's."""
 
 import os

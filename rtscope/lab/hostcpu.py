@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The host's CPU that an emulator runs on, so that what it does on the host cannot be seen inside.
 
 QEMU's main thread moves the virtual clock on when the guest has halted. If it looks just when the

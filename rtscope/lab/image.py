@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An initramfs that is the same bytes whenever and wherever it is made: a cpio archive, "newc"."""
 
 import stat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Fragments of a kernel's configuration, and whether the kernel took them as they were asked."""
 
 import re

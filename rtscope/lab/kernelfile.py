@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a kernel's file is, and the form of it that boots soonest."""
 
 import gzip
@@ -26,7 +27,14 @@ _ELF_KINDS: Final = {
 _BZIMAGE_HEADER: Final = 0x268
 _ELF_HEADER: Final = 64
 _ELF_SEGMENT: Final = 56
+_ELF_SECTION: Final = 64
 _ELF_BIG_ENDIAN: Final = 2
+_ELF_NOBITS: Final = 8
+"""a section that takes no bytes of the file"""
+_PE_HEADER: Final = 24
+_PE_SIGNATURE: Final = 112 + 4 * 8
+"""where the optional header of 64 bits says where the file's signature is"""
+_PE_SECTION: Final = 40
 _IMAGE_MAGIC: Final = {"aarch64": b"ARM\x64", "riscv64": b"RSC\x05"}
 """the kernel's Documentation/arch/arm64/booting.rst and riscv/boot-image-header.rst"""
 
@@ -53,6 +61,8 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
             raise RtscopeError(f"{name} is a damaged gzip file: {error}") from None
     if data[:4] == b"\x7fELF":
         return _elf(data, name)
+    if data[:2] == b"MZ":
+        _check_length(data, _pe_end(data), name)
     if data[0x202:0x206] == b"HdrS":
         return _bzimage(data, name)
     for arch, magic in _IMAGE_MAGIC.items():
@@ -62,6 +72,14 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
         f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, the Image "
         "of arm64 or riscv64, or the vmlinux of mips64el or powerpc64"
     )
+
+
+def _check_length(data: bytes, end: int, name: str) -> None:
+    if len(data) < end:
+        raise RtscopeError(
+            f"{name} is truncated: it has {len(data):,} bytes, and its headers tell of {end:,}; "
+            "copy or build it again"
+        )
 
 
 def _release(data: bytes, name: str) -> str:
@@ -80,11 +98,7 @@ def _elf(data: bytes, name: str) -> KernelFile:
             f"{name} is an ELF file but not of {' or '.join(_ELF_KINDS.values())}: for arm64 and "
             "riscv64 give the Image in arch/*/boot"
         )
-    if len(data) < (end := _elf_end(data)):
-        raise RtscopeError(
-            f"{name} is truncated: it has {len(data):,} bytes, and its headers tell of {end:,}; "
-            "copy or build it again"
-        )
+    _check_length(data, _elf_end(data), name)
     if arch == "x86_64" and _PVH_NOTE not in data:
         raise RtscopeError(
             f"{name} cannot be started by QEMU: it was built without CONFIG_PVH; give the bzImage"
@@ -107,6 +121,30 @@ def _elf_end(data: bytes) -> int:
         if at + _ELF_SEGMENT <= len(data):
             offset, size = struct.unpack_from(f"{order}Q16xQ", data, at + 8)
             end = max(end, offset + size)
+    for at in range(sections_at, sections_at + section_size * sections, section_size or 1):
+        if at + _ELF_SECTION <= len(data):
+            kind, offset, size = struct.unpack_from(f"{order}I16xQQ", data, at + 4)
+            end = max(end, offset + size if kind != _ELF_NOBITS else 0)
+    return end
+
+
+def _pe_end(data: bytes) -> int:
+    """Where the last part ends of a kernel that UEFI can start too, in bytes; 0 for another.
+
+    Parts are sections and, at the end, the signature. The header of arm64 and riscv64 that every
+    boot loader reads has no such length: its image_size includes memory that is not in the file.
+    Field offsets: Microsoft's "PE Format".
+    """
+    (at,) = struct.unpack_from("<I", data, 0x3C) if len(data) >= _ELF_HEADER else (0,)
+    if data[at : at + 4] != b"PE\0\0" or len(data) < at + _PE_HEADER + _PE_SIGNATURE + 8:
+        return 0
+    (sections,) = struct.unpack_from("<H", data, at + 6)
+    (options,) = struct.unpack_from("<H", data, at + 20)
+    end: int = sum(struct.unpack_from("<II", data, at + _PE_HEADER + _PE_SIGNATURE))
+    first = at + _PE_HEADER + options
+    for section in range(first, first + _PE_SECTION * sections, _PE_SECTION):
+        if section + _PE_SECTION <= len(data):
+            end = max(end, sum(struct.unpack_from("<II", data, section + 16)))
     return end
 
 
@@ -118,8 +156,11 @@ def _bzimage(data: bytes, name: str) -> KernelFile:
     (version_at,) = struct.unpack_from("<H", data, 0x20E)
     version = data[version_at + 0x200 : version_at + 0x300].split(b"\0")[0].split(b" ")[0]
     offset, length = struct.unpack_from("<II", data, 0x248)
-    start = ((data[0x1F1] or 4) + 1) * 512 + offset
-    if not version or len(data) < start + length:
+    (paragraphs,) = struct.unpack_from("<I", data, 0x1F4)
+    protected_mode = ((data[0x1F1] or 4) + 1) * 512
+    start = protected_mode + offset
+    _check_length(data, max(protected_mode + 16 * paragraphs, start + length), name)
+    if not version:
         raise damaged
     inside = _unpacked(data[start : start + length])
     if inside is not None:

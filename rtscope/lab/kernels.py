@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The lab's kernels: named, and kept unpacked under $XDG_CACHE_HOME/rtscope/kernels."""
 
 import hashlib
@@ -61,6 +62,31 @@ def cache_directory() -> Path:
 def kernel_file(kernel: Kernel) -> Path:
     """What QEMU boots."""
     return _kernels() / kernel.name / "kernel"
+
+
+def is_whole(kernel: Kernel) -> bool:
+    """Whether what QEMU boots is still what was kept."""
+    try:
+        with kernel_file(kernel).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == kernel.sha256
+    except OSError:
+        return False
+
+
+def check_whole(kernel: Kernel) -> None:
+    """Refuse a kernel whose file has changed since it was kept: its runs would name another.
+
+    Raises RtscopeError.
+    """
+    if is_whole(kernel):
+        return
+    debian = kernel.source.startswith("debian:")
+    origin = kernel.source.split(" ")[0] if debian else kernel.source
+    how = f"build {kernel.name}" if kernel.key else f"add {origin} --name {kernel.name}"
+    raise RtscopeError(
+        f"the kernel {kernel.name} is damaged: {kernel_file(kernel)} does not have the recorded "
+        f"SHA-256. Replace it with `rtscope lab kernel {how}`"
+    )
 
 
 def kernel_config(kernel: Kernel) -> bytes | None:

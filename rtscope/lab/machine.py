@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The emulated machine: what the user asks of it, and QEMU's command line for it."""
 
 import math
@@ -31,8 +32,7 @@ _MOST_CPUS: Final = 32
 class Spec(msgspec.Struct, frozen=True):
     """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
 
-    Also shape=SOCKETSxCORESxTHREADS, offline=N, preempt=full, edu=yes and load=MODULE
-    PARAMETER=VALUE ....
+    Also shape=SOCKETSxCORESxTHREADS, offline=N, preempt=full and load=MODULE PARAMETER=VALUE ....
     """
 
     kernel: str
@@ -50,8 +50,6 @@ class Spec(msgspec.Struct, frozen=True):
     """chosen at boot, of a kernel that leaves it open; None for the kernel's own choice"""
     load: str | None = None
     """a module of the kernel's and its parameters, as insmod takes them"""
-    edu: bool = False
-    """with QEMU's PCI device of that name, which the module rtdaq can drive"""
     start: Literal["restored", "booted"] | None = None
     """from a snapshot that was taken when the boot was over, or by a boot; None for the first where
     it is possible"""
@@ -81,7 +79,7 @@ def parse_spec(text: str) -> Spec:
             raise RtscopeError(
                 f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
                 "shape=SOCKETSxCORESxTHREADS, offline=N, mode=exact, fast or kvm, mips=N, "
-                "memory=MIB, seed=N, preempt=none, voluntary or full, load=MODULE, edu=yes, and "
+                "memory=MIB, seed=N, preempt=none, voluntary or full, load=MODULE, and "
                 "start=restored or booted, once each"
             )
         given[key] = value
@@ -99,8 +97,6 @@ def parse_spec(text: str) -> Spec:
         raise RtscopeError(f"vm:{text}: mode is exact, fast or kvm, not '{mode}'")
     if given.get("insist", "yes") != "yes":
         raise RtscopeError(f"vm:{text}: insist is yes or not there, not '{given['insist']}'")
-    if given.get("edu", "yes") != "yes":
-        raise RtscopeError(f"vm:{text}: edu is yes or not there, not '{given['edu']}'")
     if given.get("load") == "":
         raise RtscopeError(f"vm:{text}: load lacks a module's name")
     if mode == "exact" and cpus > 1 and "insist" not in given:
@@ -120,7 +116,6 @@ def parse_spec(text: str) -> Spec:
         seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
         preempt=_preempt(text, given),
         load=given.get("load"),
-        edu="edu" in given,
         start=_start(text, given, mode, cpus),
     )
 
@@ -279,5 +274,5 @@ def _machine(board: Board, spec: Spec) -> list[str]:
     return [
         board.emulator, "-nodefaults", "-no-user-config", *board.options,
         "-smp", cpus, "-m", str(spec.memory or board.memory), "-seed", "1", *time,
-        "-display", "none", "-no-reboot", *(["-device", "edu"] if spec.edu else []),
+        "-display", "none", "-no-reboot",
     ]  # fmt: skip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Run the kernel's make: the same everywhere, and surely ended."""
 
 import contextlib

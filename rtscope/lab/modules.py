@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Kernel modules: find the files of those that are wanted, and of those they need, in order."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """QEMU's monitor: commands and events of the QEMU Machine Protocol over a Unix socket.
 
 Reference: QEMU's docs/interop/qmp-spec.rst.

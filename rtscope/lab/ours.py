@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Our own kernel modules, kernel/modules: built for a distribution's kernel by its headers."""
 
 import hashlib
@@ -37,14 +38,18 @@ def modules_content() -> str:
 
 def our_modules(kernel: Kernel) -> dict[str, bytes]:
     """Those of our modules that the kernel has, by name. Raises RtscopeError."""
-    names = sorted(path.name for path in (kernel_folder() / "modules").iterdir())
-    return kernel_modules(kernel, *(name for name in names if has_module(kernel, name)))
+    return kernel_modules(kernel, *(name for name in module_names() if has_module(kernel, name)))
+
+
+def module_names() -> list[str]:
+    """Our modules: each has a folder, beside the header that they share."""
+    return sorted(path.parent.name for path in (kernel_folder() / "modules").glob("*/Kbuild"))
 
 
 def copy_modules(folder: Path) -> None:
     """Make `folder` one that the kernel's make builds all of ours in, for it writes beside them."""
     shutil.copytree(kernel_folder() / "modules", folder)
-    names = " ".join(f"{path.name}/" for path in sorted(folder.iterdir()))
+    names = " ".join(f"{name}/" for name in module_names())
     (folder / "Kbuild").write_text(f"obj-m := {names}\n")
 
 

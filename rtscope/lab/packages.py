@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A distribution's kernel, its headers: Debian packages, downloaded, unpacked, not installed."""
 
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Final
 
@@ -14,14 +16,22 @@ _TOOLS: Final = re.compile(r"linux-kbuild-[^\s,(|]+")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.:-]+")
 _MOST_STEPS: Final = 4
 _SECONDS: Final = 900
+_BACKPORTS: Final = (
+    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
+    "http://deb.debian.org/debian trixie-backports main\n"
+)
+_LISTS_LAST_S: Final = 24 * 3600
 
 
-def fetch_package(package: str, directory: Path) -> tuple[str, Path]:
+def fetch_package(
+    package: str, directory: Path, options: list[str] | None = None
+) -> tuple[str, Path]:
     """Download and unpack a kernel package: its name and version, and the folder of its files.
 
     A package that only depends on the present kernel (linux-image-6.12-rt-amd64) leads to that
     kernel's. One of another architecture ends in its name: linux-image-6.12-rt-arm64. It needs no
-    root. `directory` exists and is empty. Raises RtscopeError.
+    root. `directory` exists and is empty. `options` are apt's, for a package that the system's
+    lists lack. Raises RtscopeError.
     """
     for tool in ("apt-get", "apt-cache", "dpkg", "dpkg-deb"):
         if not shutil.which(tool):
@@ -30,7 +40,8 @@ def fetch_package(package: str, directory: Path) -> tuple[str, Path]:
             )
     if not _NAME.fullmatch(package):
         raise RtscopeError(f"'{package}' is not a package's name, such as linux-image-rt-amd64")
-    options = apt_options(_architecture(package), directory)
+    if options is None:
+        options = apt_options(_architecture(package), directory)
     name = _real_package(package, options)
     _run(
         ["apt-get", *options, "download", name],
@@ -72,11 +83,21 @@ def fetch_headers(package: str, directory: Path) -> Path:
     return files
 
 
-def package_version(package: str) -> str:
-    """The version that apt would install. Raises RtscopeError where it knows none."""
+def find_package(package: str, lists: Path) -> tuple[str, list[str]]:
+    """The version that apt would install, and the options that make apt know the package.
+
+    A package that the system's apt sources lack is looked up in Debian's trixie-backports, whose
+    lists are kept in the folder `lists`. Raises RtscopeError where neither has it.
+    """
     if not shutil.which("apt-cache"):
         raise RtscopeError(f"there is no apt here, which debian:{package} needs")
-    return _field(_show(package, []), "Version")
+    options: list[str] = []
+    try:
+        stanza = _show(package, options)
+    except RtscopeError:
+        options = _backports_options(lists)
+        stanza = _show(package, options)
+    return _field(stanza, "Version"), options
 
 
 def apt_options(architecture: str | None, directory: Path) -> list[str]:
@@ -84,26 +105,53 @@ def apt_options(architecture: str | None, directory: Path) -> list[str]:
     installed; nothing for the machine's own architecture, None."""
     if architecture is None:
         return []
-    lists = directory / "apt" / "lists"
-    archives = directory / "apt" / "cache" / "archives"
-    (lists / "partial").mkdir(parents=True)
-    (archives / "partial").mkdir(parents=True)
-    status = directory / "apt" / "status"
-    status.touch()
-    options = {
-        "APT::Architecture": architecture,
-        "APT::Architectures": architecture,
-        "Dir::State": str(directory / "apt"),
-        "Dir::State::lists": str(lists),
-        "Dir::State::status": str(status),
-        "Dir::Cache": str(archives.parent),
-    }
-    chosen = [f"-o{name}={value}" for name, value in options.items()]
-    # Somebody else's source may lack this architecture: only the package has to be there.
+    options = [
+        *_own_apt(directory / "apt"),
+        f"-oAPT::Architecture={architecture}",
+        f"-oAPT::Architectures={architecture}",
+    ]
+    _update(options)
+    return options
+
+
+def _backports_options(directory: Path) -> list[str]:
+    """Options that make apt use the package lists of Debian's trixie-backports in `directory`.
+
+    The lists stay there, and apt updates them once a day.
+    """
+    sources, updated = directory / "sources.list", directory / "updated"
+    options = [
+        *_own_apt(directory),
+        f"-oDir::Etc::sourcelist={sources}",
+        "-oDir::Etc::sourceparts=/dev/null",
+        "-oAcquire::Languages=none",
+    ]
+    sources.write_text(_BACKPORTS)
+    if not updated.exists() or time.time() - updated.stat().st_mtime > _LISTS_LAST_S:
+        _update(options)
+        updated.touch()
+    return options
+
+
+def _own_apt(directory: Path) -> list[str]:
+    """Options that keep all of apt's state in `directory`, where no package is installed."""
+    lists, cache = directory / "lists", directory / "cache"
+    (lists / "partial").mkdir(parents=True, exist_ok=True)
+    (cache / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    (directory / "status").touch()
+    return [
+        f"-oDir::State={directory}",
+        f"-oDir::State::lists={lists}",
+        f"-oDir::State::status={directory / 'status'}",
+        f"-oDir::Cache={cache}",
+    ]
+
+
+def _update(options: list[str]) -> None:
+    # Another source of the system may fail: only the package has to be found afterwards.
     subprocess.run(
-        ["apt-get", *chosen, "-qq", "update"], capture_output=True, check=False, timeout=_SECONDS
+        ["apt-get", *options, "-qq", "update"], capture_output=True, check=False, timeout=_SECONDS
     )
-    return chosen
 
 
 def _architecture(package: str) -> str | None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Series of patches: what they are, and their application to a kernel's source."""
 
 import filecmp

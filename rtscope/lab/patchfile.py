@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a patch changes, file by file: git's formats and plain unified diffs, packed or not.
 
 A patch may come from anybody: it is read line by line and only counted, no path in it is opened,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How much patches change, and where in the kernel's source: by architecture and subsystem.
 
 T. Owa's report on PREEMPT_RT for Celleb (2007) tells the size of a port this way.

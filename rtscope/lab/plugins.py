@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The emulator's plugins, compiled when they are first needed."""
 
 import hashlib

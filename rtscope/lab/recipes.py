@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The kernels that the lab knows how to build: the tables of kernel/kernels.toml."""
 
 from functools import cache
@@ -31,8 +32,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arch: str
     configs: list[str]
     """fragments of kernel/configs, the later over the earlier"""
+    source: str = "linux-source-6.12"
+    """Debian's package of the source, unless another source is given"""
     patches: list[str] = []
-    """series of kernel/patches, in their order"""
+    """series below kernel/patches, in their order"""
     board: str | None = None
     """of rtscope/lab/boards.py; None for the usual one of the architecture"""
     options: list[str] = []

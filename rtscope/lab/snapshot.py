@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Snapshots: machines as they are when their boot is over, made once and kept in the cache.
 
 A run that starts from one has the boot behind it. Each is a folder of $XDG_CACHE_HOME/rtscope/

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The source that a kernel is built from: Debian's package, a tarball, or somebody's tree."""
 
 import fcntl
@@ -14,10 +15,9 @@ from typing import Final
 import msgspec
 
 from rtscope.lab.kernels import cache_directory
-from rtscope.lab.packages import fetch_package, package_version
+from rtscope.lab.packages import fetch_package, find_package
 from rtscope.model.errors import RtscopeError
 
-PACKAGE: Final = "linux-source-6.12"
 _VERSION: Final = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(.*)$", re.MULTILINE)
 
 
@@ -30,18 +30,16 @@ class Source(msgspec.Struct, frozen=True):
     """another one wherever the content is; fit for a file's name"""
     place: Path | None
     """a tree, or a tarball; None for Debian's package"""
+    package: str = ""
+    """Debian's, where `place` is None"""
+    apt: list[str] = []
+    """apt's options that know the package"""
 
 
-def find_source(place: Path | None) -> Source:
-    """The source at `place`, or Debian's where that is None. Raises RtscopeError."""
+def find_source(place: Path | None, package: str) -> Source:
+    """The source at `place`, or Debian's `package` where that is None. Raises RtscopeError."""
     if place is None:
-        try:
-            version = package_version(PACKAGE)
-        except RtscopeError as error:
-            raise RtscopeError(
-                f"{error}; --source takes a tree or a tarball of Linux 6.12"
-            ) from None
-        return Source(f"debian:{PACKAGE} {version}", f"{PACKAGE}_{version}", None)
+        return _debian_source(package)
     place = place.absolute()
     if place.is_dir():
         _check_tree(place)
@@ -52,6 +50,18 @@ def find_source(place: Path | None) -> Source:
     except OSError as error:
         raise RtscopeError(f"the source {place} cannot be read: {error.strerror}") from None
     return Source(f"{place.name}, sha256 {content}", f"tarball-{content[:32]}", place)
+
+
+def _debian_source(package: str) -> Source:
+    lists = cache_directory() / "apt"
+    lists.mkdir(parents=True, exist_ok=True)
+    try:
+        with _locked(lists / "lock"):
+            version, options = find_package(package, lists)
+    except RtscopeError as error:
+        linux = package.replace("linux-source-", "Linux ")
+        raise RtscopeError(f"{error}; --source takes a tree or a tarball of {linux}") from None
+    return Source(f"debian:{package} {version}", f"{package}_{version}", None, package, options)
 
 
 def source_tree(source: Source, said: Callable[[str], None]) -> Path:
@@ -71,7 +81,7 @@ def source_tree(source: Source, said: Callable[[str], None]) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         try:
-            archive = source.place or _debian_archive(partial, said)
+            archive = source.place or _debian_archive(source, partial, said)
             said(f"unpacking {archive.name}")
             (partial / "tree").mkdir()
             _unpack(archive, partial / "tree")
@@ -125,11 +135,11 @@ def _listing_hash(tree: Path) -> str:
     return listing.hexdigest()[:32]
 
 
-def _debian_archive(directory: Path, said: Callable[[str], None]) -> Path:
-    said(f"downloading {PACKAGE}, 150 MB")
+def _debian_archive(source: Source, directory: Path, said: Callable[[str], None]) -> Path:
+    said(f"downloading {source.package}, 150 MB")
     (directory / "package").mkdir()
-    _, files = fetch_package(PACKAGE, directory / "package")
-    return next((files / "usr" / "src").glob(f"{PACKAGE}.tar*"))
+    _, files = fetch_package(source.package, directory / "package", source.apt or None)
+    return next((files / "usr" / "src").glob(f"{source.package}.tar*"))
 
 
 def _unpack(archive: Path, directory: Path) -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Commands that end when rtscope does, however that ends."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Prove that a measurement in the lab is the same bits each time, beside a busy host too."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A target: an emulated machine that boots one of the lab's kernels with the agent inside."""
 
 import hashlib
@@ -18,6 +19,7 @@ from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import (
     Kernel,
     cache_directory,
+    check_whole,
     find_kernel,
     has_module,
     kernel_config,
@@ -41,7 +43,7 @@ _SEED_OPTION: Final = "--seed="
 _SAMPLES_OPTION: Final = "--samples-file="
 _PROGRESS: Final = "1s"
 """over a serial port that may be slow, where the times are not the guest's own anyway"""
-_GUEST_SAMPLES: Final = "/tmp/samples"  # noqa: S108 - in the guest, whose only program is ours
+_GUEST_SAMPLES: Final = "/samples/all"
 _FILES = msgspec.json.Decoder(dict[str, str])
 
 
@@ -86,11 +88,9 @@ class VmTarget(msgspec.Struct, frozen=True):
         when it has ended, into the file that was asked for. Raises RtscopeError.
         """
         wanted = [word for word in arguments if word.startswith(_SAMPLES_OPTION)]
-        inside = [
-            f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}" if word in wanted else word for word in arguments
-        ]
         samples_file = Path(wanted[-1].removeprefix(_SAMPLES_OPTION)) if wanted else None
-        boot = self.fitted(arguments)._boot(inside)
+        check_whole(self.kernel)
+        boot = self.fitted(arguments)._boot(arguments)
         guest = Guest(boot, self.boot_limit_s, self.unseen, samples_file)
         try:
             yield guest
@@ -165,14 +165,27 @@ class VmTarget(msgspec.Struct, frozen=True):
         return Boot(lab, kernel_file(self.kernel), image, given if stops else None)
 
     def _given(self, arguments: list[str], seed: str) -> bytes:
-        """What the machine's first program is to run, as it reads it."""
+        """What the machine's first program is to run, as it reads it.
+
+        The words lie on the stack of the agent, so that words of other lengths or in another order
+        are another run. Where time counts instructions, writing down every sample would be one too:
+        there the agent always does it, and whether they are sent comes after the measurement.
+        """
         words = arguments
         if arguments[0] not in {"machine", "symbols", "threads", "tune"}:
-            # In one order: the words lie on the stack of the agent, and another is another run.
-            words = [word for word in arguments if not word.startswith(_SEED_OPTION)]
-            progress = "0" if self.spec.mode == "exact" else _PROGRESS
-            words = [f"rtscope_seed={seed}", *words, f"--progress={progress}"]
-            words.append(f"{_SEED_OPTION}{seed}")
+            exact = self.spec.mode == "exact"
+            own = [
+                word for word in arguments if not word.startswith((_SEED_OPTION, _SAMPLES_OPTION))
+            ]
+            sent = any(word.startswith(_SAMPLES_OPTION) for word in arguments)
+            words = [
+                f"rtscope_seed={seed}",
+                f"rtscope_send={int(sent)}",
+                *own,
+                f"--progress={'0' if exact else _PROGRESS}",
+                *([f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}"] if exact or sent else []),
+                f"{_SEED_OPTION}{seed}",
+            ]
         return "".join(f"{word}\n" for word in words).encode()
 
     def _image(self, more: dict[str, bytes]) -> bytes:
@@ -210,8 +223,6 @@ def vm_target(name: str) -> VmTarget:
     board = find_board(kernel.board, kernel.arch)
     if spec.cpus > board.most_cpus:
         raise RtscopeError(f"{name}: the board of {spec.kernel} has at most {board.most_cpus} CPUs")
-    if spec.edu and not board.edu:
-        raise RtscopeError(f"{name}: the board of {spec.kernel} cannot have the device edu")
     if spec.preempt and b"CONFIG_PREEMPT_DYNAMIC=y\n" not in (kernel_config(kernel) or b""):
         raise RtscopeError(
             f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "
@@ -223,17 +234,11 @@ def vm_target(name: str) -> VmTarget:
             f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "
             "mode=fast"
         )
-    able = board.restores and takes_snapshots(kernel) and not spec.edu
-    restores = spec.start != "booted" and able
+    restores = spec.start != "booted" and board.restores and takes_snapshots(kernel)
     if spec.start == "restored" and not board.restores:
         raise RtscopeError(
             f"{name}: the emulated board of {spec.kernel} cannot be restored from a snapshot: each "
             "run boots"
-        )
-    if spec.start == "restored" and spec.edu:
-        raise RtscopeError(
-            f"{name}: the device edu is not in a snapshot (QEMU's has no state to save): each run "
-            "boots"
         )
     if spec.start == "restored" and not restores:
         raise RtscopeError(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The plugin that lets the emulator tell what its guest executed, and the names of what that is."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A folder beside what is kept, to make something in that is kept whole or not at all.
 
 It is locked while it is used, so that one that a killed rtscope left is known, and goes.

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What an audit of a machine found, and where it could not look."""
 
+import re
 from typing import Final, Literal
 
 import msgspec
@@ -9,6 +11,9 @@ Severity = Literal["fatal", "high", "medium", "info"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("fatal", "high", "medium", "info")
 """Worst first."""
+
+_MORE: Final = re.compile(r", or |; | \(")
+"""ends the first remedy of a finding"""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -23,11 +28,16 @@ class Finding(msgspec.Struct, frozen=True):
     why: str
     """why it costs latency, and about how much"""
     how: str
-    """how to change it"""
+    """the first remedy, then others after ", or " and remarks after "; " or in parentheses"""
     link: str
     """the kernel's own page"""
     profile: str = ""
     """what changes it, in a step of a profile of rtscope tune; empty where that cannot"""
+
+    @property
+    def first_remedy(self) -> str:
+        """The one thing to do, without alternatives and remarks."""
+        return _MORE.split(self.how, maxsplit=1)[0]
 
 
 class Unseen(msgspec.Struct, frozen=True):

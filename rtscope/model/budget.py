@@ -1,4 +1,8 @@
-"""Budgets: limits that a run must keep, written as `max<50us`, `p99.99<30us` or `failed<1`."""
+# SPDX-License-Identifier: GPL-2.0-only
+"""Budgets: limits that a run must meet, written as `max<50us`, `p99.99<30us` or `failed<1`.
+
+A time without a unit is in us, as for `--interval`. Counts and ratios are plain numbers.
+"""
 
 import re
 from typing import Final
@@ -51,10 +55,11 @@ def parse_limit(text: str) -> Limit:
     match = _LIMIT.fullmatch(text)
     if match is None:
         raise RtscopeError(
-            f"'{text}' is not a budget: write FIGURE<TIME with a figure of max, mean, pNN.N, or "
-            "FIGURE<NUMBER with missed or a fact of the probe, such as 'max<50us', "
-            "'p99.99<=30us', 'missed<1', 'failed<1' or 'longest_ns<12ms'; FIGURE[NAME] is that of "
-            "the threads of this name, such as 'inversions[inherit]<1'"
+            f"'{text}' is not a budget: write FIGURE<TIME (default unit: us) with max, mean, pNN.N "
+            "or a fact of the probe that ends in _ns, or FIGURE<NUMBER with missed or another fact "
+            "of the probe, such as 'max<50us', 'p99.99<=30us', 'missed<1', 'failed<1' or "
+            "'longest_ns<12ms'; FIGURE[NAME] is that of the threads of this name, such as "
+            "'inversions[inherit]<1'"
         )
     if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?", match[1]) and not _QUANTILE.fullmatch(match[1]):
         raise RtscopeError(
@@ -65,9 +70,11 @@ def parse_limit(text: str) -> Limit:
     series = (match[2] or "").strip()
     shown = f"{match[1]}{f'[{series}]' if series else ''}{match[3]}{match[4].replace(' ', '')}"
     limit = Limit(figure, 0, match[3] == "<=", shown, series)
-    if limit.in_ns:
-        return msgspec.structs.replace(limit, value=parse_time_ns(match[4]))
     number = match[4].strip()
+    if limit.in_ns:
+        unit = "us" if _PLAIN.fullmatch(number) else ""
+        value = parse_time_ns(number, "us")
+        return msgspec.structs.replace(limit, value=value, text=shown + unit)
     if figure == "missed" and not re.fullmatch(r"[0-9]{1,18}", number, re.ASCII):
         raise RtscopeError(f"'{text}' is not a budget: missed periods are a plain count")
     if not _PLAIN.fullmatch(number):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """CPU lists as the kernel and taskset write them: `0-3,8` and, with a stride, `0-6:2`."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The one exception whose text is meant for the person at the keyboard."""
 
 

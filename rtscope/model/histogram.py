@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A latency histogram that loses nothing: every sample is in a bucket of known width."""
 
+from operator import add, lt
 from typing import Self
 
 import msgspec
@@ -25,13 +27,16 @@ class Histogram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if not len(self.lower_ns) == len(self.width_ns) == len(self.count):
             raise ValueError("histogram lists lower_ns, width_ns and count differ in length")
-        end = 0
-        for lower, width, count in zip(self.lower_ns, self.width_ns, self.count, strict=True):
-            if lower < end:
-                raise ValueError(f"histogram bucket at {lower} ns overlaps or precedes the last")
-            if width < 1 or count < 1:
-                raise ValueError(f"histogram bucket at {lower} ns has no width or no count")
-            end = lower + width
+        ends = list(map(add, self.lower_ns, self.width_ns))
+        if any(map(lt, self.lower_ns, [0, *ends])):
+            pairs = zip(self.lower_ns, [0, *ends], strict=False)
+            bad = next(lower for lower, end in pairs if lower < end)
+            raise ValueError(f"histogram bucket at {bad} ns overlaps or precedes the last")
+        for column in (self.width_ns, self.count):
+            if column and min(column) < 1:
+                bad = self.lower_ns[next(i for i, value in enumerate(column) if value < 1)]
+                raise ValueError(f"histogram bucket at {bad} ns has no width or no count")
+        end = ends[-1] if ends else 0
         if end - 1 > LONGEST_NS or sum(self.count) > LONGEST_NS:
             raise ValueError("histogram goes beyond 2^63")
         if self.beyond_count < 0 or self.beyond_count > LONGEST_NS:

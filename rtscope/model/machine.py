@@ -1,6 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What was measured: the fingerprint of a machine. A field that could not be read is None."""
 
+from typing import Annotated, Literal
+
 import msgspec
+
+from rtscope.model.progress import Ns
+from rtscope.model.units import format_duration_ns
 
 
 class Cache(msgspec.Struct, frozen=True):
@@ -56,6 +62,42 @@ class Interrupt(msgspec.Struct, frozen=True):
     """CPU list, as in smp_affinity_list"""
 
 
+class Share(msgspec.Struct, frozen=True):
+    """What a mechanism gives on some CPUs: `runtime_ns` of each `period_ns`."""
+
+    cpus: Annotated[str, msgspec.Meta(max_length=4096)]
+    """CPU list"""
+    runtime_ns: Ns
+    period_ns: Ns
+
+    def __str__(self) -> str:
+        """CPUs 0-3: 50ms of each 1s."""
+        times = (format_duration_ns(ns) for ns in (self.runtime_ns, self.period_ns))
+        return f"CPUs {self.cpus}: {' of each '.join(times)}"
+
+
+class Throttle(msgspec.Struct, frozen=True):
+    """One mechanism that stops real-time threads, as the agent found it."""
+
+    state: Literal["unknown", "none", "off", "idle", "on"]
+    """none: the kernel lacks it; idle: nothing uses it"""
+    why: Annotated[str, msgspec.Meta(max_length=256)]
+    """the evidence; how to find out where the state is unknown"""
+    shares: Annotated[list[Share], msgspec.Meta(max_length=1024)] = []
+    """CPUs with the same setting together"""
+
+
+class Throttling(msgspec.Struct, frozen=True):
+    """What stops a real-time thread although no thread has a higher priority."""
+
+    realtime: Throttle
+    """real-time throttling, whose share is that of real-time threads"""
+    fair_server: Throttle
+    """gives its share to ordinary threads that wait"""
+    ext_server: Throttle
+    """gives its share to threads of a BPF scheduler that wait"""
+
+
 class Machine(msgspec.Struct, frozen=True):
     """Fingerprint of the machine under test."""
 
@@ -81,8 +123,10 @@ class Machine(msgspec.Struct, frozen=True):
     idle_driver: str | None = None
     idle_states: list[IdleState] = []
     rt_runtime_us: int | None = None
-    """of each rt_period_us; -1 means real-time throttling is off"""
+    """of each rt_period_us: the sysctl, which throttles only where `throttling` says so"""
     rt_period_us: int | None = None
+    throttling: Throttling | None = None
+    """None where the agent does not report it"""
     microcode: str | None = None
     virtualisation: str | None = None
     """name of the hypervisor; "none" where none is seen; None when it could not be told"""

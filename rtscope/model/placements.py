@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The placements of threads on a machine's CPUs that are worth a measurement."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A plan: probes × loads × intervals × policies × targets as its file says it (docs/plans.md)."""
 
 from typing import Annotated, Literal
@@ -21,6 +22,10 @@ OptionValue = str | int | float
 OneLine = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=200)]
 SomeText = Annotated[str, Meta(pattern=r"^[^\x00]+$", max_length=4096)]
 OptionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)]
+
+
+IdleStatesText = Annotated[str, Meta(pattern=r"^(default|off|limit:[0-9.]+[a-z]*)$", max_length=40)]
+"""off, default or limit:TIME, as --idle-states; the agent reads the time"""
 
 
 class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -56,6 +61,8 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     threshold: PlanTime | None = msgspec.field(default=None, name="break")
     worst: Annotated[int, Meta(ge=0, le=64)] | None = None
     watchdog: PlanTime | None = None
+    idle_states: IdleStatesText | None = None
+    """None: the probe's own"""
     options: dict[OptionName, OptionValue | list[OptionValue]] = {}
     """of the probes' own; a list is one more dimension of the matrix"""
     tune: Tune | None = None

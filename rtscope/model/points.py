@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's `points` line: a program's measurement points as they are now (docs/protocol.md)."""
 
 import msgspec

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's `progress` line: what each thread and load has done so far (docs/protocol.md)."""
 
 from typing import Annotated
@@ -34,7 +35,7 @@ class ThreadProgress(msgspec.Struct, frozen=True):
     p999_ns: Ns | None = None
     max_ns: Ns | None = None
     window: WindowProgress = WindowProgress()
-    gained: list[tuple[Ns, Count]] = []
+    gained: Annotated[list[tuple[Ns, Count]], msgspec.Meta(max_length=1888)] = []
     """what its histogram has gained since then: where a bucket begins, and its new samples"""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A reference: tables that others published, kept as data with all that is needed to read them."""
 
 from typing import Final, Literal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The Run: one execution of one probe under one load on one target."""
 
 from collections.abc import Sequence
@@ -136,6 +137,19 @@ class Phase(msgspec.Struct, frozen=True):
     to_ns: int
 
 
+IdleMode = Literal["default", "limit", "off"]
+
+
+class IdleStates(msgspec.Struct, frozen=True):
+    """The limit on the exit latency of the CPUs' idle states while a run was measured."""
+
+    mode: IdleMode
+    """off: held at 0; limit: held at limit_ns; default: left as the system had it"""
+    limit_ns: int | None = None
+    effective_ns: int | None = None
+    """the least that any program held, read as measuring began; None: this user cannot read it"""
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
@@ -241,6 +255,8 @@ class Run(msgspec.Struct, frozen=True):
     """of the worst samples, how they came about; worst first"""
     lab: Lab | None = None
     """how the machine was emulated; None for a real one"""
+    idle_states: IdleStates | None = None
+    """None: not recorded"""
     tuning: Tuning | None = None
     """what was changed of the machine for this run alone; None: nothing"""
     sweep: Swept | None = None

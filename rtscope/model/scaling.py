@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Where threads were placed to see how work scales over CPUs, or suffers from what runs beside it.
 
 A sweep is kept as one run, whose threads are its cells: the times of all rounds of each.
@@ -40,6 +41,8 @@ class SweptCell(msgspec.Struct, frozen=True):
     load: str = "idle"
     medians_ns: list[float] = []
     """the median time of each round, in order"""
+    busy_cpus: float | None = None
+    """CPUs that a program used at a time, on average; None if not measured"""
 
 
 class Swept(msgspec.Struct, frozen=True):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How fast a machine's CPUs are to each other, as its kernel describes them.
 
 The capacity that a device tree gives a CPU is what it does at its highest frequency; a governor may

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A sweep as those see it who compare its cells."""
 
 import msgspec
@@ -22,6 +23,8 @@ class Cell(msgspec.Struct, frozen=True):
     """of the times of all rounds: of a period, or of a run of the program"""
     missed: int = 0
     """periods that the work did not fit into"""
+    busy_cpus: float | None = None
+    """CPUs that a program used at a time, on average; None if not measured"""
 
 
 class Sweep(msgspec.Struct, frozen=True):
@@ -76,6 +79,7 @@ def sweep_of(run: Run) -> Sweep:
             one.medians_ns,
             thread.histogram,
             thread.missed or 0,
+            one.busy_cpus,
         )
         for one, thread in zip(kept.cells, run.threads, strict=True)
     ]

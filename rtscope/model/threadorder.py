@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What is wrong, or worth knowing, in who can preempt whom; docs/threads.md says what is known."""
 
 import re

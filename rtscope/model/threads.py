@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's `threads` line: every thread of a machine as it is now (docs/protocol.md)."""
 
 from typing import Annotated, Final

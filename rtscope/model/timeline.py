@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What ran between a deadline and the answer: one timeline, whoever witnessed it."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Files in TOML that people write: read whole, or refused with the file, the line, and what was
 expected there.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Changes to a machine's settings, and what of a profile was in effect while a run was measured."""
 
 from typing import Annotated, Final, Literal
@@ -30,7 +31,8 @@ class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
 
     profile: Word
     kind: Annotated[str, msgspec.Meta(max_length=64)]
-    """thread-policy, thread-cpus, interrupt, file, partition, irqbalance, boot, latency"""
+    """thread-policy, thread-cpus, interrupt, file, partition, irqbalance, boot, latency,
+    side-effect"""
     what: Word
     """such as "irq/24-eth0 (tid 123)" """
     where: Word
@@ -40,6 +42,8 @@ class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
     state: ChangeState
     why: Word = ""
     """a sentence where it is not what was hoped for"""
+    rule: Word = ""
+    """the text of the rule that asks for it; empty where the journal names the change"""
 
 
 class TuningStep(msgspec.Struct, frozen=True):

@@ -1,7 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Times with units, as people write them; integer nanoseconds inside."""
 
+import math
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal
 
 from rtscope.model.errors import RtscopeError
 
@@ -17,6 +20,8 @@ NS_PER_UNIT: Final = {
     "h": 3600 * 1_000_000_000,
     "d": 86400 * 1_000_000_000,
 }
+Unit = Literal["us", "ns"]
+"""units in which other tools print latencies"""
 LONGEST_NS: Final = 2**63 - 1
 
 _TIME = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zµμ]*)\s*", re.ASCII | re.IGNORECASE)
@@ -44,10 +49,26 @@ def parse_time_ns(text: str, bare_unit: str | None = None) -> int:
 def format_ns(ns: float) -> str:
     """A latency for people: microseconds below 10 ms, then ms and s; three significant places."""
     if abs(ns) < 10_000_000:
-        return f"{ns / 1_000:.{3 if abs(ns) < 1_000 else 2 if abs(ns) < 100_000 else 1}f} us"
+        return f"{ns / 1_000:.{_digits_of_us(abs(ns))}f} us"
     if abs(ns) < 10_000_000_000:
         return f"{ns / 1_000_000:.2f} ms"
     return f"{ns / 1_000_000_000:.2f} s"
+
+
+def format_column_ns(values: Sequence[float | None], missing: str) -> list[str]:
+    """Latencies of one column, in the unit of the largest and with the digits of the smallest."""
+    known = [abs(value) for value in values if value]
+    largest, smallest = max(known, default=0.0), min(known, default=0.0)
+    if largest < 10_000_000:
+        scale, unit, digits = 1e3, "us", _digits_of_us(smallest)
+    else:
+        scale, unit = (1e6, "ms") if largest < 10_000_000_000 else (1e9, "s")
+        digits = max(2, 2 - math.floor(math.log10(smallest / scale)))
+    return [missing if ns is None else f"{ns / scale:,.{digits}f} {unit}" for ns in values]
+
+
+def _digits_of_us(ns: float) -> int:
+    return 3 if ns < 1_000 else 2 if ns < 100_000 else 1
 
 
 def format_signed_ns(ns: float) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The references that come with rtscope, read from the TOML files beside this module."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a sweep says of where threads should run.
 
 Every sentence that tells a difference was tested (statistics/placing.py).
@@ -61,6 +62,8 @@ def _one_thread(workload: str, cells: Sequence[Cell], choice: Choice, rounds: in
     told = f"Use {where} for one {threads_text(workload)}"
     if several is None and len(cells) == 1:
         return f"Only one {threads_text(workload)} on {where} was measured: nothing is to choose."
+    if several is None and choice.serial:
+        return f"{told}; {_serial(choice)}{_elsewhere(choice)}"
     if several is None:
         return f"{told}.{_elsewhere(choice)}"
     if several.is_one:
@@ -71,6 +74,17 @@ def _one_thread(workload: str, cells: Sequence[Cell], choice: Choice, rounds: in
     return (
         f"Too few data to say how many {threads_text(workload, 2)} to use: no evidence that more "
         f"than one is faster, but several may be {much} times as fast. {more_text(rounds)}"
+    )
+
+
+def _serial(choice: Choice) -> str:
+    """Numbers of threads that were asked for and did not run at once."""
+    counts = format_cpu_list({cell.placement.threads for cell in choice.serial})
+    busy = max(cell.busy_cpus or 0.0 for cell in choice.serial)
+    return (
+        f"with {counts.replace(',', ', ')} threads the program used {busy:.2f} CPUs at a time, "
+        f"with one {choice.best.busy_cpus or 0.0:.2f}: its threads wait for one another, or "
+        "{n} is not their number."
     )
 
 

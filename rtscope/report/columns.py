@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A table that leaves out columns, rather than breaking numbers, where the terminal is narrow."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which CPUs of a run differ from the rest, in words."""
 
 from rtscope.model.cpulist import cpus_named

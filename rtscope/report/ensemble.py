@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The members of an ensemble as a table, and what they say together."""
 
 from collections.abc import Callable

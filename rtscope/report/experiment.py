@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An experiment as the terminal shows it: one display while it runs, all its cells in one table."""
 
 import time
@@ -12,8 +13,8 @@ from rtscope.model.run import Run
 from rtscope.report.columns import Column, fitted
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.live import LiveState, LiveView
-from rtscope.report.words import count_text, plain, quantile_text, span_text, time_text
-from rtscope.statistics.figures import Figures
+from rtscope.report.words import count_text, plain, quantiles_texts, span_text, times_texts
+from rtscope.statistics.figures import Figures, Quantile
 from rtscope.statistics.verdict import Judgement
 
 _HEAD_LINES = 3
@@ -30,34 +31,34 @@ class CellResult(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """One word or two: kept, not proven, broken, measured, an unfinished run's end, ..."""
+        """One word or two: pass, inconclusive, fail, measured, an unfinished run's end, ..."""
         if self.run is None:
             return "failed" if self.failure else "not begun"
         outcomes = {judgement.outcome for judgement in self.judgements}
-        if "broken" in outcomes:
-            return "broken"
+        if "fail" in outcomes:
+            return "fail"
         if self.run.status != "complete":
             return self.run.status
-        if "undecidable" in outcomes:
-            return "not proven"
-        return "kept" if outcomes else "measured"
+        if "inconclusive" in outcomes:
+            return "inconclusive"
+        return "pass" if outcomes else "measured"
 
     @property
     def is_bad(self) -> bool:
-        """True where the cell was not measured to its end, or a limit was not proven to be kept."""
-        return self.verdict not in ("kept", "measured")
+        """True where the cell was not measured to its end, or a limit does not pass."""
+        return self.verdict not in ("pass", "measured")
 
 
-_STYLES = {"kept": "green", "measured": "", "not begun": "dim", "broken": "bold red"}
+_STYLES = {"pass": "green", "measured": "", "not begun": "dim", "fail": "bold red"}
 
 
 def unkept(results: Sequence[CellResult]) -> list[tuple[str, Judgement]]:
-    """Each limit that is broken or not proven, with its cell's name."""
+    """Each limit that fails or is inconclusive, with its cell's name."""
     return [
         (result.name, judgement)
         for result in results
         for judgement in result.judgements
-        if judgement.outcome != "kept"
+        if judgement.outcome != "pass"
     ]
 
 
@@ -77,19 +78,19 @@ class CellTable:
                 Column("cell", 0, [name for name, _, _ in shown], left=True),
                 Column("samples", 5, [count_text(row.count if row else None) for row in rows]),
                 Column("missed", 6, [count_text(row.missed if row else None) for row in rows]),
-                Column("min", 7, [time_text(row.min_ns if row else None) for row in rows]),
-                Column("mean", 3, [time_text(row.mean_ns if row else None) for row in rows]),
-                Column(
-                    "p99",
-                    4,
-                    [quantile_text(row.quantile(99.0)) if row else time_text(None) for row in rows],
-                ),
-                Column("max", 1, [time_text(row.max_ns if row else None) for row in rows]),
+                Column("min", 7, [*times_texts([row.min_ns if row else None for row in rows])]),
+                Column("mean", 3, [*times_texts([row.mean_ns if row else None for row in rows])]),
+                Column("p99", 4, [*quantiles_texts([_p99(row) for row in rows])]),
+                Column("max", 1, [*times_texts([row.max_ns if row else None for row in rows])]),
                 Column("verdict", 2, [_verdict(result) for result in results], left=True),
                 Column("run", 8, [_run_id(result) for result in results], left=True),
             ],
             options.max_width,
         )
+
+
+def _p99(row: Figures | None) -> Quantile:
+    return row.quantile(99.0) if row else Quantile(99.0, None)
 
 
 def _parts(result: CellResult) -> list[tuple[str, Figures | None, CellResult]]:

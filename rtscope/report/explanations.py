@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How a sample came to be late, for people: a sentence, the calls as a tree, and a timeline."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The probes' own figures as tables: a fact's name ends in its unit, or it is a count."""
 
 import math

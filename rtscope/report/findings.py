@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a run found out about the machine, for the probes that look for something."""
 
 from collections.abc import Callable

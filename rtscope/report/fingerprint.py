@@ -1,13 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What was measured and how, as pairs of words and values."""
 
 import shlex
 
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.model.machine import Machine
+from rtscope.model.machine import Machine, Throttle
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
 from rtscope.report.words import (
     NOTHING,
+    idle_states_text,
     machine_name,
     plain,
     preemption_text,
@@ -42,6 +44,8 @@ def _asked(run: Run) -> list[tuple[str, str]]:
     ]
     if run.tuning:
         told.append(("tuned", tuning_text(run)))
+    if idle := idle_states_text(run):
+        told.append(("idle states", idle))
     times = [
         ("interval", asked.interval_ns),
         ("break at", asked.threshold_ns),
@@ -81,13 +85,6 @@ def _lab(run: Run) -> list[tuple[str, str]]:
 
 def _machine(run: Run) -> list[tuple[str, str]]:
     machine = run.machine
-    throttling = None
-    if machine.rt_runtime_us is not None:
-        throttling = (
-            "off"
-            if machine.rt_runtime_us < 0
-            else f"{machine.rt_runtime_us} us of each {machine.rt_period_us or '?'} us"
-        )
     memory = machine.memory_bytes
     values = [
         ("host", machine_name(run)),
@@ -107,11 +104,29 @@ def _machine(run: Run) -> list[tuple[str, str]]:
         ("clock sources there", ", ".join(machine.clock_sources)),
         ("frequency governor", _governors(machine)),
         ("idle driver", machine.idle_driver),
-        ("real-time throttling", throttling),
+        *_throttling(machine),
         ("microcode", machine.microcode),
         ("virtualisation", machine.virtualisation),
     ]
     return [(name, value or NOTHING) for name, value in values]
+
+
+def _throttling(machine: Machine) -> list[tuple[str, str | None]]:
+    found = machine.throttling
+    if found is None:
+        sysctl = f"{machine.rt_runtime_us} us of each {machine.rt_period_us or '?'} us"
+        known = machine.rt_runtime_us is not None
+        return [("sysctl kernel.sched_rt_runtime_us", sysctl if known else None)]
+    return [
+        ("real-time throttling", _throttle(found.realtime)),
+        ("fair server", _throttle(found.fair_server)),
+        ("ext server", _throttle(found.ext_server)),
+    ]
+
+
+def _throttle(found: Throttle) -> str:
+    state = "not in this kernel" if found.state == "none" else found.state
+    return "; ".join([state, *map(str, found.shares), found.why])
 
 
 def _details(machine: Machine) -> list[tuple[str, list[str]]]:

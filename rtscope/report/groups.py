@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which threads of a run are alike, so that their samples can be put together."""
 
 import msgspec

@@ -1,6 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The live view: what every thread has seen so far, redrawn from each progress line."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -32,14 +32,20 @@ class LiveState:
     progress: Progress | None = None
     previous: Progress | None = None
     """the progress line before that, for the loads' present rate"""
-    warnings: Sequence[RunWarning] = ()
+    warnings: list[RunWarning] = field(default_factory=list)
+    """the first, as many as are shown"""
+    more_warnings: int = 0
+    """how many were received after those; an agent may send 1000 a second"""
 
 
 def follow(state: LiveState, line: AnyLine) -> None:
     """Take in a line of the agent."""
     match line:
         case AgentWarning():
-            state.warnings = [*state.warnings, RunWarning(line.code, line.text)]
+            if len(state.warnings) < _MOST_WARNINGS:
+                state.warnings.append(RunWarning(line.code, line.text))
+            else:
+                state.more_warnings += 1
         case Start():
             state.cpus = {thread.thread: thread.cpu for thread in line.threads}
             state.names = {thread.thread: thread.name for thread in line.threads}
@@ -66,11 +72,11 @@ class LiveView:
         progress = state.progress
         if progress is None:
             yield Text("waiting for the first sample …", style="dim")
-            yield from _warnings(state.warnings)
+            yield from _warnings(state)
             return
         yield from _time_left(state, progress, options.max_width)
         loads = _loads(progress, state.previous)
-        warnings = _warnings(state.warnings)
+        warnings = _warnings(state)
         room = (options.height or console.size.height) - len(loads) - len(warnings) - 7
         yield _table(state, progress, max(1, room), options.max_width)
         yield from loads
@@ -161,11 +167,11 @@ def _loads(progress: Progress, previous: Progress | None) -> list[Text]:
     return lines
 
 
-def _warnings(warnings: Sequence[RunWarning]) -> list[Text]:
+def _warnings(state: LiveState) -> list[Text]:
     lines = [
         _cut(Text.assemble(("! ", "bold yellow"), plain(warning.text)))
-        for warning in warnings[:_MOST_WARNINGS]
+        for warning in state.warnings
     ]
-    if len(warnings) > _MOST_WARNINGS:
-        lines.append(Text(f"… {len(warnings) - _MOST_WARNINGS} more warnings", style="dim"))
+    if state.more_warnings:
+        lines.append(Text(f"… {state.more_warnings} more warnings", style="dim"))
     return lines

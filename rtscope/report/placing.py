@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a sweep says of what threads share, where they do not scale and what disturbs them.
 
 Every sentence that tells a difference was tested (statistics/placing.py).

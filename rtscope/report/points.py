@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A program's measurement points as a table: the columns of SLAC's drvPerfMeasure, and some more.
 
 K. Kim, "Real-time performance issues in linux / microTCA" (SLAC, 2013) has the original.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What is particular to each probe wherever its runs are shown: its word, its scale, its marks."""
 
 from collections.abc import Sequence
@@ -5,6 +6,7 @@ from typing import Final, TypedDict
 
 import msgspec
 
+from rtscope.model.quantity import quantity_of
 from rtscope.model.run import Run
 from rtscope.model.units import format_ns
 
@@ -12,7 +14,7 @@ from rtscope.model.units import format_ns
 class ProbeView(msgspec.Struct, frozen=True):
     """How a probe's figures are drawn."""
 
-    quantity: str = "latency"
+    quantity: str
     """what a sample is"""
     marks: dict[str, str] = {}
     """the run's options that are times to be marked in the figures, and their words"""
@@ -28,29 +30,24 @@ class Mark(TypedDict):
     text: str
 
 
-_PLAIN: Final = ProbeView()
-_VIEWS: Final = {
-    "event": ProbeView("delay", {"deadline_ns": "deadline"}),
-    "gtod": ProbeView("time between two reads"),
-    "loop": ProbeView("period", {"low_ns": "low", "high_ns": "high"}, marks_interval=True),
-    "memory": ProbeView("time of a load"),
-    "migrate": ProbeView("latency", {"tolerance_ns": "tolerance"}),
-    "noise": ProbeView("gap", {"threshold_ns": "threshold"}),
-    "oslat": ProbeView("gap"),
-    "pi": ProbeView("wait", {"hold_ns": "hold", "medium_ns": "hold and medium"}),
-    "exec": ProbeView("time"),
-    "interfere": ProbeView("time"),
-    "scale": ProbeView("time"),
-    "scaling": ProbeView("time"),
-    "sched": ProbeView("delay", {"criterion_ns": "criterion"}),
-    "signal": ProbeView("delay", {"deadline_ns": "deadline"}),
-    "topology": ProbeView("time of a message"),
+_MARKS: Final = {
+    "event": {"deadline_ns": "deadline"},
+    "loop": {"low_ns": "low", "high_ns": "high"},
+    "migrate": {"tolerance_ns": "tolerance"},
+    "noise": {"threshold_ns": "threshold"},
+    "pi": {"hold_ns": "hold", "medium_ns": "hold and medium"},
+    "sched": {"criterion_ns": "criterion"},
+    "signal": {"deadline_ns": "deadline"},
 }
+
+
+def _view(probe: str) -> ProbeView:
+    return ProbeView(quantity_of(probe), _MARKS.get(probe, {}), probe == "loop")
 
 
 def view_of(runs: Sequence[Run]) -> ProbeView:
     """The view that all of the runs share; "time" is what different probes measure."""
-    views = [_VIEWS.get(run.probe, _PLAIN) for run in runs] or [_PLAIN]
+    views = [_view(run.probe) for run in runs] or [_view("")]
     return views[0] if all(view == views[0] for view in views) else ProbeView("time")
 
 
@@ -58,7 +55,7 @@ def marks_of(runs: Sequence[Run]) -> list[Mark]:
     """Every different mark of the runs, shortest first."""
     found: dict[tuple[float, str], None] = {}
     for run in runs:
-        view = _VIEWS.get(run.probe, _PLAIN)
+        view = _view(run.probe)
         times = {key: _time(run, key) for key in view.marks}
         if run.probe == "pi":
             times["medium_ns"] += times["hold_ns"] if times["medium_ns"] else 0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """References as people read them: a published table, and ours beside it."""
 
 import textwrap

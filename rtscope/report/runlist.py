@@ -1,11 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The store's runs as a table, newest first."""
 
 from collections.abc import Sequence
 
 from rich.console import Console, ConsoleOptions, RenderResult
 
+from rtscope.model.quantity import quantity_of
 from rtscope.report.columns import Column, fitted
-from rtscope.report.words import count_text, plain, time_text
+from rtscope.report.words import count_text, plain, times_texts
 from rtscope.store.database import Summary
 
 
@@ -28,7 +30,8 @@ class RunTable:
                 Column("probe", 7, [plain(run.probe)[:20] for run in runs], left=True),
                 Column("load", 1, [plain(run.load)[:24] for run in runs], left=True),
                 Column("samples", 4, [count_text(run.count) for run in runs]),
-                Column("max", 3, [time_text(run.max_ns) for run in runs]),
+                Column("max", 3, [*times_texts([run.max_ns for run in runs])]),
+                Column("of", 4, [quantity_of(run.probe) for run in runs], left=True),
                 Column("status", 3, [run.status for run in runs], left=True),
                 *_experiments(runs),
                 Column("source", 8, [plain(run.source) for run in runs], left=True),

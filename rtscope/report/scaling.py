@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A sweep for people: what to do first, then what was found, then the figures."""
 
 from collections.abc import Iterator

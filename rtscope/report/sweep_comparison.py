@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Two sweeps side by side, as the terminal shows them."""
 
 from typing import Final
@@ -26,10 +27,16 @@ class SweepComparisonTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
+        changes = self._comparison.changes
+        yield Text(plain(self._comparison.sentence), style="bold")
+        if any(one.effect in _SHOWN for one in changes):
+            yield Text(REPEAT_BOTH, style="dim")
+        for difference in self._comparison.differences:
+            yield Text.assemble(("! ", "bold yellow"), plain(difference))
+        yield Text()
         for label, run in self._runs:
             yield Text.assemble((f"{label}  ", "bold"), how_text(run))
         yield Text()
-        changes = self._comparison.changes
         columns = [
             Column("what", 0, [plain(one.name) for one in changes], left=True),
             Column("A", 3, [time_text(one.a_ns) for one in changes]),
@@ -39,12 +46,6 @@ class SweepComparisonTable:
             Column("B is", 2, [_effect(one) for one in changes], left=True),
         ]
         yield fitted(columns, options.max_width)
-        yield Text()
-        for difference in self._comparison.differences:
-            yield Text.assemble(("! ", "bold yellow"), plain(difference))
-        yield Text(plain(self._comparison.sentence), style="bold")
-        if any(one.effect in _SHOWN for one in changes):
-            yield Text(REPEAT_BOTH, style="dim")
 
 
 def _effect(one: CellChange) -> Text:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The words that all that is said of a sweep has in common."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The cells of several sweeps side by side."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which threads of the measured program took its events, as a table."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A run and a comparison as the terminal shows them.
 
 Everything that a machine or a file said goes through `plain` and into rich's Text, so that neither
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
+from rtscope.model.quantity import LATENCY
 from rtscope.model.run import Run
 from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns, format_signed_ns
-from rtscope.report.charts import by_microsecond
 from rtscope.report.columns import Column, fitted
 from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import headline, off_line, totals_line, tree, tree_columns
@@ -26,26 +27,32 @@ from rtscope.report.facts import facts_columns
 from rtscope.report.findings import findings_of
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.matrices import matrix_columns, matrix_title
+from rtscope.report.microseconds import by_microsecond
 from rtscope.report.scaling import laws_of, settings_text, table_of
 from rtscope.report.takers import takers_columns
 from rtscope.report.words import (
     NOTHING,
     REPEAT_BOTH,
     count_text,
-    doubts,
+    flaws,
+    idle_states_text,
     instructions_line,
     load_lines,
     machine_name,
     missing_lines,
     phases_line,
     plain,
+    policies_text,
     policy_text,
     preemption_text,
-    quantile_text,
+    quantiles_texts,
+    quantity_text,
     span_text,
     thread_name,
     time_text,
+    times_texts,
     tuning_text,
+    warnings_of,
 )
 from rtscope.statistics.figures import Figures, figures
 from rtscope.statistics.verdict import Judgement, Outcome
@@ -55,9 +62,9 @@ if TYPE_CHECKING:
 
 PIPED_WIDTH = 120
 _VERDICT: dict[Outcome, tuple[str, str]] = {
-    "kept": ("kept", "bold green"),
-    "broken": ("broken", "bold red"),
-    "undecidable": ("not proven", "bold yellow"),
+    "pass": ("pass", "bold green"),
+    "fail": ("fail", "bold red"),
+    "inconclusive": ("inconclusive", "bold yellow"),
 }
 
 
@@ -76,9 +83,25 @@ def output_console(file: TextIO | None = None) -> Console:
     return _Console(file=stream, width=PIPED_WIDTH if piped else None, highlight=False)
 
 
-def summary(run: Run, judgements: Sequence[Judgement] = ()) -> "Summary":
-    """What was measured, on what, how much it is worth, and whether the limits were kept."""
-    return Summary(run, judgements)
+def summary(
+    run: Run,
+    judgements: Sequence[Judgement] = (),
+    *,
+    phases: bool = False,
+    warned: set[str] | None = None,
+) -> "Summary":
+    """Show what was measured and where, its warnings, metrics and verdicts.
+
+    `phases` adds when the load came up and ended. Warnings in `warned` are only counted, the others
+    are added to it.
+    """
+    warned = set() if warned is None else warned
+    lines = list(dict.fromkeys(warnings_of(run)))
+    new = [line for line in lines if line not in warned]
+    if again := len(lines) - len(new):
+        new.append(f"{again} warning{'s' if again > 1 else ''} as above")
+    warned.update(lines)
+    return Summary(run, judgements, flaws(run) + new, phases)
 
 
 @dataclass
@@ -87,12 +110,13 @@ class Summary:
 
     run: Run
     judgements: Sequence[Judgement]
+    warnings: list[str]
+    phases: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         yield from _heading(self.run)
-        for doubt in doubts(self.run):
-            yield _line("! ", doubt, "bold yellow")
+        yield from (_line("! ", warning, "bold yellow") for warning in self.warnings)
         for found in findings_of(self.run):
             yield _line("≠ " if found.disagrees else "→ ", plain(found.text), "bold cyan")
         if self.run.threads:
@@ -111,8 +135,7 @@ class Summary:
         if loads:
             yield Text()
             yield from (_line("load ", line) for line in loads)
-        phases = phases_line(self.run)
-        if phases:
+        if self.phases and (phases := phases_line(self.run)):
             yield _line("phases ", phases)
         for told in self.run.explanations:
             yield Text()
@@ -175,7 +198,7 @@ def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
 
 
 def judgement_line(judgement: Judgement) -> Text:
-    """max<50us: broken, ... with its outcome in colour; the outcome is in words too."""
+    """max<50us: fail, ... with its outcome in colour; the outcome is in words too."""
     word, style = _VERDICT[judgement.outcome]
     limit, _, rest = plain(judgement.sentence).partition(f": {word}")
     return Text.assemble((limit, "bold"), ": ", (word, style), rest)
@@ -203,9 +226,15 @@ def _heading(run: Run) -> list[Text]:
     virtual = machine.virtualisation
     if virtual not in (None, "none"):
         told += f" · virtualised by {plain(virtual)}" if virtual else ""
-    lines = [Text.assemble((plain(run.probe), "bold"), f", {', '.join(how)}  [{plain(run.id)}]")]
+    quantity = quantity_text(run)
+    what = "" if quantity == LATENCY else f" ({quantity})"
+    lines = [
+        Text.assemble((plain(run.probe), "bold"), f"{what}, {', '.join(how)}  [{plain(run.id)}]")
+    ]
     if told:
         lines.append(Text(f"{told} · preemption {preemption_text(run)}"))
+    if idle := idle_states_text(run):
+        lines.append(Text(f"idle states {idle}"))
     return lines
 
 
@@ -221,19 +250,22 @@ def _columns(run: Run, totals: list[tuple[str, Figures]]) -> list[Column]:
     policies: list[str | Text] = [policy_text(thread) for thread in run.threads]
 
     def quantiles(percent: float) -> list[str | Text]:
-        return [quantile_text(row.quantile(percent)) for row in rows]
+        return [*quantiles_texts([row.quantile(percent) for row in rows])]
+
+    groups = [policies_text(group.threads) for group in groups_of(run) if not group.lone]
+    maxima = times_texts([row.max_ns for row in rows])
 
     return [
         Column("thread" if named else "CPU", 0, names, left=True),
-        Column("policy", 8, [*policies, *("" for _ in kept)], left=True),
+        Column("policy", 8, [*policies, *groups], left=True),
         Column("samples", 4, [count_text(row.count) for row in rows]),
         Column("missed", 5, [_missed(row.missed) for row in rows]),
-        Column("min", 6, [time_text(row.min_ns) for row in rows]),
-        Column("mean", 3, [time_text(row.mean_ns) for row in rows]),
+        Column("min", 6, [*times_texts([row.min_ns for row in rows])]),
+        Column("mean", 3, [*times_texts([row.mean_ns for row in rows])]),
         Column("p99", 9, quantiles(99.0)),
         Column("p99.9", 2, quantiles(99.9)),
         Column("p99.99", 7, quantiles(99.99)),
-        Column("max", 1, [Text(time_text(row.max_ns), style="bold") for row in rows]),
+        Column("max", 1, [Text(text, style="bold") for text in maxima]),
     ]
 
 
@@ -242,7 +274,7 @@ def _missed(missed: int | None) -> Text:
 
 
 def comparison_table(comparison: "Comparison") -> "ComparisonTable":
-    """Both runs' figures with their confidence limits, and the sentence."""
+    """The verdict, then both runs' metrics with their confidence limits, untested ones last."""
     return ComparisonTable(comparison)
 
 
@@ -255,10 +287,17 @@ class ComparisonTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         comparison = self.comparison
-        rows = comparison.rows
+        rows = sorted(comparison.rows, key=lambda row: row.effect == "untested")
         if comparison.series:
             yield Text()
             yield Text(plain(comparison.series), style="bold")
+        style = {"better": "bold green", "worse": "bold red"}.get(comparison.outcome, "bold")
+        yield Text(plain(comparison.sentence), style=style)
+        if comparison.outcome in ("better", "worse"):
+            yield Text(REPEAT_BOTH, style="dim")
+        for difference in comparison.differences:
+            yield _line("! ", plain(difference), "bold yellow")
+        yield Text()
         columns = [
             Column("figure", 0, [row.figure for row in rows], left=True),
             Column("A", 1, [_estimate(row.a) for row in rows]),
@@ -277,13 +316,6 @@ class ComparisonTable:
         for row in rows:
             if row.effect == "untested" and row.reason and row.figure != "max":
                 yield Text(f"{row.figure} was not tested: {plain(row.reason)}", style="dim")
-        yield Text()
-        for difference in comparison.differences:
-            yield _line("! ", plain(difference), "bold yellow")
-        style = {"better": "bold green", "worse": "bold red"}.get(comparison.outcome, "bold")
-        yield Text(plain(comparison.sentence), style=style)
-        if comparison.outcome in ("better", "worse"):
-            yield Text(REPEAT_BOTH, style="dim")
 
 
 def _estimate(estimate: "Estimate", signed: bool = False) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine's threads as a table, who can preempt the others first.
 
 The columns are those of the `ps -Leo` in K. Kim, "Real-time performance issues in linux / microTCA"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Changes to a machine's settings, and what each step of a profile bought, as tables."""
 
 from collections import Counter
@@ -54,12 +55,53 @@ class ChangesView:
         for change in self.changes:
             if change.why:
                 yield Text.assemble(("! ", "bold yellow"), plain(f"{change.what}: {change.why}"))
-        unmatched = [one for one in self.warnings if one.code == _UNMATCHED]
-        for warning in self.warnings:
-            if warning not in unmatched or len(unmatched) == 1:
-                yield Text.assemble(("! ", "bold yellow"), plain(warning.text))
-        if len(unmatched) > 1:
-            yield Text(f"{len(unmatched)} rules match nothing on this machine", style="dim")
+        yield from _warning_lines(self.warnings)
+
+
+@dataclass
+class PlanView:
+    """How many changes each step would make; renders itself to the width it gets."""
+
+    title: str
+    steps: Sequence[tuple[str, Sequence[str]]]
+    """each step's name and its rules"""
+    changes: Sequence[Change]
+    warnings: Sequence[RunWarning] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        yield Text(plain(self.title), style="bold")
+        rows = list(self.rows())
+        columns = [
+            Column("step", 0, [_short(name) for name, _ in rows], left=True),
+            Column("changes", 1, [count_text(states.total()) for _, states in rows]),
+            Column("state", 2, [_states_text(states) for _, states in rows], left=True),
+        ]
+        yield fitted(columns, options.max_width)
+        yield from _warning_lines(self.warnings)
+        if self.changes:
+            yield Text("each change: --all", style="dim")
+
+    def rows(self) -> Iterator[tuple[str, Counter[ChangeState]]]:
+        """Each step's name and the states of its changes; then the changes of no step."""
+        step_of = {rule: name for name, rules in self.steps for rule in rules}
+        found = [(step_of.get(one.rule, ""), one.state) for one in self.changes]
+        others = [""] if any(not name for name, _ in found) else []
+        for name in [*(name for name, _ in self.steps), *others]:
+            yield name or "other", Counter(state for step, state in found if step == name)
+
+
+def _states_text(states: Counter[ChangeState]) -> str:
+    return ", ".join(f"{number:,} {state}" for state, number in states.items()) or "as wanted"
+
+
+def _warning_lines(warnings: Sequence[RunWarning]) -> Iterator[Text]:
+    unmatched = [one for one in warnings if one.code == _UNMATCHED]
+    for warning in warnings:
+        if warning not in unmatched or len(unmatched) == 1:
+            yield Text.assemble(("! ", "bold yellow"), plain(warning.text))
+    if len(unmatched) > 1:
+        yield Text(f"{len(unmatched)} rules match nothing on this machine", style="dim")
 
 
 def counts_line(changes: Sequence[Change]) -> str:

@@ -1,16 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The words and numbers that the terminal and the page have in common."""
 
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
+from rtscope.model.quantity import quantity_of
 from rtscope.model.run import Run, Thread
-from rtscope.model.units import format_duration_ns, format_ns
-from rtscope.statistics.figures import Figures, Quantile, percent_name
+from rtscope.model.units import format_column_ns, format_duration_ns, format_ns
+from rtscope.statistics.figures import Figures, Quantile, hides_stalls, percent_name
 from rtscope.statistics.work import work_per_second
 
 NOTHING = "–"
 REPEAT_BOTH = "This is of these two runs: repeat both to tell the machine from the moment."
+
+_NO_IDLE_LIMIT_NS: Final = 2_000_000_000_000
+"""what the kernel reports where nobody limits the exit latency"""
 
 
 def plain(text: str) -> str:
@@ -38,6 +44,20 @@ def quantile_text(quantile: Quantile) -> str:
     return f"{'≥ ' if quantile.at_least else ''}{time_text(quantile.value_ns)}"
 
 
+def times_texts(values: Sequence[float | None]) -> list[str]:
+    """Latencies of a column in one unit, or dashes."""
+    return format_column_ns(values, NOTHING)
+
+
+def quantiles_texts(quantiles: Sequence[Quantile]) -> list[str]:
+    """Quantiles of a column in one unit, "≥ 100.0 us" where only a bound is known, or dashes."""
+    texts = times_texts([quantile.value_ns for quantile in quantiles])
+    return [
+        f"{'≥ ' if quantile.at_least else ''}{text}"
+        for quantile, text in zip(quantiles, texts, strict=True)
+    ]
+
+
 def count_text(count: int | None) -> str:
     """A count with separators, or a dash where the tool did not count."""
     return NOTHING if count is None else f"{count:,}"
@@ -56,6 +76,37 @@ def policy_text(thread: Thread) -> str:
     if thread.policy in ("fifo", "rr"):
         return f"{plain(thread.policy)}:{thread.priority}"
     return plain(thread.policy)
+
+
+def policies_text(threads: Sequence[Thread]) -> str:
+    """The policy of threads together: fifo:90, or each of a few."""
+    policies = list(dict.fromkeys(policy_text(thread) for thread in threads))
+    return ", ".join(policies) if len(policies) <= 2 else "several"
+
+
+def quantity_text(run: Run) -> str:
+    """What the run's samples are, with their unit; each series by name where they differ."""
+    by_quantity: dict[str, list[str]] = {}
+    for thread in run.threads:
+        names = by_quantity.setdefault(quantity_of(run.probe, thread.name), [])
+        names += [plain(thread.name)] * (thread.name not in names)
+    first, *others = by_quantity or [quantity_of(run.probe)]
+    return "; ".join([first, *(f"{', '.join(by_quantity[one])}: {one}" for one in others)])
+
+
+def doubts_of_all(labelled: Sequence[tuple[str, Run]]) -> list[str]:
+    """The doubts of several runs, each once; with the labels of its runs where not all have it."""
+    having: dict[str, list[str]] = {}
+    for label, run in labelled:
+        for text in dict.fromkeys(doubts(run)):
+            having.setdefault(text, []).append(label)
+    told = []
+    for text, labels in having.items():
+        if len(labels) == len(labelled):
+            told.append(text)
+        else:
+            told.append(f"{', '.join(labels)}: {text}")
+    return told
 
 
 def rate_text(unit: str, rate: float) -> str:
@@ -77,6 +128,19 @@ def tuning_text(run: Run) -> str:
         f"{tuning.name} (step {tuning.step} of {tuning.profile}{cpus}, round {tuning.round}): "
         f"{tuning.held:,} changes held{missing}"
     )
+
+
+def idle_states_text(run: Run) -> str:
+    """How idle states were limited while measuring; empty where it is not recorded."""
+    idle = run.idle_states
+    if idle is None:
+        return ""
+    asked = f"limit {format_duration_ns(idle.limit_ns)}" if idle.limit_ns else idle.mode
+    if idle.effective_ns is None:
+        return f"{asked} (limit in effect not known)"
+    if idle.effective_ns >= _NO_IDLE_LIMIT_NS:
+        return f"{asked} (no limit in effect)"
+    return f"{asked} (exit latency at most {idle.effective_ns / 1000:g} us)"
 
 
 def load_lines(run: Run) -> list[str]:
@@ -105,7 +169,12 @@ def _moment(ns: int) -> str:
 
 
 def doubts(run: Run) -> list[str]:
-    """Whatever lessens what the figures are worth, most important first."""
+    """List the flaws of the run, then its warnings."""
+    return flaws(run) + warnings_of(run)
+
+
+def flaws(run: Run) -> list[str]:
+    """Describe what this run lacks: time, samples, percentiles that include missed periods."""
     told = []
     if run.status != "complete":
         told.append(f"PARTIAL: {_how_it_ended(run)}")
@@ -116,6 +185,14 @@ def doubts(run: Run) -> list[str]:
         silent = [thread_name(thread) for thread in run.threads if not thread.count]
         if silent:
             told.append(f"No sample came from {', '.join(silent)}.")
+    if hidden := hides_stalls(run.threads):
+        told.append(hidden)
+    return told
+
+
+def warnings_of(run: Run) -> list[str]:
+    """List warnings about the system and how it was measured; other runs may have the same."""
+    told = []
     if run.machine.high_resolution_timers is False:
         told.append(
             "High-resolution timers were off: these latencies are those of the tick, "

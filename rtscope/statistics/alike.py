@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """In what two runs were not measured alike, in sentences."""
 
 from rtscope.model.cpulist import format_cpu_list
@@ -45,6 +46,7 @@ def _settings(a: Run, b: Run) -> list[str]:
         ("measuring tool", a.source, b.source),
         ("interval", _time(a.asked.interval_ns), _time(b.asked.interval_ns)),
         ("policy", _policies(a), _policies(b)),
+        *_idle_states(a, b),
         ("CPUs", _cpus(a), _cpus(b)),
         *((name, _option(a, name), _option(b, name)) for name in _option_names(a, b)),
     ]
@@ -53,6 +55,14 @@ def _settings(a: Run, b: Run) -> list[str]:
         for what, left, right in pairs
         if left != right
     ]
+
+
+def _idle_states(a: Run, b: Run) -> list[tuple[str, str | None, str | None]]:
+    """The limits in effect, if both are recorded."""
+    if not (a.idle_states and b.idle_states):
+        return []
+    left, right = a.idle_states.effective_ns, b.idle_states.effective_ns
+    return [("limit on the exit latency of idle states", _time(left), _time(right))]
 
 
 def _option_names(a: Run, b: Run) -> list[str]:

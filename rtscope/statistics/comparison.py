@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Whether one run is better than another, by more than chance.
 
 Every quantile that both runs have samples enough for is tested: the median, and each tail from p99
@@ -18,7 +19,7 @@ from typing import Final, Literal
 import msgspec
 
 from rtscope.model.errors import RtscopeError
-from rtscope.model.run import Run, Windows
+from rtscope.model.run import Run
 from rtscope.model.units import format_ns, format_signed_ns
 from rtscope.statistics import confidence
 from rtscope.statistics.alike import differences, incomparable
@@ -80,17 +81,14 @@ class Comparison(msgspec.Struct, frozen=True):
     """the name of the threads that are compared: a clock, a method; "" for all"""
 
 
-class _Side(msgspec.Struct, frozen=True):
+class Side(msgspec.Struct, frozen=True):
+    """What one run brings to a comparison."""
+
     figures: Figures
     ranks: Ranks
-    windows: Windows
     batches: confidence.Batches
-    body: confidence.Batches
-
-    def effective(self, percent: float) -> float:
-        cluster = confidence.cluster_size(self.ranks, self.windows, percent)
-        body = self.body.inflation if percent <= BODY_PERCENT else 1.0
-        return self.ranks.total / max(self.batches.inflation, cluster, body)
+    effective: dict[float, float]
+    """number of independent samples that the samples are worth, by percent"""
 
 
 def compare_series(a: Run, b: Run) -> list[Comparison]:
@@ -133,7 +131,11 @@ def compare(a: Run, b: Run) -> Comparison:
 
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
-    left, right = _side(a), _side(b)
+    return compare_sides(a, side_of(a), b, side_of(b))
+
+
+def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
+    """As compare, of sides that are known: one that many others are compared with is made once."""
     told = differences(a, b)
     refusal = incomparable(a, b)
     tested = [
@@ -153,26 +155,32 @@ def compare(a: Run, b: Run) -> Comparison:
     return Comparison(outcome, sentence, rows, left.figures, right.figures, told)
 
 
-def _side(run: Run) -> _Side:
+def side_of(run: Run) -> Side:
+    """What a run brings to a comparison. Raises RtscopeError as compare does."""
     threads = [thread for thread in run.threads if thread.count]
     figures = figures_of_run(run)
     windows = confidence.pooled_windows(threads)
     ranks = Ranks(merge([thread.histogram for thread in threads]))
-    return _Side(
-        figures,
-        ranks,
-        windows,
-        confidence.batch_means(windows, figures.stddev_ns),
-        confidence.body_batches(windows, ranks),
-    )
+    batches = confidence.batch_means(windows, figures.stddev_ns)
+    body = confidence.body_batches(windows, ranks)
+    inflations = {
+        percent: max(
+            batches.inflation,
+            confidence.cluster_size(ranks, windows, percent),
+            body.inflation if percent <= BODY_PERCENT else 1.0,
+        )
+        for percent in PERCENTS
+    }
+    effective = {percent: ranks.total / one for percent, one in inflations.items()}
+    return Side(figures, ranks, batches, effective)
 
 
-def _mean_row(a: _Side, b: _Side) -> Row:
+def _mean_row(a: Side, b: Side) -> Row:
     left, right = _mean(a), _mean(b)
     return Row("mean", left, right, _difference(left, right))
 
 
-def _mean(side: _Side) -> Estimate:
+def _mean(side: Side) -> Estimate:
     figures = side.figures
     if figures.mean_ns is None or figures.stddev_ns is None:
         return Estimate(figures.mean_ns)
@@ -182,7 +190,7 @@ def _mean(side: _Side) -> Estimate:
     )
 
 
-def _max_row(a: _Side, b: _Side) -> Row:
+def _max_row(a: Side, b: Side) -> Row:
     left, right = Estimate(a.figures.max_ns), Estimate(b.figures.max_ns)
     reason = "one sample decides it"
     return Row("max", left, right, _difference(left, right), reason=reason)
@@ -195,14 +203,14 @@ def _difference(a: Estimate, b: Estimate) -> Estimate:
     return Estimate(b.value_ns - a.value_ns, interval)
 
 
-def _quantile_row(a: _Side, b: _Side, percent: float, index: int, refused: bool) -> Row:
+def _quantile_row(a: Side, b: Side, percent: float, index: int, refused: bool) -> Row:
     name = percent_name(percent)
     left, right = (_quantile(side, percent, index) for side in (a, b))
     difference = _difference(left, right)
     reasons = []
     for label, side in (("A", a), ("B", b)):
         quantile = side.figures.quantiles[index]
-        beyond = side.effective(percent) * float(1 - fraction_of(percent))
+        beyond = side.effective[percent] * float(1 - fraction_of(percent))
         if quantile.value_ns is None:
             reasons.append(f"{label}: {quantile.reason}")
         elif beyond < SAMPLES_BEYOND:
@@ -218,17 +226,17 @@ def _quantile_row(a: _Side, b: _Side, percent: float, index: int, refused: bool)
     return Row(name, left, right, difference, "same", p_value)
 
 
-def _quantile(side: _Side, percent: float, index: int) -> Estimate:
+def _quantile(side: Side, percent: float, index: int) -> Estimate:
     quantile = side.figures.quantiles[index]
     if quantile.value_ns is None:
         return Estimate(None)
-    interval = confidence.quantile_interval(side.ranks, percent, side.effective(percent))
+    interval = confidence.quantile_interval(side.ranks, percent, side.effective[percent])
     return Estimate(quantile.value_ns, interval, quantile.at_least)
 
 
-def _p_value(a: _Side, b: _Side, percent: float, a_ns: float, b_ns: float) -> float:
+def _p_value(a: Side, b: Side, percent: float, a_ns: float, b_ns: float) -> float:
     """The largest 1 - level whose limits of the difference hold zero, to three digits."""
-    effective = a.effective(percent), b.effective(percent)
+    effective = a.effective[percent], b.effective[percent]
 
     def holds_zero(error: float) -> bool:
         left, right = (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How far chance may have moved a figure.
 
 **Quantiles** have distribution-free limits made of order statistics: with Y ~ Bin(n, p), the
@@ -28,6 +29,7 @@ Where there are no windows, as in imported runs, independence is assumed and sai
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -83,7 +85,7 @@ class Ranks:
 
     def bounds_ns(self, rank: int) -> tuple[int, int | None]:
         """Lowest and highest value that the sample of this rank (1 is the smallest) can have."""
-        bucket = int(np.searchsorted(self.reached, rank))
+        bucket = int(self.reached.searchsorted(rank))
         if bucket == len(self.last):
             return self.beyond_ns, None
         return int(self.lower[bucket]), int(self.last[bucket])
@@ -92,6 +94,8 @@ class Ranks:
 def pooled_windows(threads: list[Thread]) -> Windows:
     """Windows of all threads together; those that end at the same time become one."""
     series = [thread.windows for thread in threads]
+    if len(series) == 1:
+        return series[0]
     ends = np.array([end for windows in series for end in windows.end_ns], dtype=np.int64)
     end, place = np.unique(ends, return_inverse=True)
     count = np.array([n for windows in series for n in windows.count], dtype=np.float64)
@@ -112,8 +116,13 @@ def pooled_windows(threads: list[Thread]) -> Windows:
 def batch_means(windows: Windows, stddev_ns: float | None) -> Batches:
     """Standard error of the mean and variance inflation; `stddev_ns` is of single samples."""
     count = np.array(windows.count, dtype=np.float64)
-    mean = np.array(windows.mean_ns, dtype=np.float64)[count > 0]
-    count = count[count > 0]
+    mean = np.array(windows.mean_ns, dtype=np.float64)
+    return _batch_means(count[count > 0], mean[count > 0], stddev_ns)
+
+
+def _batch_means(
+    count: NDArray[np.float64], mean: NDArray[np.float64], stddev_ns: float | None
+) -> Batches:
     if len(count) < _BATCHES[-1]:
         return Batches()
     for number in (n for n in _BATCHES if n <= len(count)):
@@ -139,19 +148,16 @@ def body_batches(windows: Windows, ranks: Ranks) -> Batches:
     A few large outliers make s^2 so large that a drift of all the other samples, which is what
     moves a median, would not show beside it.
     """
-    kept = [place for place, count in enumerate(windows.count) if count > 1]
-    if len(kept) < _BATCHES[-1]:
+    count = np.array(windows.count, dtype=np.float64)
+    kept = count > 1
+    number = int(kept.sum())
+    if number < _BATCHES[-1]:
         return Batches()
-    count = np.array([windows.count[place] for place in kept], dtype=np.float64)
-    mean = np.array([windows.mean_ns[place] for place in kept], dtype=np.float64)
-    largest = np.array([windows.max_ns[place] for place in kept], dtype=np.float64)
-    body = Windows(
-        [windows.end_ns[place] for place in kept],
-        [int(n) - 1 for n in count],
-        ((count * mean - largest) / (count - 1)).tolist(),
-        [windows.max_ns[place] for place in kept],
-    )
-    return batch_means(body, ranks.stddev_below_ns(ranks.total - len(kept)))
+    count = count[kept]
+    mean = np.array(windows.mean_ns, dtype=np.float64)[kept]
+    largest = np.array(windows.max_ns, dtype=np.float64)[kept]
+    body = (count * mean - largest) / (count - 1)
+    return _batch_means(count - 1, body, ranks.stddev_below_ns(ranks.total - number))
 
 
 def _correlated(means: NDArray[np.float64]) -> bool:
@@ -205,7 +211,7 @@ def quantile_interval(
     if not total:
         return Interval(None, None, level)
     n = max(1.0, min(float(total), effective or float(total)))
-    beyond = float(1 - fraction_of(percent))
+    beyond = _share_beyond(percent)
     stretch = total / n
     first = _most(n, beyond, (1 - level) / 2)
     low = None
@@ -216,6 +222,12 @@ def quantile_interval(
     return Interval(low, high, level)
 
 
+@lru_cache(maxsize=64)
+def _share_beyond(percent: float) -> float:
+    return float(1 - fraction_of(percent))
+
+
+@lru_cache(maxsize=1 << 14)
 def _most(n: float, failure: float, chance: float) -> int:
     """Largest k with P(Y <= k) <= chance for Y ~ Bin(n, 1 - failure); -1 where there is none.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which CPUs of a run differ from the rest.
 
 Each CPU is held against the one in the middle: the CPU whose deepest known quantile is the median
@@ -15,7 +16,7 @@ import numpy as np
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
-from rtscope.statistics.comparison import Row, compare
+from rtscope.statistics.comparison import Row, compare_sides, side_of
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.figures import PERCENTS, percent_name, quantile_ns
 
@@ -53,9 +54,12 @@ def spread_of(run: Run) -> Spread | None:
         return None
     others = [thread for thread in threads if thread is not middle]
     found, undecided = [], []
+    one = _only(run, middle)
+    side = side_of(one)
     for thread in others:
-        width = max(_width_ns(one.histogram) for one in (middle, thread))
-        rows = compare(_only(run, middle), _only(run, thread)).rows
+        width = max(_width_ns(held.histogram) for held in (middle, thread))
+        other = _only(run, thread)
+        rows = compare_sides(one, side, other, side_of(other)).rows
         sure = [row for row in rows if _differs(row, len(others))]
         if sure:
             found.append(Different(thread, sure[-1]))
@@ -66,8 +70,8 @@ def spread_of(run: Run) -> Spread | None:
 
 def _middle(threads: Sequence[Thread]) -> Thread | None:
     for percent in reversed(PERCENTS):
-        values = [quantile_ns(thread.histogram, percent).value_ns for thread in threads]
-        known = [value for value in values if value is not None]
+        quantiles = [quantile_ns(thread.histogram, percent) for thread in threads]
+        known = [q.value_ns for q in quantiles if q.value_ns is not None and not q.at_least]
         if len(known) == len(threads):
             order = sorted(range(len(threads)), key=lambda index: known[index])
             return threads[order[(len(order) - 1) // 2]]
@@ -90,9 +94,8 @@ def _may_differ(row: Row, width_ns: int) -> bool:
 
 
 def _width_ns(histogram: Histogram) -> int:
-    """Of the bucket that holds the median."""
-    middle = np.searchsorted(np.cumsum(histogram.count), histogram.total / 2)
-    return histogram.width_ns[min(int(middle), len(histogram.width_ns) - 1)]
+    """Width of the bucket that holds the median; the median is not beyond the histogram's end."""
+    return histogram.width_ns[int(np.searchsorted(np.cumsum(histogram.count), histogram.total / 2))]
 
 
 def _only(run: Run, thread: Thread) -> Run:

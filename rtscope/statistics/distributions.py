@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Distributions, as scipy has them: it takes longer to import than most commands take to end, so
 that only what comes to a figure of these waits for it."""
 

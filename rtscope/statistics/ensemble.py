@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the members of an ensemble say together: the mean of their figures, and how sure it is."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Count, mean, quantiles and worst case of a thread and of a whole run.
 
 **Which value a quantile reports.** The quantile of p is the sample of rank ceil(p n), the inverse
@@ -19,6 +20,7 @@ Mean and standard deviation are the record's own, made by the agent from every s
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -64,6 +66,7 @@ class Figures(msgspec.Struct, frozen=True):
         return self.quantiles[PERCENTS.index(percent)]
 
 
+@lru_cache(maxsize=64)
 def fraction_of(percent: float) -> Fraction:
     """99.9 as exactly 999/1000, so that ranks do not suffer from binary fractions.
 
@@ -84,11 +87,36 @@ def samples_needed(percent: float) -> int:
     return math.ceil(SAMPLES_BEYOND / (1 - fraction_of(percent)))
 
 
+class _Same:
+    """A histogram as a key: it is hashed by what it is, for its lists take long to hash."""
+
+    def __init__(self, histogram: Histogram) -> None:
+        self.histogram = histogram
+
+    def __hash__(self) -> int:
+        return id(self.histogram)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.histogram is other.histogram
+
+
 def as_arrays(histogram: Histogram) -> tuple[Integers, Integers, Integers]:
-    """Three int64 arrays of shape (buckets,): lowest and highest value in ns, and count."""
+    """Three int64 arrays of shape (buckets,): lowest and highest value in ns, and count.
+
+    They are kept and shared, because a report asks for the same ones many times: read-only.
+    """
+    return _arrays(_Same(histogram))
+
+
+@lru_cache(maxsize=512)
+def _arrays(same: _Same) -> tuple[Integers, Integers, Integers]:
+    histogram = same.histogram
     lower = np.array(histogram.lower_ns, dtype=np.int64)
     last = lower + (np.array(histogram.width_ns, dtype=np.int64) - 1)
-    return lower, last, np.array(histogram.count, dtype=np.int64)
+    count = np.array(histogram.count, dtype=np.int64)
+    for array in (lower, last, count):
+        array.flags.writeable = False
+    return lower, last, count
 
 
 def quantile_ns(histogram: Histogram, percent: float, max_ns: int | None = None) -> Quantile:
@@ -129,6 +157,28 @@ def merge(histograms: Sequence[Histogram]) -> Histogram:
         lower, last, count = lower[:kept], last[:kept], count[:kept]
     return Histogram(
         lower.tolist(), (last - lower + 1).tolist(), count.tolist(), beyond_count, beyond_ns
+    )
+
+
+def missed_share(thread: Thread) -> float:
+    """Share of a thread's periods that passed without a sample, because the thread was late.
+
+    Plain percentiles leave these periods out: a stall of 50 ms at 1 ms is one sample, and 49
+    periods without one.
+    """
+    missed = thread.missed or 0
+    return missed / (thread.count + missed) if missed else 0.0
+
+
+def hides_stalls(threads: Sequence[Thread]) -> str:
+    """A sentence where missed periods make plain percentiles look better; "" without any."""
+    missed = sum(thread.missed or 0 for thread in threads)
+    if not missed:
+        return ""
+    share = max(missed_share(thread) for thread in threads)
+    return (
+        f"{missed:,} missed periods have no sample: plain percentiles leave them out "
+        f"(up to {100 * share:.2g} % of a thread's periods)"
     )
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a run says about the machine, as sentences, most important first."""
 
 import msgspec

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the times of a sweep say of where threads should run and what disturbs them.
 
 Times are compared round by round: the logarithms of the ratios have Student's limits (and their
@@ -26,6 +27,8 @@ SMALLEST_GAIN: Final = 1.05
 """a time that is nearer than this to another is as good"""
 _MATTERS: Final = 1.25
 """limits that reach above this leave room for a gain or a disturbance that matters"""
+_RAN_AT_ONCE: Final = 1.5
+"""CPU use of several threads, relative to that of one, from which they ran at once"""
 HARDLY_A_GAIN: Final = 1.1
 """what several threads have to be below for them to be said to take turns"""
 
@@ -252,6 +255,8 @@ class Choice(msgspec.Struct, frozen=True):
     """as many threads where they are surely slowest"""
     undecided: list[int]
     """other numbers of threads, more than one, of which there is no evidence that they differ"""
+    serial: list[Cell]
+    """several threads that did not run at once: left out of the choice"""
 
 
 def chosen(cells: Sequence[Cell]) -> Choice | None:
@@ -259,8 +264,12 @@ def chosen(cells: Sequence[Cell]) -> Choice | None:
 
     Of as many threads it is the first placement, in the order of the cells, that is not surely
     slower than the fastest of these: chance does not choose. All ratios to the best are corrected
-    together. None where one thread was not measured.
+    together. Several threads that did not run at once cannot be faster than one: they are left
+    out. None where one thread was not measured.
     """
+    one_busy = max((c.busy_cpus or 0.0 for c in cells if c.placement.threads == 1), default=0.0)
+    serial = [cell for cell in cells if _is_serial(cell, one_busy)]
+    cells = [cell for cell in cells if cell not in serial]
     singles = [cell for cell in cells if cell.placement.threads == 1]
     if not singles:
         return None
@@ -291,7 +300,20 @@ def chosen(cells: Sequence[Cell]) -> Choice | None:
         [cell for cell, ratio in elsewhere if not ratio.is_more],
         max(surely, key=lambda pair: pair[1].value, default=None),
         sorted(undecided),
+        serial,
     )
+
+
+def _is_serial(cell: Cell, one_busy_cpus: float) -> bool:
+    """Whether several threads were asked for and hardly two of them ran at once.
+
+    They used no more than one CPU at a time, and not much more than one thread did. The second
+    condition spares threads that mostly wait, or that other programs keep from running.
+    """
+    threads, busy = cell.placement.threads, cell.busy_cpus
+    if threads == 1 or busy is None:
+        return False
+    return busy < HARDLY_A_GAIN and busy < _RAN_AT_ONCE * one_busy_cpus
 
 
 def _place(cell: Cell) -> Placement:

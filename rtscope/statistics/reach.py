@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the probe memory found: caches that show, bandwidths, and who disturbs whom.
 
 A cache shows as a rise of a load's time over the size of the working set: neighbouring sizes of

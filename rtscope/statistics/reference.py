@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A published table with what was measured here beside it.
 
 A run fills the entries that stand for its load, its threads' names, their CPUs or its cell of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How a time shrinks with the number of threads: two laws fitted to it, and whether they hold.
 
 **Amdahl's law** (Amdahl, "Validity of the Single Processor Approach to Achieving Large Scale

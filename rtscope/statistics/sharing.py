@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which CPUs share something, by the probe topology, against what the kernel says of them.
 
 Two CPUs share what a kind of work needs where that takes more than a tenth longer beside each
@@ -135,13 +136,18 @@ def _both(matrix: Matrix, figures: list[list[float | None]], pair: Pair) -> list
 
 
 def _together(matrix: Matrix, pair: Pair) -> list[float]:
-    """How much longer both took, in each repeat: the geometric mean of their slowdowns."""
+    """Slowdown of both in each repeat: the geometric mean of their slowdowns.
+
+    A slowdown is a ratio of times. Repeats with one that is not positive are left out: only a
+    broken or hostile agent sends such a ratio.
+    """
     if not matrix.repeats:
         return []
     names = [f"CPU {cpu}" for cpu in pair]
     row, column = [matrix.rows.index(n) for n in names], [matrix.columns.index(n) for n in names]
     there, back = matrix.repeats[row[0]][column[1]], matrix.repeats[row[1]][column[0]]
-    return [math.sqrt(one * other) for one, other in zip(there, back, strict=False)]
+    both = zip(there, back, strict=False)
+    return [math.sqrt(one) * math.sqrt(other) for one, other in both if one > 0 and other > 0]
 
 
 def _turns(awake: Matrix, turns: set[Pair]) -> list[Finding]:

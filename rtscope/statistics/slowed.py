@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which of all the slowdowns that a run looked for are there.
 
 A slowdown is measured repeat after repeat, in turn with all others of the run, and each repeat is

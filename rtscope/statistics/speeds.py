@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which CPUs are slower by themselves, by the probe topology, against what the kernel says of them.
 
 What each does in a repeat is held against what the fastest does in the same repeat, for each kind

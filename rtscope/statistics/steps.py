@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What each step of a tuning profile bought.
 
 Steps are measured in rounds: each goes through all of them, in an order of its own. A figure of one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Whether the cells of one sweep are faster or slower than the same ones of another.
 
 The rounds of two sweeps are not of the same moments, so they are not held against each other one by

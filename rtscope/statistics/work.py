@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the loads beside a measurement did."""
 
 from rtscope.model.run import LoadWork

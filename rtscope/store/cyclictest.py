@@ -1,7 +1,9 @@
-"""Import of what cyclictest writes: --json, -h/--histfile, and the lines of -q.
+# SPDX-License-Identifier: GPL-2.0-only
+"""Import of cyclictest's --json, -h/--histfile and -q output, and of its sisters'.
 
-Facts about its output, from its source and from running it (rt-tests 2.4 to 2.9), stand in
-docs/formats.md. A figure that cyclictest prints as 6 us was at least 6 and less than 7 us.
+signaltest and cyclicdeadline print nearly the same. Facts about the formats, from the source and
+from running the programs (rt-tests 2.4 to 2.9), are in docs/formats.md. A latency that cyclictest
+prints as 6 us was at least 6 and less than 7 us.
 """
 
 import re
@@ -12,6 +14,7 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Asked, Run, Thread
+from rtscope.model.units import Unit
 from rtscope.store.foreign import (
     UNIT_ASSUMED,
     binned,
@@ -22,14 +25,21 @@ from rtscope.store.foreign import (
     read_text,
     scaled,
 )
-from rtscope.store.rttests import Head, option
+from rtscope.store.rttests import Head, option, time_option_ns
 from rtscope.store.runfile import check_run
 
 US: Final = 1000
 """nanoseconds"""
 
+_PROBES: Final = {
+    "cyclictest": "cyclic",
+    "signaltest": "signaltest",
+    "cyclicdeadline": "cyclicdeadline",
+}
+"""the name of what each program measures; only cyclictest's is that of a probe of ours"""
 _LINE: Final = re.compile(
-    r"T: ?(?P<thread>\d{1,5}) \( *\d{1,12}\) P: ?(?P<priority>\d{1,3}) I:(?P<interval>\d{1,15}) "
+    r"T: ?(?P<thread>\d{1,5}) \( *\d{1,12}\) (?:P: ?(?P<priority>\d{1,3}) )?"
+    r"(?:I:(?P<interval>\d{1,15}) )?"
     r"C: *(?P<count>\d{1,18}) Min: *(?P<min>-?\d{1,18}) Act: *-?\d{1,18} "
     r"Avg: *(?P<avg>-?\d{1,18}) Max: *(?P<max>-?\d{1,18})"
 )
@@ -45,31 +55,30 @@ class _Thread(msgspec.Struct, frozen=True):
     avg: float | None
     histogram: dict[str, int] = {}
     """absent without -h since rt-tests 2.5, empty before"""
-    cpu: int = -1
+    cpu: int | None = None
 
 
 class _File(Head, frozen=True):
     thread: dict[str, _Thread] = msgspec.field(default_factory=dict)
-    resolution_in_ns: int = 0
-    """1 when -N was given: figures are ns, not us"""
+    resolution_in_ns: int | None = None
+    """1 with -N, where times are in ns instead of us; signaltest writes none"""
 
 
 def parse_json(data: bytes, created: str) -> Run:
-    """Read cyclictest --json. `created` serves where the file's start cannot be read.
+    """Read --json of cyclictest, signaltest or cyclicdeadline.
 
-    Raises RtscopeError.
+    `created` is used if the file's start cannot be read. Raises RtscopeError.
     """
-    tool = "cyclictest"
-    value = read_json(read_text(data, tool), tool)
+    value = read_json(read_text(data, "cyclictest"), "cyclictest")
     if "thread" not in value:
         raise RtscopeError("this cyclictest file has no key 'thread': it holds no results")
-    file = convert(value, _File, tool)
+    file = convert(value, _File, "cyclictest")
+    tool = _tool_of(file)
     unit_ns = 1 if file.resolution_in_ns else US
     policy = re.search(r"--policy[= ]([a-z]{1,16})", file.cmdline)
     priority = option(file.cmdline, "p", "prio|priority")
-    interval_us = option(file.cmdline, "i", "interval")
     histogram_end = option(file.cmdline, "hH", "histogram|histofall")
-    how = policy[1] if policy else "fifo" if priority else "other"
+    how = _policy_of(tool, policy, priority)
     threads = [
         _thread_of(number, thread, unit_ns, (histogram_end or 0) * unit_ns, (how, priority or 0))
         for number, thread in _numbered(file.thread)
@@ -77,56 +86,67 @@ def parse_json(data: bytes, created: str) -> Run:
     run = Run(
         id=import_id(data, "cyclictest-json"),
         created=file.created(created),
-        probe="cyclic",
+        probe=_PROBES[tool],
         status=file.status,
         load="unknown",
         machine=file.machine,
         threads=threads,
         asked=Asked(
             command=file.command,
-            interval_ns=None if interval_us is None else interval_us * US,
+            interval_ns=time_option_ns(file.cmdline, "i", "interval"),
             samples=option(file.cmdline, "l", "loops"),
             policy=how,
             priority=priority,
         ),
         elapsed_ns=file.elapsed_ns,
-        source="cyclictest",
+        source=tool,
     )
     check_run(run)
     return run
 
 
-def parse_text(data: bytes, created: str) -> Run:
-    """Read what cyclictest prints (-q, or live: the last line of each thread counts).
+def parse_text(data: bytes, created: str, unit: Unit | None = None) -> Run:
+    """Read the lines that cyclictest, signaltest or cyclicdeadline print.
 
-    There is no histogram in it, so all samples are "beyond" the minimum. Raises RtscopeError.
+    With -q there is one line per thread; of the live table the last line of each thread counts.
+    There is no histogram in it, so all samples are "beyond" the minimum. `unit` is ns if the
+    program ran with -N; None assumes us. Raises RtscopeError.
     """
+    unit_ns = 1 if unit == "ns" else US
     text = read_text(data, "cyclictest")
     lines = _lines(text)
     if not lines:
         raise RtscopeError("no complete 'T: 0 ...' line of cyclictest is in it: is it truncated?")
     threads = []
     for number, line in sorted(lines.items()):
-        count, low, high = int(line["count"]), int(line["min"]) * US, int(line["max"]) * US
+        count, low, high = (
+            int(line["count"]),
+            int(line["min"]) * unit_ns,
+            int(line["max"]) * unit_ns,
+        )
         threads.append(
             Thread(
                 thread=number,
                 cpu=None,
                 policy=_policy(text, line),
-                priority=int(line["priority"]),
+                priority=int(line["priority"] or 0),
                 count=count,
                 histogram=binned([], "cyclictest", count, max(low, 0)),
                 min_ns=low if count else None,
                 max_ns=high if count else None,
-                mean_ns=int(line["avg"]) * US if count else None,
+                mean_ns=int(line["avg"]) * unit_ns if count else None,
                 missed=None,
             )
         )
-    return _text_run(data, "cyclictest-text", created, lines, threads)
+    return _text_run(data, "cyclictest-text", created, lines, threads, unit)
 
 
-def parse_histogram(data: bytes, created: str) -> Run:
-    """Read cyclictest -h, -H or --histfile. Raises RtscopeError."""
+def parse_histogram(data: bytes, created: str, unit: Unit | None = None) -> Run:
+    """Read cyclictest -h, -H or --histfile.
+
+    `unit` is ns if cyclictest ran with -N; None assumes us. Raises RtscopeError.
+    """
+    unit_ns = 1 if unit == "ns" else US
     text = read_text(data, "cyclictest")
     rows, summary = _table(text)
     for name in ("Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"):
@@ -147,8 +167,26 @@ def parse_histogram(data: bytes, created: str) -> Run:
                 f"in '# {name}:'"
             )
     lines = _lines(text)
-    threads = [_column(index, rows, summary, lines.get(index), text) for index in range(width)]
-    return _text_run(data, "cyclictest-histogram", created, lines, threads)
+    threads = [
+        _column(index, rows, summary, lines.get(index), text, unit_ns) for index in range(width)
+    ]
+    return _text_run(data, "cyclictest-histogram", created, lines, threads, unit)
+
+
+def _tool_of(file: _File) -> str:
+    """The program that wrote the file: by its command line, else by the keys it has."""
+    if file.program in _PROBES:
+        return file.program
+    if file.resolution_in_ns is None:
+        return "signaltest"
+    named = any(thread.cpu is not None for thread in file.thread.values())
+    return "cyclictest" if named or not file.thread else "cyclicdeadline"
+
+
+def _policy_of(tool: str, policy: re.Match[str] | None, priority: int | None) -> str:
+    if tool == "cyclicdeadline":
+        return "deadline"
+    return policy[1] if policy else "fifo" if priority else "other"
 
 
 def _numbered(threads: dict[str, _Thread]) -> list[tuple[int, _Thread]]:
@@ -173,7 +211,7 @@ def _thread_of(
     low = thread.min * unit_ns
     return Thread(
         thread=number,
-        cpu=thread.cpu if thread.cpu >= 0 else None,
+        cpu=None if thread.cpu is None or thread.cpu < 0 else thread.cpu,
         policy=scheduling[0],
         priority=scheduling[1],
         count=thread.cycles,
@@ -200,7 +238,16 @@ def _policy(text: str, line: re.Match[str] | None) -> str:
         return named[1]
     if line is None:
         return "unknown"
+    if line["priority"] is None:
+        return "deadline"
     return "fifo" if int(line["priority"]) else "other"
+
+
+def _tool_of_line(line: re.Match[str] | None) -> str:
+    """cyclicdeadline prints no priority (P:), signaltest no interval (I:)."""
+    if line is None or (line["priority"] and line["interval"]):
+        return "cyclictest"
+    return "signaltest" if line["priority"] else "cyclicdeadline"
 
 
 def _table(text: str) -> tuple[list[list[int]], dict[str, list[int]]]:
@@ -225,8 +272,9 @@ def _column(
     summary: dict[str, list[int]],
     line: re.Match[str] | None,
     text: str,
+    unit_ns: int,
 ) -> Thread:
-    counts = [(row[0] * US, US, row[index + 1]) for row in rows if row[index + 1]]
+    counts = [(row[0] * unit_ns, unit_ns, row[index + 1]) for row in rows if row[index + 1]]
     total = sum(count for _, _, count in counts)
     stated = summary.get("Total")
     if stated is not None and (len(stated) <= index or stated[index] != total):
@@ -235,21 +283,21 @@ def _column(
             f"{total} samples, which is not its '# Total:'"
         )
     over = summary["Histogram Overflows"][index]
-    low = summary["Min Latencies"][index] * US
+    low = summary["Min Latencies"][index] * unit_ns
     count = total + over
-    end = (rows[-1][0] + 1) * US if rows else 0
+    end = (rows[-1][0] + 1) * unit_ns if rows else 0
     if over < 0:
         raise RtscopeError("this cyclictest histogram has a negative count of overflows")
     return Thread(
         thread=index,
         cpu=None,
         policy=_policy(text, line),
-        priority=int(line["priority"]) if line else 0,
+        priority=int(line["priority"] or 0) if line else 0,
         count=count,
         histogram=binned(counts, "cyclictest", over, max(end, 0 if counts else low)),
         min_ns=low if count else None,
-        max_ns=summary["Max Latencies"][index] * US if count else None,
-        mean_ns=summary["Avg Latencies"][index] * US if count else None,
+        max_ns=summary["Max Latencies"][index] * unit_ns if count else None,
+        mean_ns=summary["Avg Latencies"][index] * unit_ns if count else None,
         missed=None,
     )
 
@@ -260,19 +308,23 @@ def _text_run(
     created: str,
     lines: dict[int, re.Match[str]],
     threads: list[Thread],
+    unit: Unit | None,
 ) -> Run:
     first = lines[min(lines)] if lines else None
+    tool = _tool_of_line(first)
     run = Run(
         id=import_id(data, kind),
         created=created,
-        probe="cyclic",
+        probe=_PROBES[tool],
         status="complete",
         load="unknown",
         machine=Machine(),
         threads=threads,
-        asked=Asked(interval_ns=int(first["interval"]) * US) if first else Asked(),
-        warnings=[UNIT_ASSUMED],
-        source="cyclictest",
+        asked=Asked(
+            interval_ns=int(first["interval"]) * US if first and first["interval"] else None
+        ),
+        warnings=[] if unit else [UNIT_ASSUMED],
+        source=tool,
     )
     check_run(run)
     return run

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The store: every run of this user in one SQLite file, $XDG_DATA_HOME/rtscope/runs.sqlite.
 
 A row holds the run file as it would be written (column record) beside what a list of runs shows.
@@ -112,6 +113,19 @@ def save(run: Run, store: Path | None = None) -> bool:
             row,
         )
     return True
+
+
+def held(run: Run, store: Path | None = None) -> bool | None:
+    """Whether the store holds a run of this id: None if not, True if the same, False if another.
+
+    Raises StoreError.
+    """
+    path = store or default_path()
+    if not path.exists():
+        return None
+    with _reading(path) as database:
+        row = database.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
+    return None if row is None else bool(row[0] == encode_run(run))
 
 
 def load(name: str, store: Path | None = None) -> Run:

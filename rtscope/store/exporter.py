@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Export as cyclictest of rt-tests 2.4 writes it, so that existing scripts go on working."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the readers of other tools' files share: text, tolerant JSON, histograms, ids."""
 
 import hashlib
@@ -19,8 +20,8 @@ from rtscope.store.runfile import is_cut
 MOST_BYTES: Final = 64 * 1024 * 1024
 UNIT_ASSUMED: Final = RunWarning(
     "unit-assumed",
-    "The imported text does not say its unit; it was read as microseconds. If cyclictest ran with "
-    "-N (nanoseconds), every figure here is 1000 times too large: import its --json file instead.",
+    "the imported text does not state its unit and was read as microseconds. If cyclictest ran "
+    "with -N, every time is 1000 times too large: import it again with --unit ns",
 )
 
 _T = TypeVar("_T")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Import of a file, whichever of the known tools wrote it."""
 
 import os
@@ -8,26 +9,31 @@ from typing import Final
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
+from rtscope.model.units import Unit
 from rtscope.store import cyclictest, jitterdebugger, oslat, rtla
 from rtscope.store.runfile import MOST_BYTES, decode_run
 from rtscope.store.sniff import FORMATS, Format, sniff
 
+_WITHOUT_UNIT: Final[dict[Format, Callable[[bytes, str, Unit | None], Run]]] = {
+    "cyclictest-histogram": cyclictest.parse_histogram,
+    "cyclictest-text": cyclictest.parse_text,
+}
+"""formats that do not state the unit of their times"""
 _PARSERS: Final[dict[Format, Callable[[bytes, str], list[Run]]]] = {
     "rtscope": lambda data, _: [decode_run(data)],
     "cyclictest-json": lambda data, created: [cyclictest.parse_json(data, created)],
-    "cyclictest-histogram": lambda data, created: [cyclictest.parse_histogram(data, created)],
-    "cyclictest-text": lambda data, created: [cyclictest.parse_text(data, created)],
     "oslat-json": lambda data, created: [oslat.parse(data, created)],
     "rtla-timerlat": rtla.parse,
     "jitterdebugger": lambda data, created: [jitterdebugger.parse(data, created)],
 }
 
 
-def import_file(path: Path, format_name: str | None = None) -> list[Run]:
-    """Read the runs of a file; most formats hold one, rtla's one a context.
+def import_file(path: Path, format_name: str | None = None, unit: Unit | None = None) -> list[Run]:
+    """Read the runs of a file; most formats hold one run, rtla's one per context.
 
-    `format_name` is one of FORMATS; None finds out. Where the format has no time in it, the run's
-    start is the file's time of change. Raises RtscopeError that begins with the path.
+    `format_name` is one of FORMATS; None detects it. `unit` is that of a text which does not state
+    its own; None assumes us. A format without a start time gets the file's time of change. Raises
+    RtscopeError that begins with the path.
     """
     try:
         with path.open("rb") as file:
@@ -39,23 +45,27 @@ def import_file(path: Path, format_name: str | None = None) -> list[Run]:
         raise RtscopeError(f"{path} is larger than {MOST_BYTES // 1024**2} MiB: not imported")
     changed = datetime.fromtimestamp(status.st_mtime, UTC)
     try:
-        return import_bytes(data, changed.strftime("%Y-%m-%dT%H:%M:%SZ"), format_name)
+        return import_bytes(data, changed.strftime("%Y-%m-%dT%H:%M:%SZ"), format_name, unit)
     except RtscopeError as error:
         raise RtscopeError(f"{path}: {error}") from None
 
 
-def import_bytes(data: bytes, created: str, format_name: str | None = None) -> list[Run]:
-    """As import_file, for what was read elsewhere, such as standard input. Raises RtscopeError."""
+def import_bytes(
+    data: bytes, created: str, format_name: str | None = None, unit: Unit | None = None
+) -> list[Run]:
+    """As import_file, for bytes read elsewhere, such as standard input. Raises RtscopeError."""
     known = next((name for name in FORMATS if name == format_name), None)
     if format_name is not None and known is None:
-        raise RtscopeError(f"'{format_name}' is no format that rtscope imports. {_formats()}")
+        raise RtscopeError(f"unknown format '{format_name}'. {_formats()}")
     name = known or sniff(data.decode(errors="replace"))
     if name is None:
-        raise RtscopeError(
-            f"no format that rtscope imports was recognised; nothing was imported. {_formats()}"
-        )
+        raise RtscopeError(f"the format was not recognised; nothing was imported. {_formats()}")
+    if name in _WITHOUT_UNIT:
+        return [_WITHOUT_UNIT[name](data, created, unit)]
+    if unit:
+        raise RtscopeError(f"this is {FORMATS[name]}, which states its own unit: leave out --unit")
     return _PARSERS[name](data, created)
 
 
 def _formats() -> str:
-    return "It reads " + "; ".join(f"{what} ({name})" for name, what in FORMATS.items())
+    return "Formats: " + "; ".join(f"{what} ({name})" for name, what in FORMATS.items())

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Import of results.json, which jitterdebugger -o writes (its file versions 1 to 3).
 
 Its histogram ends at 1 ms; what was later is only in count and max.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """One process at a time, by a lock that ends with its process, whatever becomes of that."""
 
 import fcntl

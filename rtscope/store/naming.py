@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How people name runs: an id or its beginning, last, last~2, a file, or an experiment."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Import of oslat --json.
 
 oslat labels a bucket with its upper end and counts what is beyond the last bucket in that bucket,

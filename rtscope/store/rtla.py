@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Import of what rtla timerlat hist prints (the text of 6.1, and newer ones with user threads).
 
 Each file becomes one run a context: timerlat-irq, timerlat-thread and timerlat-user. They measure

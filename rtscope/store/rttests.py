@@ -1,14 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The head that every rt-tests program (cyclictest, oslat) gives its --json file."""
 
 import re
 import shlex
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import PurePosixPath
 
 import msgspec
 
+from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Status
+from rtscope.model.units import parse_time_ns
 from rtscope.store.foreign import machine_of
 
 
@@ -53,6 +57,11 @@ class Head(msgspec.Struct, frozen=True):
             return self.cmdline.split()
 
     @property
+    def program(self) -> str:
+        """The name of the program that wrote the file, without its folder; "" if unknown."""
+        return PurePosixPath(self.command[0]).name if self.command else ""
+
+    @property
     def elapsed_ns(self) -> int | None:
         """From start to end, which are printed to the second; None below one."""
         start, end = _time(self.start_time), _time(self.end_time)
@@ -67,13 +76,26 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def option(cmdline: str, letters: str, names: str) -> int | None:
-    """The number given to an option, such as 99 in "cyclictest -Sp99 -i200".
+    """The number given to an option, such as 99 in "cyclictest -Sp99 -i200"."""
+    text = _option_text(cmdline, letters, names)
+    return int(text) if text and text.isdigit() else None
 
-    `letters` is a character class of short options, `names` an alternation of long ones.
-    """
+
+def time_option_ns(cmdline: str, letters: str, names: str) -> int | None:
+    """The time given to an option in ns: a bare number is in us, and 1ms is what rtscope takes."""
+    text = _option_text(cmdline, letters, names)
+    try:
+        return parse_time_ns(text, "us") if text else None
+    except RtscopeError:
+        return None
+
+
+def _option_text(cmdline: str, letters: str, names: str) -> str | None:
+    """`letters` is a character class of short options, `names` an alternation of long ones."""
     short = rf"-[A-Za-z]{{0,20}}[{letters}][ \t]?"
-    match = re.search(rf"(?:^|\s)(?:{short}|--(?:{names})[= ])([0-9]{{1,15}})(?![0-9])", cmdline)
-    return int(match[1]) if match else None
+    number = r"([0-9]{1,15}(?:\.[0-9]{1,9})?[a-z]{0,3})(?!\S)"
+    match = re.search(rf"(?:^|\s)(?:{short}|--(?:{names})[= ]){number}", cmdline)
+    return match[1] if match else None
 
 
 def _time(text: str) -> datetime | None:

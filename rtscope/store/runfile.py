@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Run files: one Run as JSON, read with distrust and written whole or not at all."""
 
 import codecs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The JSON Schema of a run file: python -m rtscope.store.schema > docs/run.schema.json"""
 
 import inspect

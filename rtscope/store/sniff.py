@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which tool wrote a file, told from its text alone."""
 
 import re
@@ -14,11 +15,11 @@ Format = Literal[
 ]
 FORMATS: Final[dict[Format, str]] = {
     "rtscope": "a run file",
-    "cyclictest-json": "what cyclictest --json wrote",
-    "cyclictest-histogram": "what cyclictest -h or --histfile wrote",
-    "cyclictest-text": "what cyclictest -q printed",
-    "oslat-json": "what oslat --json wrote",
-    "rtla-timerlat": "what rtla timerlat hist printed",
+    "cyclictest-json": "--json of cyclictest, signaltest or cyclicdeadline",
+    "cyclictest-histogram": "-h or --histfile of cyclictest",
+    "cyclictest-text": "output of cyclictest, signaltest or cyclicdeadline",
+    "oslat-json": "--json of oslat",
+    "rtla-timerlat": "output of rtla timerlat hist",
     "jitterdebugger": "results.json of jitterdebugger -o",
 }
 
@@ -26,7 +27,7 @@ HEAD: Final = 65536
 """characters that hold the keys by which JSON is told apart, in every format"""
 
 _KEY: Final = re.compile(r'"([a-z_]{1,32}:?)"[ \t]*:')
-_CYCLICTEST_LINE: Final = re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) P:")
+_CYCLICTEST_LINE: Final = re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) [PI]:")
 
 
 def sniff(text: str) -> Format | None:

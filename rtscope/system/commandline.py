@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The kernel's command line, read as the kernel reads it (lib/cmdline.c, kernel/params.c)."""
 
 import re

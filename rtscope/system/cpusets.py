@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Control groups that have CPUs of their own.
 
 Version 2 has partitions; version 1 has sets that ask for no load balancing. The kernel's pages are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The state of a target, as its agent reads it."""
 
 from collections.abc import Iterator

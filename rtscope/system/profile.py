@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Tuning profiles: TOML that names what to change, step by step (docs/tune.md).
 
 A profile reaches the agent as rules, each a kind and `key=value` words (docs/protocol.md), in the
@@ -32,6 +33,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _OPEN: Final = re.compile(r"\{([^{}]*)\}")
 _MASK_BITS: Final = 32
 _MEASURED: Final = "measurement"
+_UID_MAX: Final = 2**32 - 2
 
 Filled = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1000)]
 Cpus = Annotated[str, Meta(pattern=r"^(\{(cpus|others)\}|[0-9,:-]+)$", max_length=1000)]
@@ -44,10 +46,15 @@ class Away(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ThreadRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Threads by their names. Raises ValueError where it changes nothing or contradicts itself."""
+    """Threads by name, user and executable.
+
+    Raises ValueError where it changes nothing or contradicts itself.
+    """
 
     name: Filled
     of: Literal["kernel", "program"] | None = None
+    uid: Annotated[int, Meta(ge=0, le=_UID_MAX)] | None = None
+    exe: Annotated[str, Meta(pattern=r"^/[^\x00-\x1f\x7f]*$", max_length=1000)] | None = None
     policy: Literal["other", "batch", "idle", "fifo", "rr"] | None = None
     priority: Annotated[int, Meta(ge=1, le=99)] | None = None
     nice: Annotated[int, Meta(ge=-20, le=19)] | None = None
@@ -58,6 +65,8 @@ class ThreadRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"'{self.name}': policy fifo or rr, and priority, need each other")
         if all(value is None for value in (self.policy, self.nice, self.cpus)):
             raise ValueError(f"nothing is changed of '{self.name}': give policy, nice or cpus")
+        if self.of == "kernel" and (self.uid is not None or self.exe is not None):
+            raise ValueError(f"'{self.name}': kernel threads have no uid and no exe")
         if self.nice is not None and self.priority is not None:
             raise ValueError(f"'{self.name}': nice has no effect on fifo and rr")
 
@@ -152,6 +161,8 @@ _KIND: Final = TomlKind(
         "cpus": _CPUS,
         "ban": _CPUS,
         "of": '"kernel" or "program"',
+        "uid": "the number of a user, such as 1000",
+        "exe": 'the path of an executable, such as "/usr/bin/jackd"; it may be a pattern',
         "policy": '"other", "batch", "idle", "fifo" or "rr"',
         "priority": "a number from 1 to 99",
         "nice": "a number from -20 to 19",
@@ -238,6 +249,12 @@ def steps_of(profile: Profile, cpus: str | None) -> list[TuningStep]:
         rules = [*steps[-1].rules, *_rules(step)]
         steps.append(TuningStep(profile.name, number, step.name, chosen, rules))
     return steps
+
+
+def rules_by_step(profile: Profile, filled: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Each step's name and its rules, of all rules of the profile as they were filled in."""
+    rest = iter(filled)
+    return [(step.name, [next(rest) for _ in _rules(step)]) for step in profile.steps]
 
 
 def filled_rules(rules: Sequence[str], cpus: str, machine: Machine) -> list[str]:
@@ -335,8 +352,9 @@ def _rules(step: Step) -> Iterator[str]:
 
 
 def _thread_rule(rule: ThreadRule) -> str:
-    words = {"name": _pattern(rule.name), "of": rule.of, "policy": rule.policy}
-    numbers = {"priority": rule.priority, "nice": rule.nice, "cpus": rule.cpus}
+    exe = _pattern(rule.exe) if rule.exe else None
+    words = {"name": _pattern(rule.name), "of": rule.of, "exe": exe, "policy": rule.policy}
+    numbers = {"uid": rule.uid, "priority": rule.priority, "nice": rule.nice, "cpus": rule.cpus}
     given = [f"{key}={value}" for key, value in (words | numbers).items() if value is not None]
     return " ".join(["thread", *given])
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A rule: what should be, and how to see that it is not."""
 
 from collections.abc import Callable

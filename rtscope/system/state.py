@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The state of a target as its rules see it: the files that the agent read there.
 
 Every accessor raises NotSeen where what it is asked for is absent or garbled, so that a rule cannot
@@ -10,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.machine import Machine
+from rtscope.model.machine import Machine, Throttling
 from rtscope.system.commandline import Parameter, parameters_of, value_of
 from rtscope.system.cpusets import isolated_by_cpusets
 from rtscope.target.fingerprint import machine_of
@@ -67,6 +68,14 @@ class State:
     def machine(self) -> Machine:
         """The fingerprint."""
         return machine_of(self.files)
+
+    @property
+    def throttling(self) -> Throttling:
+        """What stops real-time threads, as the agent found it."""
+        found = self.machine.throttling
+        if found is None:
+            raise NotSeen("the agent does not report what stops real-time threads")
+        return found
 
     def text(self, *paths: str) -> str:
         """The content of the first of these files that is there."""

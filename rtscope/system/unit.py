@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A systemd unit that holds a profile from each boot on."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a target is to those who measure: a place where an agent can be started and heard."""
 
 from collections.abc import Callable, Iterator
@@ -5,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from rtscope.model.run import Lab
+from rtscope.target.bounds import Span
 from rtscope.target.protocol import AnyLine
 
 
@@ -21,7 +23,7 @@ class Stoppable(Protocol):
 class Agent(Stoppable, Protocol):
     """A started agent. Its lines are read once, in order, until its end line."""
 
-    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+    def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError."""
         ...
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """One connection to a board through the OpenSSH client, shared by all that is started there."""
 
 import atexit

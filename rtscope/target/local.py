@@ -1,43 +1,64 @@
-"""Run the agent on this machine."""
+# SPDX-License-Identifier: GPL-2.0-only
+"""Find the agent, and run it on this computer."""
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 
 from rtscope.model.errors import RtscopeError
 from rtscope.target.agent import Agent, Target
+from rtscope.target.building import built_agent, is_checkout
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import files_of
 
+_PACKAGE: Final = Path(__file__).resolve().parent.parent
 _SILENCE_S: Final = 90.0
 
 
 def agent_path(arch: str | None = None) -> Path:
-    """The agent for this machine, or for `arch` as uname -m says it.
+    """The agent for this computer, or for `arch`, which is built where there is none yet.
 
-    $RTSCOPE_AGENT (this machine's only), the installed one, or the build tree's.
-    Raises RtscopeError.
+    $RTSCOPE_AGENT (for this computer only), the build tree's in a checkout, else the installed
+    one. Raises RtscopeError.
     """
-    native = arch in {None, os.uname().machine}
-    arch = arch or os.uname().machine
-    package = Path(__file__).resolve().parent.parent
-    chosen = os.environ.get("RTSCOPE_AGENT") if native else None
-    build = package.parent / "build"
-    candidates = [
-        package / "agents" / arch / "rtscope-agent",
-        build / ("native" if native else f"agents/{arch}") / "rtscope-agent",
-    ]
-    if chosen:
-        candidates = [Path(chosen)]
-    for candidate in candidates:
-        if os.access(candidate, os.X_OK) and candidate.is_file():
-            return candidate
-    made = "`make agent`, or name one in RTSCOPE_AGENT" if native else "`make agents`"
+    native = os.uname().machine
+    arch = arch or native
+    if arch == native and (chosen := os.environ.get("RTSCOPE_AGENT")):
+        candidate = Path(chosen)
+    elif is_checkout(_PACKAGE):
+        build = _PACKAGE.parent / "build"
+        candidate = build / ("native" if arch == native else f"agents/{arch}") / "rtscope-agent"
+    else:
+        candidate = _PACKAGE / "agents" / arch / "rtscope-agent"
+        if arch == native:
+            candidate = _installed_agent() or candidate
+    if os.access(candidate, os.X_OK) and candidate.is_file():
+        return candidate
+    if arch != native:
+        return built_agent(arch, _PACKAGE)
     raise RtscopeError(
-        f"no rtscope-agent at {' or '.join(map(str, candidates))}: build it with {made}"
+        f"there is no rtscope-agent at {candidate}: build it with `make agent` in the checkout, or "
+        "name one in RTSCOPE_AGENT"
     )
+
+
+@cache
+def _installed_agent() -> Path | None:
+    """The agent that pip installed with this package, among the commands.
+
+    A wheel that holds a program for one CPU, and nothing that depends on Python's version, has to
+    hold it there.
+    """
+    try:
+        files = distribution("rtscope").files or []
+    except PackageNotFoundError:
+        return None
+    found = [Path(str(file.locate())) for file in files if file.name == "rtscope-agent"]
+    return found[0].resolve() if found else None
 
 
 @contextmanager

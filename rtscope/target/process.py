@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An agent's lines from the standard output of a process: the agent itself, or what carries it."""
 
+import math
 import os
 import selectors
 import signal
@@ -11,10 +13,17 @@ from typing import IO
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
-from rtscope.target.protocol import AnyLine, End, check_hello, decode_line
+from rtscope.target.bounds import (
+    ENDING_S,
+    INTERRUPTED_S,
+    LONGEST_STEP_S,
+    MOST_STDERR,
+    Allowance,
+    Span,
+    check_length,
+)
+from rtscope.target.protocol import AnyLine, End, Start, check_hello, decode_line
 
-_LONGEST_LINE = 64 * 1024 * 1024
-_LONGEST_STDERR = 64 * 1024
 _CHUNK = 1 << 20
 _LEAST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 2.0
@@ -47,9 +56,16 @@ class AgentProcess:
         self._stderr = bytearray()
         self._was_killed = False
         self._silence_limit_s = 0.0
+        self._allowance = Allowance()
+        self._lasted_s = 0.0
+        self._end_by_s = Span().answer_s
+        """in the time that _lasted_s counts"""
+        self._interrupted = False
+        self._ending_s = ENDING_S
 
     def interrupt(self) -> None:
         """Ask the agent to end early and still say what it measured."""
+        self._interrupted = True
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
@@ -74,19 +90,25 @@ class AgentProcess:
         """How the machine under it was emulated; None: it is real."""
         return None
 
-    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+    def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last.
 
-        Raises RtscopeError where the agent refuses, dies, breaks the protocol, or says nothing
-        for `silence_limit_s` seconds.
+        Raises RtscopeError where the agent refuses, dies, breaks the protocol, sends nothing for
+        `silence_limit_s` seconds, takes longer than its `span`, or sends too much.
         """
         self._silence_limit_s = silence_limit_s
-        hello = ended = False
+        self._end_by_s = self._lasted_s + span.answer_s
+        hello = started = ended = False
         for raw in self._raw_lines():
+            self._allowance.take_line(raw, self._lasted_s)
             line = decode_line(raw)
+            self._allowance.keep(line, raw)
             if not hello:
                 check_hello(line)
                 hello = True
+            if isinstance(line, Start) and not started:
+                started = True
+                self._bound_measuring(line, span)
             yield line
             if isinstance(line, End):
                 ended = True
@@ -94,28 +116,46 @@ class AgentProcess:
         if not ended:
             raise RtscopeError(self.why_it_ended())
 
+    def _bound_measuring(self, start: Start, span: Span) -> None:
+        """Measuring begins: it may take what was asked for, and a margin to end."""
+        duration_s = span.duration_s or start.duration_ns / 1e9 or math.inf
+        if not self._interrupted:
+            self._end_by_s = self._lasted_s + self.measuring_s(duration_s) + self._ending_s
+
     def _raw_lines(self) -> Iterator[bytes]:
         out, err = self._process.stdout, self._process.stderr
         assert out is not None
         assert err is not None
         pending = bytearray()
-        heard_s = self.spent_s()
+        heard_s = looked_s = self.spent_s()
+        interrupted = False
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
             selector.register(err, selectors.EVENT_READ)
             while True:
                 left_s = heard_s + self._silence_limit_s - self.spent_s()
                 ready = selector.select(min(max(_LEAST_WAIT_S, left_s), _LONGEST_WAIT_S))
+                before_s, looked_s = looked_s, self.spent_s()
+                self._lasted_s += min(looked_s - before_s, LONGEST_STEP_S)
+                if self._interrupted and not interrupted:
+                    interrupted = True
+                    ending_s = INTERRUPTED_S / ENDING_S * self._ending_s
+                    self._end_by_s = min(self._end_by_s, self._lasted_s + ending_s)
                 if not ready and self.is_beyond_hope():
                     self.kill()
                     return
-                if not ready and self.spent_s() >= heard_s + self._silence_limit_s:
+                silent = all(key.fileobj is not out for key, _ in ready)
+                if silent and looked_s >= heard_s + self._silence_limit_s:
                     self.kill()
                     raise RtscopeError(self.why_it_was_given_up())
+                if self._lasted_s > self._end_by_s:
+                    self.kill()
+                    raise RtscopeError(self.why_it_took_too_long())
                 for key, _ in ready:
                     data = os.read(key.fd, _CHUNK)
+                    self._allowance.take_bytes(len(data), self._lasted_s)
                     if key.fileobj is err:
-                        self._stderr += data[: _LONGEST_STDERR - len(self._stderr)]
+                        self._stderr += data[: MOST_STDERR - len(self._stderr)]
                         if not data:
                             selector.unregister(err)
                         continue
@@ -123,8 +163,7 @@ class AgentProcess:
                         return
                     heard_s = self.spent_s()
                     pending += data
-                    if len(pending) > _LONGEST_LINE:
-                        raise RtscopeError("the agent sent a line of more than 64 MiB")
+                    check_length(len(pending))
                     if b"\n" in data:
                         *whole, rest = bytes(pending).split(b"\n")
                         pending = bytearray(rest)
@@ -137,6 +176,14 @@ class AgentProcess:
     def is_beyond_hope(self) -> bool:
         """Whether a silent agent will surely say nothing more."""
         return False
+
+    def measuring_s(self, duration_s: float) -> float:
+        """Seconds of `spent_s` that a measurement of this duration may take."""
+        return duration_s
+
+    def why_it_took_too_long(self) -> str:
+        """A sentence for an agent that did not end in time."""
+        return f"the agent had not ended after {self._lasted_s:.0f} s and was ended"
 
     def why_it_was_given_up(self) -> str:
         """A sentence for an agent that said nothing for too long."""
@@ -161,7 +208,7 @@ class AgentProcess:
             self._process.kill()
             status = self._process.wait()
         err = self._process.stderr
-        if err and not err.closed and len(self._stderr) < _LONGEST_STDERR:
+        if err and not err.closed and len(self._stderr) < MOST_STDERR:
             os.set_blocking(err.fileno(), False)
-            self._stderr += err.read() or b""
+            self._stderr += err.read(MOST_STDERR - len(self._stderr)) or b""
         return status, self._stderr.decode(errors="replace").strip()

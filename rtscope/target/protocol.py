@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
 
 from collections.abc import Iterable
@@ -6,19 +7,43 @@ from typing import Annotated, Final
 import msgspec
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Throttling
 from rtscope.model.points import Points
 from rtscope.model.progress import Count, Figure, Moment, Ns, Progress, ThreadIndex
+from rtscope.model.run import IdleMode
 from rtscope.model.threads import Threads
 from rtscope.model.tuning import Change
 
 PROTOCOL_VERSION = 1
 _LONGEST_SHOWN = 120
+THROTTLING: Final = "agent:throttling"
+"""the path of what the line `throttling` has, among the files"""
 _MOST_FILES: Final = 40_000
 _MOST_FILES_SIZE: Final = 128 * 1024 * 1024
 
 CpuIndex = Annotated[int, msgspec.Meta(ge=0, lt=65536)]
 Priority = Annotated[int, msgspec.Meta(ge=0, le=99)]
-Labels = Annotated[list[Annotated[str, msgspec.Meta(max_length=64)]], msgspec.Meta(max_length=1024)]
+Short = Annotated[str, msgspec.Meta(max_length=64)]
+Text = Annotated[str, msgspec.Meta(max_length=4096)]
+"""a sentence, a name or a path"""
+MOST_CPUS: Final = 1024
+"""CPUS_MAX of the agent"""
+MOST_BUCKETS: Final = 55_296
+"""HISTOGRAM_BUCKETS of the agent"""
+Labels = Annotated[list[Short], msgspec.Meta(max_length=MOST_CPUS)]
+Cells = Annotated[
+    list[Annotated[list[Figure | None], msgspec.Meta(max_length=MOST_CPUS)]],
+    msgspec.Meta(max_length=MOST_CPUS),
+]
+Repeats = Annotated[
+    list[
+        Annotated[
+            list[Annotated[list[Figure], msgspec.Meta(max_length=1024)]],
+            msgspec.Meta(max_length=MOST_CPUS),
+        ]
+    ],
+    msgspec.Meta(max_length=MOST_CPUS),
+]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=2**63 / 1e9)]
 
 
@@ -40,8 +65,8 @@ class Hello(Line, frozen=True, tag="hello"):
 class AgentWarning(Line, frozen=True, tag="warning"):
     """The figures are worth less, and why."""
 
-    code: str
-    text: str
+    code: Short
+    text: Text
 
 
 class File(Line, frozen=True, tag="file"):
@@ -50,6 +75,12 @@ class File(Line, frozen=True, tag="file"):
     path: str
     text: str | None = None
     base64: bytes | None = None
+
+
+class ThrottlingFound(Line, frozen=True, tag="throttling"):
+    """What the kernel stops real-time threads by."""
+
+    throttling: Throttling
 
 
 class Symbols(Line, frozen=True, tag="symbols"):
@@ -77,6 +108,14 @@ class StartLoad(msgspec.Struct, frozen=True):
     seed: Count = 0
 
 
+class StartIdleStates(msgspec.Struct, frozen=True):
+    """The limit on the exit latency of idle states: the one asked for, and that of all holders."""
+
+    mode: IdleMode
+    limit_ns: Ns | None = None
+    effective_ns: Ns | None = None
+
+
 class Start(Line, frozen=True, tag="start"):
     """Sampling begins; what was asked, as the agent understood it."""
 
@@ -95,6 +134,8 @@ class Start(Line, frozen=True, tag="start"):
     facts: list[str] = []
     """all that a thread of this probe may have; N stands for a number"""
     high_resolution: bool | None = None
+    idle_states: StartIdleStates | None = None
+    throttling: Throttling | None = None
     notice_address: Count = 0
     """the agent's function that is called for each sample among the worst so far; 0: untold"""
 
@@ -134,7 +175,7 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     max_ns: Ns | None = None
     mean_ns: Figure | None = None
     stddev_ns: Figure | None = None
-    worst: list[WorstSample] = []
+    worst: Annotated[list[WorstSample], msgspec.Meta(max_length=64)] = []
     facts: dict[str, float | None] = {}
     takers: Annotated[list[ThreadTaker], msgspec.Meta(max_length=1024)] = []
 
@@ -143,9 +184,9 @@ class ThreadHistogram(Line, frozen=True, tag="histogram"):
     """A measuring thread's histogram."""
 
     thread: ThreadIndex
-    lower_ns: list[Ns]
-    width_ns: list[Ns]
-    count: list[Count]
+    lower_ns: Annotated[list[Ns], msgspec.Meta(max_length=MOST_BUCKETS)]
+    width_ns: Annotated[list[Ns], msgspec.Meta(max_length=MOST_BUCKETS)]
+    count: Annotated[list[Count], msgspec.Meta(max_length=MOST_BUCKETS)]
 
 
 class MatrixResult(Line, frozen=True, tag="matrix"):
@@ -155,10 +196,10 @@ class MatrixResult(Line, frozen=True, tag="matrix"):
     unit: Annotated[str, msgspec.Meta(max_length=64)]
     rows: Labels
     columns: Labels
-    value: list[list[Figure | None]]
-    low: list[list[Figure | None]]
-    high: list[list[Figure | None]]
-    repeats: list[list[list[Figure]]] = []
+    value: Cells
+    low: Cells
+    high: Cells
+    repeats: Repeats = []
 
 
 class LoadResult(Line, frozen=True, tag="load"):
@@ -192,6 +233,7 @@ AnyLine = (
     Hello
     | AgentWarning
     | File
+    | ThrottlingFound
     | Symbols
     | Start
     | Points
@@ -239,7 +281,9 @@ def files_of(lines: Iterable[AnyLine]) -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {}
     size = 0
     for line in lines:
-        if isinstance(line, File):
+        if isinstance(line, ThrottlingFound):
+            files[THROTTLING] = msgspec.json.encode(line.throttling)
+        elif isinstance(line, File):
             content = line.base64 if line.base64 is not None else line.text
             if content is not None:
                 files[line.path] = content

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The samples file of an agent on a board: written there, and here when the agent has ended."""
 
 import secrets

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A target: a board that ssh reaches, where the agent ends when it hears nothing of us any more."""
 
 import os
@@ -14,6 +15,7 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.target.agent import Agent
+from rtscope.target.bounds import Span
 from rtscope.target.connection import ANSWER, LOST, Connection, destination_of, printable
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, files_of
@@ -48,6 +50,7 @@ class SshAgent(AgentProcess):
 
     def interrupt(self) -> None:
         """Ask the agent to end early and still say what it measured."""
+        self._interrupted = True
         self._wanted = False
 
     def kill(self) -> None:
@@ -64,9 +67,9 @@ class SshAgent(AgentProcess):
         if not self._lost:
             self._samples.remove()
 
-    def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+    def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last. Raises RtscopeError."""
-        for line in super().lines(silence_limit_s):
+        for line in super().lines(silence_limit_s, span):
             if isinstance(line, End):
                 yield from self._samples.fetched()
             yield line

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent on a board: brought there once, into a folder that is the user's alone."""
 
 import hashlib

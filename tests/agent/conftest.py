@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The driver of the agent's loads, built from the sources as they are."""
 
 import shutil
@@ -6,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+SOURCES = ("base/cpulist", "base/file", "proc/caches", "proc/cpus", "proc/partition")
 AGENT = Path(__file__).parents[2] / "agent"
 
 
 def build_load_driver(path: Path, compiler: str, *options: str) -> Path:
     sources = sorted((AGENT / "load").glob("*.c"))
     subprocess.run(
-        [compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", *options, f"-I{AGENT}",
+        [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", *options,
+         f"-I{AGENT}",
          *sources,
-         *(AGENT / "core" / f"{name}.c" for name in ("cpulist", "cpus", "file", "partition")),
+         *(AGENT / f"{name}.c" for name in SOURCES),
          Path(__file__).with_name("load_driver.c"), "-o", path],
         check=True,
     )  # fmt: skip

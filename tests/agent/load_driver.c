@@ -8,7 +8,6 @@
  *	parse			specs on standard input, each ended by a zero byte
  *	words			the same, split into words
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "load/words.h"
 #include "load/worker.h"
 

@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_NO_SESSION_H
 #define RTSCOPE_NO_SESSION_H
 
-#include "core/session.h"
+#include "session/session.h"
 
 /* What the probe told under @key, the first time; -1 without it. */
 double fact(const struct measuring *measuring, const char *key);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the tests of the agent's probes share: running one, and disturbing what it measures."""
 
 import fcntl
@@ -16,9 +17,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import needs_realtime
+
 Lines = list[dict[str, Any]]
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need root")
+needs_root = needs_realtime
 needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two CPUs are needed")
 LAST_CPU = max(os.sched_getaffinity(0))
 NOBODY = (
@@ -70,12 +73,14 @@ def hogged(cpu: int, burst_ms: float, period_ms: float, priority: int) -> Iterat
             process.kill()
 
 
-def measure(agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()) -> Lines:
-    """The lines of a probe that ends by itself."""
+def measure(
+    agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = (), status: int = 0
+) -> Lines:
+    """The lines of a probe that ends by itself, with this exit status."""
     done = subprocess.run(
         [*prefix, agent, probe, "--json", *options], capture_output=True, timeout=60, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -112,11 +117,11 @@ def started(
             process.kill()
 
 
-def lines_left(process: subprocess.Popen[bytes]) -> Lines:
-    """What a started probe still writes, to its good end."""
+def lines_left(process: subprocess.Popen[bytes], status: int = 0) -> Lines:
+    """What a started probe still writes, to its end with this exit status."""
     assert process.stdout is not None
     lines = [json.loads(line) for line in process.stdout]
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=20) == status
     return lines
 
 

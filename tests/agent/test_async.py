@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's async verb on this machine: every way, and known disturbances in its figures."""
 
 import os

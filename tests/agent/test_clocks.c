@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/clocks.c" /* reading a clock in a child is its own */
-#include "core/vdso.c"
+#include "base/clocks.c" /* reading a clock in a child is its own */
+#include "base/vdso.c"
 
 static const char *const gettime_names[] = { "__vdso_clock_gettime", "__kernel_clock_gettime",
 					     NULL };

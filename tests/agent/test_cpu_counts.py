@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the kernel counts on each measured CPU, told with the run."""
 
 from pathlib import Path

@@ -3,7 +3,6 @@
  * Who has counted makes room for a member that takes long, for that may need this CPU, and goes on
  * with his work, for that may wait for it.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 #include "probe/crew.h"
 
 #define MEMBERS	    2

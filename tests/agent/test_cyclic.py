@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's cyclic verb on this machine: the protocol kept, known disturbances found."""
 
 import json
@@ -20,6 +21,7 @@ from tests.agent.probing import (
     lines_left,
     measure,
     needs_root,
+    needs_two_cpus,
     of_type,
     started,
 )
@@ -134,7 +136,11 @@ def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path
     # Of the only CPU that housekeeping may use, throttling leaves it 50 ms of each second.
     with hogged(0, 19_000, 19_001, 50):
         lines = measure(
-            agent_path, "cyclic", "-D", "15s", "--watchdog", "300ms", prefix=("taskset", "-c", "0")
+            agent_path,
+            "cyclic",
+            *("-D", "15s", "--watchdog", "300ms"),
+            prefix=("taskset", "-c", "0"),
+            status=3,
         )
     assert end(lines)["status"] == "watchdog"
     assert "watchdog" in {line["code"] for line in of_type(lines, "warning")}
@@ -187,6 +193,20 @@ def test_a_stopped_and_continued_agent_counts_what_it_missed_and_goes_on(agent_p
         assert thread["missed"] >= 1000
         assert abs(thread["count"] + thread["missed"] - 3000) <= 2
         assert 1_000_000_000 < thread["max_ns"] < 2_500_000_000
+
+
+@needs_two_cpus
+def test_a_thread_that_is_moved_off_its_cpu_ends_the_run_with_the_reason(agent_path: Path) -> None:
+    with started(agent_path, "cyclic", "-a", "0,1", "-D", "20s", until="start") as process:
+        tids = {int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()}
+        pinned = [tid for tid in tids - {process.pid} if os.sched_getaffinity(tid) == {1}]
+        os.sched_setaffinity(pinned[0], {0})
+        lines = lines_left(process, status=1)
+    assert end(lines)["status"] == "failed"
+    assert end(lines)["time_ns"] < 10e9
+    (moved,) = [line for line in of_type(lines, "warning") if line["code"] == "thread-moved"]
+    assert "CPU 1" in moved["text"]
+    assert sum(thread["count"] for thread in of_type(lines, "thread")) > 0
 
 
 def test_the_windows_reach_to_the_end(agent_path: Path) -> None:
@@ -257,14 +277,6 @@ def test_memory_that_cannot_be_locked_is_told(public_agent: Path) -> None:
 
 
 @needs_root
-def test_real_time_throttling_is_never_silent(agent_path: Path) -> None:
-    setting = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip()
-    lines = measure(agent_path, "cyclic", "-D", "100ms")
-    warned = "rt-throttling" in {line["code"] for line in of_type(lines, "warning")}
-    assert warned == (setting != "-1")
-
-
-@needs_root
 def test_deadline_threads_are_measured_and_not_pinned(agent_path: Path) -> None:
     lines = measure(agent_path, "cyclic", "-D", "300ms", "--policy", "deadline")
     for thread in of_type(lines, "thread"):
@@ -326,3 +338,16 @@ def test_memory_does_not_grow_with_samples(agent_path: Path) -> None:
     # Some kernels count a process's pages CPU by CPU and add them up a little late.
     assert abs(sizes[-1] - sizes[1]) <= 256
     assert sizes[-1] < 8192
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"), [("-t4", "--cpus 0-(N-1)"), ("--histogram=400", "keeps a histogram")]
+)
+def test_an_option_of_cyclictest_is_answered_with_the_equivalent(
+    agent_path: Path, option: str, instead: str
+) -> None:
+    done = subprocess.run(
+        [agent_path, "cyclic", option], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert done.returncode == 2
+    assert instead in done.stderr

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's daq verb where the module is not loaded; with it, tests/lab/test_daq.py measures."""
 
 import json
@@ -36,7 +37,6 @@ def test_its_defaults_are_the_reports_digitizer_and_the_best_of_each_choice(
         "modules": 1,
         "irq_priority": 90,
         "work_ns": 0,
-        "device": "model",
     }
 
 
@@ -65,9 +65,6 @@ def test_without_the_module_it_says_how_to_have_it(agent_path: Path) -> None:
         (["--modules", "9"], "1 to 8"),
         (["--irq-priority", "100"], "1 to 99"),
         (["--work", "much"], "2ms"),
-        (["--device", "card"], "model or edu"),
-        (["--device", "edu"], "2200 ms for this event's 22528 bytes"),
-        (["--device", "edu", "-i", "3s", "--modules", "2"], "--modules 2"),
         (["--interval", "99us"], "100us to 10s"),
         (["--policy", "deadline"], "use fifo or other"),
     ],

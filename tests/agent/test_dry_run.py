@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """--dry-run says what would be measured, refuses what could not be, and starts nothing."""
 
 import json
@@ -37,6 +38,7 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
         "type": "end",
         "status": "planned",
         "time_ns": 0,
+        "progress_dropped": 0,
         "high_resolution": start["high_resolution"],
     }
     assert samples.read_text() == "mine"

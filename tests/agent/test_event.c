@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A pipe stands for the device: it gives whole events too, and to one reader each. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,12 +10,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
+#include "no_session.h"
 #include "probe/event_handler.h"
 #include "probe/event_roads.h"
 #include "probe/event_stages.h"
 #include "probe/takers.h"
-#include "no_session.h"
 
 #define MANY 3000
 
@@ -152,6 +151,34 @@ static void an_event_that_no_thread_has_seen_has_no_stages_of_it(void **state)
 	assert_int_equal(measuring.fact_count, 1);
 }
 
+static void an_event_that_was_taken_before_its_stamp_violates_no_deadline(void **state)
+{
+	static struct measuring measuring;
+	static struct takers takers = { .deadline_ns = 1000 };
+
+	(void)state;
+	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
+	assert_true(takers_note(&takers, &measuring, 5000, 4990, 1, 0));
+	assert_int_equal(takers.violations, 0);
+	assert_int_equal(measuring.record.early, 1);
+	assert_true(takers_note(&takers, &measuring, 5000, 6001, 1, 0));
+	assert_int_equal(takers.violations, 1);
+}
+
+static void an_event_of_the_wait_for_the_lease_counts_as_taken_alone(void **state)
+{
+	static struct measuring measuring;
+	static struct takers takers = { .deadline_ns = 1000 };
+
+	(void)state;
+	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
+	measuring.record.resumed_ns = 9000;
+	assert_false(takers_note(&takers, &measuring, 5000, 9001, 1, 0));
+	assert_int_equal(takers.violations, 0);
+	assert_int_equal(takers.noted, 1);
+	assert_int_equal(measuring.record.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +194,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test(the_stages_have_their_means_and_their_longest),
 		cmocka_unit_test(an_event_that_no_thread_has_seen_has_no_stages_of_it),
+		cmocka_unit_test(an_event_that_was_taken_before_its_stamp_violates_no_deadline),
+		cmocka_unit_test(an_event_of_the_wait_for_the_lease_counts_as_taken_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

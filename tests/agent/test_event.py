@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's event verb where there is no module: what it refuses, and what it would do."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's exec verb: a command's runs are timed, on its CPUs, and nothing of them is left."""
 
 import os
@@ -51,7 +52,7 @@ def test_the_command_has_the_cpus_and_the_policy_it_was_given(
 def test_a_command_that_fails_ends_the_measurement_with_its_last_words(
     agent_path: Path, command: list[str], sentence: str
 ) -> None:
-    lines = measure(agent_path, "exec", "-l", "3", "--", *command)
+    lines = measure(agent_path, "exec", "-l", "3", "--", *command, status=1)
     assert lines[-1]["status"] == "failed"
     assert any(sentence in line["text"] for line in of_type(lines, "warning"))
     assert of_type(lines, "thread")[0]["count"] == 0

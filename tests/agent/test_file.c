@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A file that is longer than the room for it, empty, full or absent. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -14,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
+#include "base/file.h"
 
 static char folder[] = "/tmp/rtscope-test-XXXXXX";
 static int directory;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's gtod verb on this machine: each clock's steps, cost, and who answers."""
 
 import os

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "core/histogram.h"
+#include "base/histogram.h"
 
 static uint64_t random_state = 88172645463325252ULL;
 

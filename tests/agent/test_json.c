@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the JSON writer puts on the wire, byte for byte. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/json.h"
+#include "base/json.h"
 
 static int reader;
 static struct json json;

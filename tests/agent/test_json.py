@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Whatever bytes the agent is given, its lines are read back by Python's own json."""
 
 import base64
@@ -15,13 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 AGENT = Path(__file__).parents[2] / "agent"
+SOURCES = ("json.c", "outlet.c", "realtime.c", "file.c")
 
 
 class Writer(ctypes.Structure):
-    """struct json of agent/core/json.h"""
+    """struct json of agent/base/json.h"""
 
     _fields_ = (
         ("fd", ctypes.c_int),
+        ("outlet", ctypes.c_void_p),
         ("failed", ctypes.c_bool),
         ("last", ctypes.c_char),
         ("used", ctypes.c_size_t),
@@ -37,8 +40,8 @@ WriteLine = Callable[[Fill], dict[str, Any]]
 def write_line(tmp_path_factory: pytest.TempPathFactory) -> WriteLine:
     library = tmp_path_factory.mktemp("json") / "json.so"
     subprocess.run(
-        ["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-         f"-I{AGENT}", AGENT / "core/json.c", "-o", library],
+        ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-shared",
+         "-fPIC", f"-I{AGENT}", *(AGENT / "base" / name for name in SOURCES), "-o", library],
         check=True,
     )  # fmt: skip
     code = ctypes.CDLL(str(library))

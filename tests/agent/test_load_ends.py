@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A load never survives its run, whatever kills it: no process and no file of it is left."""
 
 import os
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -12,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import unshare
+
+START_WITHIN_S = 20
 LEFT_WITHIN_S = 2.0
 PLAIN = "cpu:1+files:2+ipc:1+process:1"
 DAEMON = (
@@ -78,7 +83,7 @@ def running(
     mark = f"RTSCOPE_TEST_MARK={uuid.uuid4()}"
     name, value = mark.split("=")
     with subprocess.Popen(
-        [*through, driver, "run", spec, "60", "1"],
+        [*through, driver, "run", spec, "60", str(START_WITHIN_S)],
         env={**os.environ, "TMPDIR": str(scratch), name: value},
         stdout=subprocess.PIPE,
         text=True,
@@ -237,3 +242,66 @@ def test_without_a_namespace_plain_loads_end_whoever_is_killed(
     with running(load_driver, PLAIN, tmp_path, through=uncontained) as run:
         run.kill("agent", "keeper", "nest")
         assert run.left() == []
+
+
+# In a PID namespace whose /proc is that of the namespace above: starts a process that is not of
+# the loads with the number CHILD, and the driver so that its nest has the number PARENT.
+_FOREIGN_NUMBERS = """
+import os, subprocess, sys, time
+parent, child = map(int, sys.argv[1:3])
+
+def begin(number, *command):
+    open("/proc/sys/kernel/ns_last_pid", "w").write(str(number - 1))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.pid == number
+    return process
+
+def some_live():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+        return True
+    except ChildProcessError:
+        return False
+
+bystander = begin(child, "sleep", "60")
+driver = begin(parent - 2, *sys.argv[3:])  # its keeper and its nest have the next numbers
+print(driver.communicate()[0], end="")
+print("bystander", bystander.poll())
+bystander.kill()
+bystander.wait()
+end = time.monotonic() + 2
+while some_live() and time.monotonic() < end:
+    time.sleep(0.02)
+print("some live", some_live())
+"""
+
+
+def test_where_proc_counts_as_another_namespace_the_loads_end_and_no_other_process(
+    load_driver: Path, tmp_path: Path, uncontained: tuple[str, ...]
+) -> None:
+    if not uncontained:
+        pytest.skip("no user namespace can be made here")
+    inside = (*unshare("-Ur", "--pid", "--fork", "--kill-child"), *UNCONTAINED[2:])
+    with subprocess.Popen(
+        ["sh", "-c", "sleep 60 & echo $!; wait"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        try:
+            assert parent.stdout is not None
+            numbers = (str(parent.pid), parent.stdout.readline().strip())
+            done = subprocess.run(
+                [*inside, sys.executable, "-c", _FOREIGN_NUMBERS, *numbers,
+                 load_driver, "run", DAEMON, "1", str(START_WITHIN_S)],
+                env={**os.environ, "TMPDIR": str(tmp_path)},
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+            )  # fmt: skip
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+    assert "warning load-containment " in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["bystander None", "some live False"]

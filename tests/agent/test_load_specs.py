@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a user may write behind --load, and the sentence that anything else gets."""
 
 import os

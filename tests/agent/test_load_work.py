@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Every load does its work, counts it, and is the same load again with the same seed."""
 
 import os
@@ -11,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.probing import children
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and policies need root")
+from tests.places import refusal, unshare
 
 UNITS = {
     "cpu": {"iterations"},
@@ -152,6 +152,8 @@ def test_workers_take_neither_priority_nor_affinity_from_the_agent(
             os.nice(7)
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(3))
 
+    if not os.geteuid() and (why := refusal("chrt", "--fifo", "1", "true")):
+        pytest.skip(why)
     allowed = os.sched_getaffinity(0)
     look = (
         "exec >&2; read -r -a field < /proc/self/stat; "
@@ -313,16 +315,14 @@ def test_without_permission_the_network_load_says_that_it_is_udp(
     assert work(lines)["packets"] > 0
 
 
-@needs_root
 def test_a_loopback_interface_that_is_down_is_brought_up_and_told(
     load_driver: Path, tmp_path: Path
 ) -> None:
-    lines = run(load_driver, "network:1", tmp_path, through=("unshare", "-n"))
+    lines = run(load_driver, "network:1", tmp_path, through=unshare("--net"))
     assert any(line.startswith("warning load-loopback ") for line in lines)
     assert work(lines)["packets"] > 0
 
 
-@needs_root
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [("disk:2", "failed load disk: cannot write in"), ("files:2", "failed load files: cannot")],
@@ -331,14 +331,13 @@ def test_a_full_disk_is_a_sentence(
     load_driver: Path, tmp_path: Path, spec: str, sentence: str
 ) -> None:
     mount = f"mount -t tmpfs -o size=300k none {tmp_path} && head -c 200k /dev/zero > {tmp_path}/f"
-    through = ("unshare", "-m", "sh", "-c", f'{mount}; exec "$@"', "sh")
+    through = (*unshare("--mount"), "sh", "-c", f'{mount}; exec "$@"', "sh")
     [*_, line] = run(load_driver, spec, tmp_path, through=through)
     assert line.startswith(sentence)
     assert "No space left on device" in line
     assert "set TMPDIR" in line
 
 
-@needs_root
 def test_with_no_directory_at_all_mixed_goes_on_without_two_parts(
     load_driver: Path, tmp_path: Path
 ) -> None:
@@ -346,7 +345,7 @@ def test_with_no_directory_at_all_mixed_goes_on_without_two_parts(
         f"mount --bind {path} {path} && mount -o remount,ro,bind {path} && "
         for path in ("/tmp", "/var/tmp", tmp_path)
     )
-    through = ("unshare", "-m", "sh", "-c", f'{forbid} exec "$@"', "sh")
+    through = (*unshare("--mount"), "sh", "-c", f'{forbid} exec "$@"', "sh")
     lines = run(load_driver, "mixed:1", tmp_path, through=through)
     missing = [line for line in lines if line.startswith("warning load-missing ")]
     assert len(missing) == 2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's loop verb: the period that each way of sleeping has, and what lengthens it."""
 
 import json

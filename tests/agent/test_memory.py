@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's memory verb on this machine: every size, place and disturber has its figure."""
 
 import ctypes
@@ -22,6 +23,7 @@ from tests.agent.probing import (
     refusal,
     started,
 )
+from tests.places import unshare
 
 SHORT = ("--slot", "1ms", "--largest", "8", "-l", "2", "--partitions", "none")
 LAST_CACHE_KIB = max(
@@ -89,7 +91,7 @@ def test_disturbances_are_measured_with_half_of_the_caches_too(agent_path: Path)
         "1",
     ]
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-ec", f"exec 3>&1; {RESCTRL}", "sh", *words],
+        [*unshare("--mount"), "sh", "-ec", f"exec 3>&1; {RESCTRL}", "sh", *words],
         capture_output=True,
         text=True,
         check=True,

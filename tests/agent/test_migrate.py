@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's migrate verb: the right threads on the CPUs, and a wrong one found."""
 
 import os

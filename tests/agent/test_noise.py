@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's noise verb on this machine: known thefts of CPU time found with their length."""
 
 import os

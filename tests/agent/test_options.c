@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/cpus.h"
-#include "core/options.h"
+#include "base/options.h"
+#include "proc/cpus.h"
 
 static uint64_t read_time(const char *text)
 {

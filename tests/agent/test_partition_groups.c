@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Halves of the caches on trees of files as resctrl has them, whose groups are there beforehand. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
+#include "base/file.h"
 #include "probe/partition_groups.h"
 
 static char root[] = "/tmp/rtscope-groups-XXXXXX";

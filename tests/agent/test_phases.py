@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The end line tells what ran when: the load coming up, alone, beside the samples, and ending."""
 
 from itertools import pairwise

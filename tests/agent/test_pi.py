@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's pi verb: a lock held for a known time is waited for as long as that, or longer."""
 
 import os

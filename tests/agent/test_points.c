@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +7,7 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-#include "system/points_page.h"
+#include "proc/points_page.h"
 
 #define THREADS	       4
 #define THREAD_SAMPLES 50000

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Measurement points of real programs, read from outside by the agent."""
 
 import json

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
+#include "base/file.h"
 #include "probe/reach.h"
 
 #define SIZE (256 * 1024)

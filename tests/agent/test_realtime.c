@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a user gets who may have less than was asked: the kernel's answers are played here. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -47,7 +46,7 @@ static int played_getrlimit(int resource, struct rlimit *given)
 
 #define syscall		played_syscall
 #define getrlimit(a, b) played_getrlimit((int)(a), b)
-#include "core/realtime.c"
+#include "base/realtime.c"
 
 static char code[64], text[512];
 

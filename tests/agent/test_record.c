@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/record.h"
-
-static struct control control;
+#include "session/record.h"
 
 static struct record *fresh(unsigned int worst, uint64_t threshold_ns, bool every_sample)
 {
 	static struct record record;
 
-	control.window = 0;
 	assert_int_equal(record_init(&record, worst, threshold_ns, every_sample), 0);
 	return &record;
 }
@@ -24,7 +22,7 @@ static void add(struct record *record, uint64_t latency_ns)
 {
 	uint64_t due_ns = 1000000 + record->count * 1000;
 
-	record_add(record, &control, due_ns, due_ns + latency_ns);
+	record_add(record, due_ns, due_ns + latency_ns);
 }
 
 static void figures_are_exact(void **state)
@@ -104,27 +102,109 @@ static void an_early_wake_up_is_counted_and_not_a_huge_latency(void **state)
 	struct record *record = fresh(1, UINT64_MAX, false);
 
 	(void)state;
-	record_add(record, &control, 1000, 990);
+	assert_true(record_add(record, 1000, 990));
 	assert_int_equal(record->early, 1);
 	assert_int_equal(record->max_ns, 0);
 	assert_int_equal(record->histogram->count[0], 1);
 }
 
-static void each_window_has_its_own_largest_latency(void **state)
+static void a_window_has_its_own_largest_latency_and_is_read_once(void **state)
 {
 	struct record *record = fresh(0, UINT64_MAX, false);
 
 	(void)state;
 	add(record, 700);
-	control.window = 1;
-	assert_int_equal(record_window_max_ns(record, 0), 700);
+	assert_int_equal(record_end_window(record), 700);
+	assert_int_equal(record_end_window(record), 0);
 	add(record, 300);
-	assert_int_equal(record_window_max_ns(record, 1), 300);
-	assert_int_equal(record_window_max_ns(record, 0), 700);
-	control.window = 2;
-	assert_int_equal(record_window_max_ns(record, 2), 0);
 	add(record, 200);
-	assert_int_equal(record_window_max_ns(record, 2), 200);
+	assert_int_equal(record_end_window(record), 300);
+}
+
+#define WINDOW_SAMPLES 300000
+#define WINDOWS_PASSED 4
+
+static struct {
+	uint64_t max_ns; /* the last that a window had */
+	uint64_t ended;	 /* windows */
+	uint64_t lost;	 /* samples that none of the next windows had */
+	bool over;
+} windows;
+
+/* Each sample waits until a window has had the one before. */
+static void *add_samples(void *argument)
+{
+	struct record *record = argument;
+
+	for (uint64_t latency_ns = 1; latency_ns <= WINDOW_SAMPLES; latency_ns++) {
+		uint64_t ended;
+
+		add(record, latency_ns);
+		ended = __atomic_load_n(&windows.ended, __ATOMIC_ACQUIRE);
+		while (__atomic_load_n(&windows.max_ns, __ATOMIC_ACQUIRE) != latency_ns) {
+			if (__atomic_load_n(&windows.ended, __ATOMIC_ACQUIRE) <=
+			    ended + WINDOWS_PASSED)
+				continue;
+			windows.lost +=
+				__atomic_load_n(&windows.max_ns, __ATOMIC_ACQUIRE) != latency_ns;
+			break;
+		}
+	}
+	__atomic_store_n(&windows.over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void no_sample_is_lost_between_two_windows(void **state)
+{
+	struct record *record = fresh(0, UINT64_MAX, false);
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, add_samples, record), 0);
+	while (!__atomic_load_n(&windows.over, __ATOMIC_ACQUIRE)) {
+		uint64_t max_ns = record_end_window(record);
+
+		if (max_ns)
+			__atomic_store_n(&windows.max_ns, max_ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&windows.ended, windows.ended + 1, __ATOMIC_RELEASE);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(windows.lost, 0);
+}
+
+static void a_sample_that_waited_for_the_lease_is_not_added(void **state)
+{
+	struct record *record = fresh(1, UINT64_MAX, false);
+
+	(void)state;
+	record->resumed_ns = 5000;
+	assert_false(record_add(record, 4999, 5000));
+	assert_true(record_add(record, 4000, 4999));
+	assert_true(record_add(record, 5000, 5010));
+	assert_int_equal(record->count, 2);
+	assert_int_equal(record->max_ns, 999);
+}
+
+static void a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it(void **state)
+{
+	struct record *record = fresh(2, UINT64_MAX, false);
+	cpu_set_t before, one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &before))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+		add(record, 1000 * (cpu + 1));
+		assert_int_equal(record->worst[0].cpu, cpu);
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+	record->cpu = 4711;
+	add(record, UINT32_MAX);
+	assert_int_equal(record->worst[0].cpu, 4711);
 }
 
 static void a_full_ring_drops_and_counts_and_keeps_what_it_had(void **state)
@@ -184,7 +264,10 @@ int main(void)
 		cmocka_unit_test(the_call_that_told_of_a_worst_sample_is_counted_from_the_first),
 		cmocka_unit_test(a_threshold_is_reached_at_itself_with_and_without_worst_samples),
 		cmocka_unit_test(an_early_wake_up_is_counted_and_not_a_huge_latency),
-		cmocka_unit_test(each_window_has_its_own_largest_latency),
+		cmocka_unit_test(a_window_has_its_own_largest_latency_and_is_read_once),
+		cmocka_unit_test(no_sample_is_lost_between_two_windows),
+		cmocka_unit_test(a_sample_that_waited_for_the_lease_is_not_added),
+		cmocka_unit_test(a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it),
 		cmocka_unit_test(a_full_ring_drops_and_counts_and_keeps_what_it_had),
 		cmocka_unit_test(a_ring_between_two_threads_never_tears_or_reorders_a_sample),
 	};

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's scaling verb: the same work on more CPUs takes less, on one CPU it does not."""
 
 from pathlib import Path

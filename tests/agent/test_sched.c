@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -85,6 +86,42 @@ static void a_late_iteration_fails_the_result(void **state)
 	assert_true(fact(&late, "pass") == 0);
 }
 
+#define LEASE_LATE_NS (200 * NSEC_PER_MSEC)
+
+static void *renew_late(void *argument)
+{
+	struct control *control = argument;
+
+	clock_sleep_until(clock_now_ns() + LEASE_LATE_NS);
+	record_set(control->until_ns, UINT64_MAX);
+	return NULL;
+}
+
+static void the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed(void **state)
+{
+	static struct control control = { .until_ns = 1 };
+	static const struct session_options session;
+	struct measuring measuring = {
+		.options = &session,
+		.control = &control,
+		.role.interval_ns = NSEC_PER_MSEC,
+		.start_ns = clock_now_ns(),
+		.end_ns = UINT64_MAX,
+		.samples = 5,
+	};
+	pthread_t thread;
+
+	(void)state;
+	sched.busy_ns = 0;
+	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
+	assert_int_equal(pthread_create(&thread, NULL, renew_late, &control), 0);
+	measure(&measuring);
+	pthread_join(thread, NULL);
+	assert_int_equal(measuring.record.count, 5);
+	assert_true(measuring.record.max_ns < LEASE_LATE_NS / 2);
+	assert_true(measuring.record.missed >= LEASE_LATE_NS / NSEC_PER_MSEC - 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +129,7 @@ int main(void)
 		cmocka_unit_test(work_must_leave_room_in_its_period),
 		cmocka_unit_test(a_late_start_is_told_and_is_no_iteration_that_failed),
 		cmocka_unit_test(a_late_iteration_fails_the_result),
+		cmocka_unit_test(the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

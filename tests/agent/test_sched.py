@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's sched verb on this machine: a known disturbance in its figures and its verdict."""
 
 import os

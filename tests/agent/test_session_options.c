@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/session.h"
+#include "session/session.h"
 
 #define COMMAND_LINES 300000
 #define WORDS_MAX     8
@@ -92,16 +92,47 @@ static void nothing_given_measures_every_cpu_each_millisecond_at_fifo_80(void **
 	assert_int_equal(options.priority, 80);
 	assert_int_equal(options.interval_ns, 1000000);
 	assert_int_equal(options.duration_ns, 0);
+	assert_int_equal(options.idle.mode, IDLE_OFF);
+	assert_false(options.idle.given);
+}
+
+static void idle_states_are_limited_to_whole_microseconds(void **state)
+{
+	struct session_options options;
+	char error[512];
+
+	(void)state;
+	assert_int_equal(PARSE(&options, error, "--idle-states", "limit:50"), 0);
+	assert_int_equal(options.idle.mode, IDLE_LIMIT);
+	assert_int_equal(options.idle.limit_ns, 50000);
+	assert_int_equal(PARSE(&options, error, "--idle-states=default"), 0);
+	assert_int_equal(options.idle.mode, IDLE_DEFAULT);
+	assert_true(options.idle.given);
 }
 
 static void each_bad_option_gets_a_sentence_that_names_it(void **state)
 {
 	static char *const bad[][2] = {
-		{ "-p", "0" },		 { "-p", "100" },      { "-i", "9us" },
-		{ "-i", "2h" },		 { "--policy", "rr" }, { "-D", "0" },
-		{ "-l", "0" },		 { "--worst", "65" },  { "--progress", "1ms" },
-		{ "--watchdog", "1ms" }, { "--seed", "-1" },   { "-b", "0" },
-		{ "--own", "12345" },	 { "--none", "1" },    { "-q", "word" },
+		{ "-p", "0" },
+		{ "-p", "100" },
+		{ "-i", "9us" },
+		{ "-i", "2h" },
+		{ "--policy", "rr" },
+		{ "-D", "0" },
+		{ "-l", "0" },
+		{ "--worst", "65" },
+		{ "--progress", "1ms" },
+		{ "--watchdog", "1ms" },
+		{ "--seed", "-1" },
+		{ "-b", "0" },
+		{ "--own", "12345" },
+		{ "--none", "1" },
+		{ "-q", "word" },
+		{ "--idle-states", "" },
+		{ "--idle-states", "limit:" },
+		{ "--idle-states", "limit:1ns" },
+		{ "--idle-states", "limit:2000s" },
+		{ "--idle-states", "offx" },
 	};
 	struct session_options options;
 	char error[512];
@@ -252,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_of_cyclictest_mean_what_they_mean_there),
 		cmocka_unit_test(nothing_given_measures_every_cpu_each_millisecond_at_fifo_80),
+		cmocka_unit_test(idle_states_are_limited_to_whole_microseconds),
 		cmocka_unit_test(each_bad_option_gets_a_sentence_that_names_it),
 		cmocka_unit_test(any_command_line_is_taken_whole_or_refused_in_words),
 		cmocka_unit_test(a_probes_own_end_gives_way_to_the_users),

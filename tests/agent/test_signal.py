@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's signal verb on this machine: who takes an event, how late, and what is lost."""
 
 import ctypes
@@ -76,8 +77,8 @@ def test_the_program_has_the_threads_of_the_report(agent_path: Path) -> None:
         stats = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/stat")]
     # rt_priority is the 40th field, the 38th after the name in parentheses.
     priorities = sorted(int(stat.rpartition(")")[2].split()[37]) for stat in stats)
-    source_and_waiter, main_and_collector = [94, 94], [0, 0]
-    assert priorities == sorted(OTHERS + source_and_waiter + main_and_collector)
+    source_and_waiter, main_and_collector, writers = [94, 94], [0, 0], [0, 0]
+    assert priorities == sorted(OTHERS + source_and_waiter + main_and_collector + writers)
 
 
 def test_each_event_was_taken_by_somebody(agent_path: Path) -> None:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/clock.h"
-#include "probe/signal_events.h"
+#include "base/clock.h"
 #include "no_session.h"
+#include "probe/signal_events.h"
 
 #define ROUNDS	   9
 #define BLOCKED_NS (20 * NSEC_PER_MSEC)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent tells where the kernel's functions are, and nothing where it may not know."""
 
 import os

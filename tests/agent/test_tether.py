@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """--tether: an agent that ends when whoever started it from afar is gone."""
 
 import json
@@ -55,10 +56,17 @@ def ending(process: subprocess.Popen[bytes]) -> tuple[str, int]:
     return status, process.wait(WAIT_S)
 
 
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
 def is_gone(pid: int) -> bool:
-    """Whether a process ends within WAIT_S."""
+    """Whether a process ends within WAIT_S. The first process here need not reap it."""
     until = time.monotonic() + WAIT_S
-    while Path(f"/proc/{pid}").exists():
+    while _runs(pid):
         if time.monotonic() > until:
             return False
         time.sleep(0.05)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "system/thread.h"
+#include "proc/thread.h"
 
 #define KERNEL_THREAD 2129984u
 

@@ -1,7 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The machine's threads as the agent sees them, beside what ps says and what was started."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +16,7 @@ import pytest
 from rtscope.model.threads import RANK_DEADLINE, SeenThread, Threads
 from rtscope.target.protocol import AgentWarning, End, check_hello, decode_line
 from tests.agent.probing import LAST_CPU, NOBODY, needs_root
+from tests.places import needs_kernel_threads, unshare
 
 HOSTILE = "a) R 1 (\n\x1b[2J"
 # Threads of fifo 37 on one CPU with a hostile name, of rr 12, and one at nice 7, which all wait.
@@ -111,6 +112,7 @@ def test_started_threads_are_found_with_what_they_were_given(agent_path: Path) -
 
 
 @needs_root
+@needs_kernel_threads
 def test_the_same_threads_as_ps_with_the_same_figures(agent_path: Path) -> None:
     seen, _ = look(agent_path)
     done = subprocess.run(
@@ -166,13 +168,13 @@ ISOLATED = Path("/sys/devices/system/cpu/isolated")
 
 
 @needs_root
+@needs_kernel_threads
 @pytest.mark.skipif(LAST_CPU == 0 or not ISOLATED.exists(), reason="needs two CPUs and their list")
 def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path: Path) -> None:
     told = tmp_path / "isolated"
     told.write_text(f"{LAST_CPU}\n")
     before = (
-        "unshare",
-        "--mount",
+        *unshare("--mount"),
         "sh",
         "-c",
         f'mount --bind {told} {ISOLATED} && exec "$@"',
@@ -234,6 +236,8 @@ def test_each_look_tells_what_was_done_since_the_one_before(agent_path: Path) ->
 def _looks_until_seen_running(lines: Iterable[bytes], pid: int) -> Iterator[Threads]:
     """Those after the first in which the process had CPU time since the one before."""
     for line in islice(map(decode_line, lines), 100):
+        if isinstance(line, AgentWarning):  # such as of threads outside of a container
+            continue
         assert isinstance(line, Threads)
         yield line
         own = [thread.since for thread in line.threads if thread.pid == pid]
@@ -254,6 +258,7 @@ def test_threads_that_end_meanwhile_are_left_out(agent_path: Path) -> None:
 
 
 @needs_root
+@needs_kernel_threads
 def test_a_user_is_told_that_he_does_not_see_where_others_wait(public_agent: Path) -> None:
     seen, warnings = look(public_agent, before=NOBODY)
     assert set(warnings) == {"wait-channels-denied"}
@@ -263,6 +268,7 @@ def test_a_user_is_told_that_he_does_not_see_where_others_wait(public_agent: Pat
 
 
 @needs_root
+@needs_kernel_threads
 @pytest.mark.parametrize(
     ("option", "code"), [("hidepid=1", "threads-denied"), ("hidepid=2", "threads-hidden")]
 )
@@ -270,7 +276,7 @@ def test_a_user_is_told_of_threads_that_are_hidden_from_him(
     public_agent: Path, option: str, code: str
 ) -> None:
     script = f'mount -t proc -o {option} proc /proc && exec "$@"'
-    before = ("unshare", "--mount", "sh", "-c", script, "sh", *NOBODY)
+    before = (*unshare("--mount"), "sh", "-c", script, "sh", *NOBODY)
     seen, warnings = look(public_agent, before=before)
     assert code in warnings
     assert "hidepid" in warnings[code]
@@ -279,13 +285,14 @@ def test_a_user_is_told_of_threads_that_are_hidden_from_him(
 
 @needs_root
 def test_a_container_says_that_it_is_one(agent_path: Path) -> None:
-    before = ("unshare", "--pid", "--fork", "--mount-proc")
+    before = unshare("--pid", "--fork", "--mount-proc")
     seen, warnings = look(agent_path, before=before)
     assert [thread.name for thread in seen.threads] == ["rtscope-agent"]
     assert "this is a container" in warnings["threads-hidden"]
 
 
 @needs_root
+@needs_kernel_threads
 def test_a_person_reads_a_table_in_which_no_name_steers_the_terminal(agent_path: Path) -> None:
     with waiting_threads() as pid:
         done = subprocess.run(
@@ -337,11 +344,9 @@ def test_what_cannot_be_is_a_sentence(agent_path: Path, arguments: list[str], sa
 
 
 def test_without_proc_there_is_nothing_to_tell(agent_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("hiding /proc needs root")
     script = 'mount -t tmpfs none /proc && exec "$@"'
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script, "sh", agent_path, "threads"],
+        [*unshare("--mount"), "sh", "-c", script, "sh", agent_path, "threads"],
         capture_output=True,
         text=True,
         timeout=60,

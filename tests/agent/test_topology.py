@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's topology verb on this machine: what is shared on purpose is found each time."""
 
 import math

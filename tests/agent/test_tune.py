@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Tuning threads of the test's own on this machine, and taking that back whatever happens."""
 
 import fcntl
@@ -16,10 +17,12 @@ from pathlib import Path
 import pytest
 
 from tests.agent.probing import LAST_CPU, NOBODY, needs_root, needs_two_cpus
-from tests.agent.tuning import Given, given, read, tune, waiting_threads
+from tests.agent.tuning import MARK, Given, given, read, tune, waiting_threads
+from tests.places import needs_kernel_threads, needs_sysctls, unshare
 
-HOSTILE = b'%41 a) R\n"\\\x1b[2J'
-RULE = f"thread name=tn-a* policy=fifo priority=3 nice=4 cpus={LAST_CPU}"
+HOSTILE = MARK + '%41) R\n"\\\x1b'
+OF_HOSTILE = f"name={MARK}%41)?R*"
+RULE = f"thread name={MARK}-a* policy=fifo priority=3 nice=4 cpus={LAST_CPU}"
 TUNED = Given(os.SCHED_FIFO, 3, 4, {LAST_CPU})
 DOMAIN = "/proc/sys/kernel/domainname"
 """a UTS namespace has its own"""
@@ -35,7 +38,7 @@ def journal(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tids() -> Iterator[list[int]]:
-    with waiting_threads(b"tn-a main", b"tn-a two") as threads:
+    with waiting_threads(f"{MARK}-a main", f"{MARK}-a two") as threads:
         yield threads
 
 
@@ -63,8 +66,9 @@ def test_show_tells_each_change_and_makes_none(
     assert shown.changes[0] | {"what": "", "where": ""} == {
         "type": "change", "profile": "p", "kind": "thread-policy", "what": "", "where": "",
         "old": "other", "new": "fifo:3", "state": "planned", "why": "",
+        "rule": RULE,
     }  # fmt: skip
-    assert f"tn-a main (tid {tids[0]})" in {change["what"] for change in shown.changes}
+    assert f"{MARK}-a main (tid {tids[0]})" in {change["what"] for change in shown.changes}
     assert [given(tid) for tid in tids] == before
     assert not journal.exists()
 
@@ -97,10 +101,10 @@ def test_what_is_applied_is_so_and_undo_puts_all_back(
 def test_a_hostile_name_is_tuned_told_and_taken_back(agent_path: Path, journal: Path) -> None:
     with waiting_threads(HOSTILE) as (tid,):
         before = given(tid)
-        rule = "thread name=%41?a)?R* policy=batch nice=5"
+        rule = f"thread {OF_HOSTILE} policy=batch nice=5"
         applied = tune(agent_path, journal, "apply", rule)
         assert applied.states() == ["applied"] * 2
-        assert applied.changes[0]["what"] == f"{HOSTILE.decode()[:15]} (tid {tid})"
+        assert applied.changes[0]["what"] == f"{HOSTILE} (tid {tid})"
         assert len(entries(journal)) == 2
         assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
         assert given(tid) == before
@@ -112,7 +116,7 @@ def test_of_overlapping_profiles_each_can_be_undone_first(
 ) -> None:
     before = [given(tid) for tid in tids]
     tune(agent_path, journal, "apply", "--profile", "a", RULE)
-    both = "thread name=tn-a* policy=fifo priority=3 nice=9"
+    both = f"thread name={MARK}-a* policy=fifo priority=3 nice=9"
     applied = tune(agent_path, journal, "apply", "--profile", "b", both)
     assert [(change["kind"], change["old"], change["new"]) for change in applied.changes] == [
         ("thread-policy", "fifo:3", "fifo:3"),
@@ -138,7 +142,7 @@ def test_to_undo_what_is_not_applied_is_refused_with_what_is(
     assert (nothing.status, nothing.changes) == (1, [])
     assert "the profile quit is not applied here, and none is" in nothing.complaint
     for name, rule in (("quiet", "nice=4"), ("late", "policy=batch"), ("gone", "nice=9")):
-        tune(agent_path, journal, "apply", "--profile", name, f"thread name=tn-a* {rule}")
+        tune(agent_path, journal, "apply", "--profile", name, f"thread name={MARK}-a* {rule}")
     tune(agent_path, journal, "undo", "--profile", "gone")
     text = (journal / "journal").read_text()
 
@@ -202,12 +206,12 @@ def test_a_torn_journal_loses_its_torn_line_alone(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:
     before = given(tids[0])
-    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
     whole = (journal / "journal").read_bytes()
     for torn in (whole[:-1], whole[:30], b"c"):
         (journal / "journal").write_bytes(whole + torn)
         assert tune(agent_path, journal, "status").states() == ["in-effect"]
-    tune(agent_path, journal, "apply", "thread name=tn-a?two nice=4")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?two nice=4")
     assert [entry.split()[3] for entry in entries(journal)] == ["1", "2"]
     assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
     assert given(tids[0]) == before
@@ -216,7 +220,7 @@ def test_a_torn_journal_loses_its_torn_line_alone(
 def test_a_line_that_is_none_is_told_and_the_others_count(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:
-    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
     text = (journal / "journal").read_text()
     (journal / "journal").write_text(f"change x\n{text}undone 99\n")
     undone = tune(agent_path, journal, "undo")
@@ -228,7 +232,7 @@ def test_a_line_that_is_none_is_told_and_the_others_count(
 def test_what_a_newer_agent_wrote_is_kept_for_it(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:
-    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
     boot = entries(journal)[0].split()[1]
     newer = [
         f"change {boot} newer 7 thread-colour {tids[0]}%20123 blue%25 green 99",
@@ -238,20 +242,91 @@ def test_what_a_newer_agent_wrote_is_kept_for_it(
     ]
     with (journal / "journal").open("a") as file:
         file.write("".join(f"{line}\n" for line in newer))
-    applied = tune(agent_path, journal, "apply", "thread name=tn-a?two nice=3")
-    assert "newer one that may have written it" in applied.warnings["journal-unreadable"]
+    applied = tune(agent_path, journal, "apply", f"thread name={MARK}-a?two nice=3")
+    assert "journal-unreadable" in applied.warnings
     assert entries(journal)[-1].split()[3] == "9", "its numbers are not given again"
     for _ in range(2):
-        tune(agent_path, journal, "undo")
+        undone = tune(agent_path, journal, "undo")
+        assert undone.status == 1, "what it cannot undo is refused by name"
+        refused = [change for change in undone.changes if change["state"] == "failed"]
+        assert [(change["profile"], change["kind"]) for change in refused] == [
+            ("newer", "thread-nice"),
+            ("newer", "thread-colour"),
+        ]
         assert [given(tid).nice for tid in tids] == [0, 0]
         assert [line for line in entries(journal) if line in newer] == newer
+    assert tune(agent_path, journal, "undo", "--profile", "newer").states() == ["failed"] * 2
 
     boots = [f"change {boot} p {n} thread-nice 4000000%201 0 1 9" for n in range(10, 300)]
     forgotten = [f"undone {n}" for n in range(11, 300)]
     (journal / "journal").write_text("".join(f"{line}\n" for line in [*newer, *boots, *forgotten]))
-    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=2")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=2")
     assert len(entries(journal)) == len(newer) + 2, "it was written anew"
     assert entries(journal)[: len(newer)] == newer
+
+
+def test_a_newer_agents_line_is_kept_byte_for_byte(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a* nice=4")
+    first, second = (journal / "journal").read_bytes().splitlines(keepends=True)
+    newer = b"\0\xff one \0 \r\n" + b"new 1 2 3\n" + b"blob \0\0\n"
+    (journal / "journal").write_bytes(first + newer + second)
+    undone = tune(agent_path, journal, "undo")
+    assert undone.status == 1
+    assert sorted(undone.states()) == ["failed", "restored"], "one is about the first change"
+    assert sorted(given(tid).nice for tid in tids) == [0, 4]
+    kept = (journal / "journal").read_bytes()
+    assert first in kept
+    for line in newer.splitlines(keepends=True):
+        assert line in kept
+    assert tune(agent_path, journal, "status").states() == ["in-effect"]
+    assert (journal / "journal").read_bytes() == kept
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+def test_a_journal_that_cannot_be_written_anew_loses_nothing(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
+    boot = entries(journal)[0].split()[1]
+    newer = "".join(f"repainted {n} {'x' * 100}\n" for n in range(300))
+    made = [f"change {boot} p {n} thread-nice 4000000%201 0 1 9\n" for n in range(10, 300)]
+    forgotten = [f"undone {n}\n" for n in range(10, 300)]
+    before = newer + "".join([*made, *forgotten]) + (journal / "journal").read_text()
+    for number in range(1, 20):
+        (journal / "journal").write_text(before)
+        inject = f"inject=write,writev:error=ENOSPC:when={number}"
+        strace = ("strace", "-o", "/dev/null", "-P", str(journal / "journal.new"), "-e", inject)
+        tune(agent_path, journal, "undo", "--profile", "none", before=strace)
+        after = (journal / "journal").read_text()
+        assert newer in after, number
+        if after != before:
+            break
+    assert number > 1
+    assert tune(agent_path, journal, "undo").states().count("restored") == 1
+    assert newer in (journal / "journal").read_text()
+    assert given(tids[0]).nice == 0
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+def test_folders_that_a_killed_agent_made_are_on_disk_before_a_change(
+    agent_path: Path, tmp_path: Path, tids: list[int]
+) -> None:
+    folder, trace = tmp_path / "one" / "two" / "journal", tmp_path / "trace"
+    rule = f"thread name={MARK}-a?main nice=4"
+    killed = ("strace", "-o", "/dev/null", "-e", "inject=fsync:signal=KILL:when=1")
+    assert tune(agent_path, folder, "apply", rule, before=killed).status == -signal.SIGKILL
+    assert folder.exists()
+    refused = ("strace", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1")
+    failed = tune(agent_path, folder, "apply", rule, before=refused)
+    assert (failed.status, given(tids[0]).nice) == (1, 0)
+    traced = ("strace", "-y", "-o", str(trace), "-e", "trace=fsync,setpriority")
+    tune(agent_path, folder, "apply", rule, before=traced)
+    before = trace.read_text().partition("setpriority(")[0]
+    for synced in (tmp_path, tmp_path / "one", tmp_path / "one" / "two", folder):
+        assert re.search(rf"fsync\(\d+<{synced}>\)", before), synced
+    assert tune(agent_path, folder, "undo").states() == ["restored"]
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
@@ -261,7 +336,7 @@ def test_the_journals_new_folders_are_on_disk_before_a_change(
     trace = tmp_path / "trace"
     strace = ("strace", "-y", "-o", str(trace), "-e", "trace=fsync,setpriority")
     folder = tmp_path / "one" / "two" / "journal"
-    tune(agent_path, folder, "apply", "thread name=tn-a?main nice=4", before=strace)
+    tune(agent_path, folder, "apply", f"thread name={MARK}-a?main nice=4", before=strace)
     before = trace.read_text().partition("setpriority(")[0]
     for synced in (tmp_path, tmp_path / "one", tmp_path / "one" / "two", folder):
         assert re.search(rf"fsync\(\d+<{synced}>\)", before), synced
@@ -284,7 +359,7 @@ def test_what_an_earlier_boot_ended_is_stale_and_tidied_up(
 def test_a_journal_that_others_may_write_is_not_followed(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:
-    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
     (journal / "journal").chmod(0o666)
     undone = tune(agent_path, journal, "undo")
     assert undone.status == 1
@@ -295,7 +370,7 @@ def test_a_journal_that_others_may_write_is_not_followed(
 def test_what_somebody_has_changed_since_is_left_and_told(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:
-    tune(agent_path, journal, "apply", "thread name=tn-a?main nice=4")
+    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
     os.setpriority(os.PRIO_PROCESS, tids[0], 11)
     (status,) = tune(agent_path, journal, "status").changes
     assert (status["state"], status["why"]) == ("set-back", "it is 11 now")
@@ -306,7 +381,7 @@ def test_what_somebody_has_changed_since_is_left_and_told(
 
 def test_what_is_set_back_within_a_second_has_not_held(agent_path: Path, journal: Path) -> None:
     stubborn = (
-        "import os, time\nopen('/proc/self/comm', 'w').write('tn-stubborn')\n"
+        f"import os, time\nopen('/proc/self/comm', 'w').write('{MARK}-stubborn')\n"
         "print('ready', flush=True)\n"
         "while True: os.sched_setaffinity(0, os.sched_getaffinity(1)); time.sleep(0.05)"
     )
@@ -315,7 +390,7 @@ def test_what_is_set_back_within_a_second_has_not_held(agent_path: Path, journal
         try:
             assert child.stdout is not None
             child.stdout.readline()
-            rule = f"thread name=tn-stubborn cpus={LAST_CPU}"
+            rule = f"thread name={MARK}-stubborn cpus={LAST_CPU}"
             applied = tune(agent_path, journal, "apply", rule)
         finally:
             child.kill()
@@ -339,15 +414,31 @@ def test_an_interrupted_apply_takes_back_what_it_made(
         output, complaint = process.communicate(timeout=10)
     ended = read(process.returncode, output, complaint)
     assert (ended.status, ended.states()) == (1, ["restored"] * 6)
-    assert "taken back" in complaint
+    assert "6 changes were restored" in complaint
     assert [given(tid) for tid in tids] == before
     assert not (journal / "journal").exists()
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+def test_an_interrupted_apply_reports_what_it_could_not_restore(
+    agent_path: Path, journal: Path, tids: list[int]
+) -> None:
+    strace = ["strace", "-f", "-o", "/dev/null"]
+    strace += ["-e", "inject=nanosleep,clock_nanosleep:signal=INT:when=1"]
+    strace += ["-e", "inject=setpriority:error=EPERM:when=3+"]
+    ended = tune(
+        agent_path, journal, "apply", f"thread name={MARK}-a* nice=4", before=tuple(strace)
+    )
+    assert (ended.status, ended.states()) == (1, ["failed"] * 2)
+    assert "2 could not be restored" in ended.complaint
+    assert [given(tid).nice for tid in tids] == [4, 4]
+    assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
 
 
 def test_an_interrupted_second_apply_leaves_what_the_first_one_made(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:
-    rule = "thread name=tn-a* nice=4"
+    rule = f"thread name={MARK}-a* nice=4"
     tune(agent_path, journal, "apply", rule)
     os.setpriority(os.PRIO_PROCESS, tids[0], 9)
     with subprocess.Popen(
@@ -367,7 +458,7 @@ def test_an_interrupted_second_apply_leaves_what_the_first_one_made(
 # Starts a "sleep" of its own for each line that it reads, and tells its number.
 _PARENT = """
 import subprocess, sys
-open("/proc/self/comm", "w").write("tn-parent")
+open("/proc/self/comm", "w").write(sys.argv[1])
 print("ready", flush=True)
 for line in sys.stdin:
     words = ["sh", "-c", "sleep 60 & echo $!; wait"] if "grand" in line else ["sleep", "60"]
@@ -381,7 +472,7 @@ def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(
 ) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        [sys.executable, "-c", _PARENT],
+        [sys.executable, "-c", _PARENT, f"{MARK}-parent"],
         stdin=pipe,
         stdout=pipe,
         text=True,
@@ -403,7 +494,7 @@ def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(
             older = born("child")
             os.sched_setaffinity(older, {LAST_CPU})
             time.sleep(0.05)  # several ticks, by which births are told apart
-            rule = f"thread name=tn-parent policy=batch nice=4 cpus={LAST_CPU}"
+            rule = f"thread name={MARK}-parent policy=batch nice=4 cpus={LAST_CPU}"
             tune(agent_path, journal, "apply", rule)
             younger = [born("child"), born("grandchild")]
             tuned = Given(os.SCHED_BATCH, 0, 4, {LAST_CPU})
@@ -452,7 +543,7 @@ def test_a_thread_born_again_under_the_same_number_is_not_touched(
     agent_path: Path, journal: Path
 ) -> None:
     done = subprocess.run(
-        ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+        [*unshare("--pid", "--fork", "--kill-child", "--mount-proc"),
          sys.executable, "-c", _REBORN, agent_path, journal],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
@@ -461,43 +552,85 @@ def test_a_thread_born_again_under_the_same_number_is_not_touched(
     assert (gone["state"], gone["old"], gone["new"]) == ("gone", "0", "7")
 
 
+@needs_sysctls
 def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, journal: Path) -> None:
-    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as child:
-        try:
-            time.sleep(0.3)
-            inside = ("nsenter", f"--net=/proc/{child.pid}/ns/net")
-            path = "/proc/sys/net/ipv4/ip_default_ttl"
+    path = "/proc/sys/net/ipv4/ip_default_ttl"
+    script = f"""
+    cat {path}
+    "$@" --json apply 'file path=/proc/sys/net/ip?4/ip_default_t* value=77' && cat {path}
+    "$@" undo > /dev/null && cat {path}
+    """
+    words = ("sh", agent_path, "tune", "--journal", journal)
+    said = subprocess.check_output([*unshare("--net"), "sh", "-c", script, *words], text=True)
+    before, *lines, tuned, after = said.splitlines()
+    (applied,) = read(0, "\n".join(lines), "").changes
+    assert (applied["where"], applied["old"], applied["new"]) == (path, before, "77")
+    assert (tuned, after) == ("77", before)
 
-            def value() -> str:
-                return subprocess.check_output([*inside, "cat", path], text=True).strip()
 
-            before = value()
-            rule = "file path=/proc/sys/net/ip?4/ip_default_t* value=77"
-            (applied,) = tune(agent_path, journal, "apply", rule, before=inside).changes
-            assert (applied["where"], applied["old"], applied["new"]) == (path, before, "77")
-            assert value() == "77"
-            tune(agent_path, journal, "undo", before=inside)
-            assert value() == before
-        finally:
-            child.kill()
+FORWARD = "/proc/sys/net/ipv4/ip_forward"
+REDIRECTS = "/proc/sys/net/ipv4/conf/all/accept_redirects"
 
 
 @pytest.mark.parametrize(
-    ("later", "state"),
-    [(["tn-b"], "gone"), (["tn-a b"], "gone"), (["tn-b", "tn-a"], "restored"), ([], "restored")],
+    ("between", "left"),
+    [
+        ("", "0"),
+        (f"echo 1 > {REDIRECTS}", "1"),  # somebody has changed it since
+        ("kill", "0"),
+    ],
+)
+def test_what_the_kernel_changes_with_a_setting_is_restored_with_it(
+    agent_path: Path, journal: Path, between: str, left: str
+) -> None:
+    """Writing ip_forward sets accept_redirects to its opposite, in this network namespace alone."""
+    if between == "kill":  # and the setting is restored, but not yet its side effect
+        strace = f"strace -o /dev/null -P {FORWARD} -e inject=write:signal=KILL:when=1"
+        between = f'{strace} "$@" undo > /dev/null; echo 0 > {FORWARD}'
+    script = f"""
+    echo 0 > {FORWARD}; echo 0 > {REDIRECTS}
+    "$@" apply 'file path={FORWARD} value=1' > /dev/null || exit
+    {between or ":"}
+    "$@" undo > /dev/null || exit
+    cat {FORWARD} {REDIRECTS}
+    """
+    words = ("sh", agent_path, "tune", "--journal", journal)
+    said = subprocess.check_output(["unshare", "--net", "sh", "-c", script, *words], text=True)
+    assert said.split() == ["0", left]
+    assert not (journal / "journal").exists()
+
+
+@pytest.mark.parametrize(
+    ("later", "hardware", "state"),
+    [
+        (["tn-b"], "17", "gone"),
+        (["tn-a b"], "17", "gone"),
+        (["tn-b", "tn-a"], "17", "restored"),
+        (["tn-a"], "18", "gone"),
+        (["tn-a"], "", "restored"),
+        ([], "17", "restored"),
+        ([], "18", "gone"),
+        ([], "", "gone"),
+    ],
 )
 def test_an_interrupt_that_another_device_has_now_is_left_alone(
-    agent_path: Path, journal: Path, tmp_path: Path, later: list[str], state: str
+    agent_path: Path, journal: Path, tmp_path: Path, later: list[str], hardware: str, state: str
 ) -> None:
-    """Who shares one may come and go, and a driver may be about to be loaded again."""
-    interrupts = tmp_path / "irq"
+    """Actions come and go, and a driver may be reloaded; the number alone identifies nothing."""
+    interrupts, identities = tmp_path / "irq", tmp_path / "sys"
     number = interrupts / "77"
     (number / "tn-a").mkdir(parents=True)
+    (identities / "77").mkdir(parents=True)
+    (identities / "77" / "hwirq").write_text("17\n")
+    (identities / "77" / "chip_name").write_text("PCI-MSI\n")
     (interrupts / "default_smp_affinity").write_text("3\n")
     affinity = number / "smp_affinity_list"
     affinity.write_text("0\n")
-    script = f'mount --bind {interrupts} /proc/irq && exec "$@"'
-    inside = ("unshare", "--mount", "sh", "-c", script, "sh")
+    script = (
+        f"mount --bind {interrupts} /proc/irq && mount --bind {identities} /sys/kernel/irq && "
+        'exec "$@"'
+    )
+    inside = (*unshare("--mount"), "sh", "-c", script, "sh")
 
     def tuned(*words: str) -> dict[str, str]:
         (change,) = tune(agent_path, journal, *words, before=inside).changes
@@ -510,12 +643,10 @@ def test_an_interrupt_that_another_device_has_now_is_left_alone(
     (number / "tn-a").rmdir()
     for name in later:
         (number / name).mkdir()
+    (identities / "77" / "hwirq").write_text(f"{hardware}\n" if hardware else "")
     assert tuned("status")["state"] == ("gone" if state == "gone" else "in-effect")
-    undone = tuned("undo")
-    assert undone["state"] == state
+    assert tuned("undo")["state"] == state
     assert affinity.read_text() == ("0\n" if state == "restored" else f"{LAST_CPU}\n")
-    if state == "gone":
-        assert undone["why"] == "the interrupt is no longer there, or another device's now"
 
 
 def test_the_first_cpu_is_not_taken_away_step_by_step(agent_path: Path, journal: Path) -> None:
@@ -524,6 +655,7 @@ def test_the_first_cpu_is_not_taken_away_step_by_step(agent_path: Path, journal:
     assert (change["state"], change["why"]) == ("failed", "CPU 0 stays usable")
 
 
+@needs_sysctls
 def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path) -> None:
     script = f"""
     echo > {DOMAIN} || exit
@@ -531,13 +663,14 @@ def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path
     "$@" undo && cat {DOMAIN}
     """
     words = ("sh", agent_path, "tune", "--journal", journal)
-    said = subprocess.check_output(["unshare", "--uts", "sh", "-c", script, *words], text=True)
+    said = subprocess.check_output([*unshare("--uts"), "sh", "-c", script, *words], text=True)
     applied, undone, empty = said.splitlines()
     assert applied == "tn-domain"
     assert undone.startswith("restored")
     assert empty == ""
 
 
+@needs_kernel_threads
 def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: Path) -> None:
     rule = f"thread name=migration/0 of=kernel cpus={LAST_CPU}"
     (change,) = tune(agent_path, journal, "show", rule).changes
@@ -557,6 +690,69 @@ def test_the_agent_and_those_who_started_it_keep_their_policy(
     assert not tuned & {os.getpid(), os.getppid()}
 
 
+def test_another_users_thread_of_the_name_gets_nothing_unless_the_rule_names_its_user(
+    agent_path: Path, journal: Path
+) -> None:
+    exe = Path(sys.executable).resolve()
+    with waiting_threads(f"{MARK}-a main", before=NOBODY) as (tid,):
+        before = given(tid)
+        for more in ("", " exe=/*", " uid=0", " uid=65534 exe=/usr/bin/no*"):
+            applied = tune(agent_path, journal, "apply", RULE + more)
+            assert (applied.status, applied.changes) == (0, []), more
+            assert set(applied.warnings) == {"threads-passed-over"}
+            assert given(tid) == before
+        applied = tune(agent_path, journal, "apply", f"{RULE} uid=65534 exe={exe.parent}/*")
+        assert applied.states() == ["applied"] * 3
+        assert given(tid) == TUNED
+        assert tune(agent_path, journal, "undo").states() == ["restored"] * 3
+
+
+# Becomes another user's as soon as it has a real-time policy.
+_DROPS = """
+import os, sys, time
+open("/proc/self/comm", "w").write(sys.argv[1])
+print("ready", flush=True)
+while os.sched_getscheduler(0) == os.SCHED_OTHER:
+    time.sleep(0.001)
+os.setuid(65534)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
+@pytest.mark.parametrize("moment", ["planned", "made", "seen again"])
+def test_a_thread_that_becomes_another_users_while_it_is_tuned_is_restored(
+    agent_path: Path, journal: Path, moment: str
+) -> None:
+    delays = {
+        "planned": "inject=fsync:delay_enter=500000",
+        "made": "inject=sched_setscheduler:delay_exit=500000",
+    }
+    command = ["strace", "-o", "/dev/null", "-e", delays[moment]] if moment in delays else []
+    command += [str(agent_path), "tune", "apply", "--json", "--journal", str(journal)]
+    command += [f"thread name={MARK}-drops policy=fifo priority=7"]
+    with subprocess.Popen(
+        [sys.executable, "-c", _DROPS, f"{MARK}-drops"], stdout=subprocess.PIPE
+    ) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as applying:
+                if moment == "planned":
+                    while not (journal / "journal").exists() or not entries(journal):
+                        time.sleep(0.01)
+                    os.sched_setscheduler(child.pid, os.SCHED_BATCH, os.sched_param(0))
+                output, _ = applying.communicate(timeout=30)
+            policy = os.sched_getscheduler(child.pid)
+        finally:
+            child.kill()
+    (change,) = read(0, output, "").changes
+    assert change["state"] == "gone"
+    assert "another user" in change["why"]
+    assert policy == (os.SCHED_BATCH if moment == "planned" else os.SCHED_OTHER)
+    assert not (journal / "journal").exists()
+
+
 def test_a_rule_that_matches_nothing_is_told(agent_path: Path, journal: Path) -> None:
     shown = tune(agent_path, journal, "show", "thread name=tn-nobody nice=1")
     assert shown.status == 0
@@ -566,16 +762,17 @@ def test_a_rule_that_matches_nothing_is_told(agent_path: Path, journal: Path) ->
 @pytest.mark.parametrize(
     ("rule", "lacks"),
     [
-        (RULE, "CAP_SYS_NICE"),
-        ("thread name=tn-own policy=fifo priority=90", "CAP_SYS_NICE"),
+        (f"{RULE} uid=0", "CAP_SYS_NICE"),
+        (f"thread name={MARK}-own policy=fifo priority=90", "CAP_SYS_NICE"),
         ("file path=/proc/sys/kernel/sched_rt_runtime_us value=1", "CAP_DAC_OVERRIDE"),
     ],
+    ids=["another's thread", "own thread", "file"],
 )
 def test_a_user_is_told_which_capability_is_missing(
     public_agent: Path, users_journal: Path, tids: list[int], rule: str, lacks: str
 ) -> None:
     before = [given(tid) for tid in tids]
-    with waiting_threads(b"tn-own", before=NOBODY):
+    with waiting_threads(f"{MARK}-own", before=NOBODY):
         refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
     assert (refused.status, refused.changes) == (1, [])
     assert lacks in refused.complaint
@@ -586,15 +783,15 @@ def test_a_user_is_told_which_capability_is_missing(
 
 def test_a_name_in_a_refusal_steers_no_terminal(public_agent: Path, users_journal: Path) -> None:
     with waiting_threads(HOSTILE):
-        rule = "thread name=%41?a)?R* policy=batch"
+        rule = f"thread {OF_HOSTILE} policy=batch"
         refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
-    assert "of %41 a) R?" in refused.complaint
+    assert f"of {MARK}%41) R?" in refused.complaint
     assert refused.complaint.rstrip("\n").isprintable()
 
 
 def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal: Path) -> None:
-    with waiting_threads(b"tn-own", before=NOBODY) as (tid,):
-        rule = f"thread name=tn-own policy=batch nice=3 cpus={LAST_CPU}"
+    with waiting_threads(f"{MARK}-own", before=NOBODY) as (tid,):
+        rule = f"thread name={MARK}-own policy=batch nice=3 cpus={LAST_CPU}"
         assert tune(public_agent, users_journal, "apply", rule, before=NOBODY).status == 0
         assert given(tid) == Given(os.SCHED_BATCH, 0, 3, {LAST_CPU})
 
@@ -614,6 +811,9 @@ REFUSALS = {
     "thread nice=3": "lacks a key",
     "thread name=x nice=3 nice=4": "given once",
     "thread nome=x nice=3": "no key 'nome'",
+    "thread name=x nice=3 of=kernel uid=0": "which the kernel's own threads do not have",
+    "thread name=x nice=3 uid=root": "the number of a user",
+    "thread name=x nice=3 exe=bin/x": "a path that begins with /",
     "thread name=x cpus=1023": "does not have or which is offline",
     "thread name=x cpus=4096": "is not a list of CPUs",
     "thread name=x cpus=1-": "is not a list of CPUs",
@@ -664,7 +864,7 @@ def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
         process.kill()
     assert tune(agent_path, journal, "status").states() == ["in-effect"] * 6
 
-    other = ("--tune", "thread name=tn-a?main nice=2")
+    other = ("--tune", f"thread name={MARK}-a?main nice=2")
     done = subprocess.run(
         [agent_path, "cyclic", "--samples", "100", "--json", "--tune-journal", journal, *other],
         capture_output=True, text=True, timeout=60, check=True,
@@ -689,6 +889,6 @@ def test_what_is_changed_during_a_measurement_stays_though_another_was_killed_be
             process.send_signal(ending)
             process.stdout.read()
 
-    measure("thread name=tn-a?main nice=4", signal.SIGKILL, 4)
-    measure("thread name=tn-a?main nice=2", signal.SIGINT, 7)
+    measure(f"thread name={MARK}-a?main nice=4", signal.SIGKILL, 4)
+    measure(f"thread name={MARK}-a?main nice=2", signal.SIGINT, 7)
     assert given(tids[0]).nice == 7

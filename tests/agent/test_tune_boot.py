@@ -1,15 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Kernel parameters in the boot loader's own place, on a machine's files in a mount namespace.
 
 GRUB's own update-grub looks for disks; the one here joins the settings as that does, and no more.
 """
 
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.agent.probing import needs_root
 from tests.agent.tuning import Tuned, tune
+from tests.places import unshare
 
 UPDATE = """#!/bin/sh
 . /etc/default/grub
@@ -51,7 +55,7 @@ class Machine:
         mounts = [f"mount --bind {self.root / ours} {it}" for ours, it in places.items()]
         mounts.append(f"mount --bind {self.root / 'cmdline'} /proc/cmdline")
         script = " && ".join([*mounts, 'exec "$@"'])
-        namespace = ("unshare", "--mount", "sh", "-c", script, "sh", *before)
+        namespace = (*unshare("--mount"), "sh", "-c", script, "sh", *before)
         return tune(self.agent, self.root / "journal", *words, before=namespace)
 
 
@@ -178,10 +182,10 @@ class Board:
     def text(self) -> str:
         return self.file.read_bytes().decode()
 
-    def tune(self, *words: str) -> Tuned:
+    def tune(self, *words: str, before: tuple[str, ...] = ()) -> Tuned:
         mounts = [f"mount --bind {self.root / name} /{name}" for name in ("boot", "proc")]
         script = " && ".join([*mounts, 'exec "$@"'])
-        namespace = ("unshare", "--mount", "sh", "-c", script, "sh")
+        namespace = (*unshare("--mount"), "sh", "-c", script, "sh", *before)
         return tune(self.agent, self.root / "journal", *words, before=namespace)
 
 
@@ -294,6 +298,43 @@ def test_of_two_boot_loaders_that_may_have_booted_the_board_none_is_changed(
     )
     applied = board.tune("apply", *RULES)
     assert (applied.states(), board.text()) == (["failed"], ARMBIAN.format(""))
+
+
+@pytest.mark.parametrize(
+    ("verb", "moment"), [("apply", "planned"), ("apply", "written"), ("undo", "written")]
+)
+def test_a_line_that_somebody_changes_meanwhile_is_not_overwritten(
+    agent_path: Path, tmp_path: Path, verb: str, moment: str
+) -> None:
+    """Between the plan and the write, and while the new file is written."""
+    board = Board(agent_path, tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
+    if verb == "undo":
+        board.tune("apply", *RULES)
+    theirs = PI.format(" theirs")
+    fresh, journal = board.file.with_name("cmdline.txt.rtscope"), tmp_path / "journal" / "journal"
+
+    def has_come() -> bool:
+        return (
+            fresh.exists()
+            if moment == "written"
+            else journal.exists() and journal.stat().st_size > 0
+        )
+
+    def change() -> None:
+        until = time.monotonic() + 20
+        while not has_come() and time.monotonic() < until:
+            time.sleep(0.005)
+        board.file.write_text(theirs)
+
+    slow = ("strace", "-o", "/dev/null", "-e", "inject=fsync:delay_enter=500000")
+    with ThreadPoolExecutor() as pool:
+        changing = pool.submit(change)
+        ended = board.tune(verb, *(RULES if verb == "apply" else ()), before=slow)
+        changing.result()
+    assert (ended.status, ended.states()) == (1, ["failed"])
+    assert "somebody changed the file" in ended.changes[0]["why"]
+    assert board.text() == theirs
+    assert not fresh.exists()
 
 
 def test_a_file_that_is_away_is_put_back_later(agent_path: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a held profile does with threads that come later, and what is left when the holding ends."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -16,12 +18,14 @@ from typing import Any
 
 import pytest
 
-from tests.agent.probing import needs_root
+from tests.agent.probing import NOBODY, needs_root
+from tests.agent.tuning import MARK, waiting_threads
+from tests.places import needs_process_events, unshare
 
-pytestmark = needs_root
+pytestmark = [needs_root, needs_process_events]
 
 LIMIT_S = 30
-NAME = "rts-held"
+NAME = f"{MARK}-held"
 FIFO_7 = f"thread name={NAME}* policy=fifo priority=7"
 LATENCY = Path("/dev/cpu_dma_latency")
 
@@ -206,6 +210,48 @@ def test_a_thread_that_takes_the_name_and_a_policy_of_its_own_is_tuned_again(
             assert os.sched_getparam(pid).sched_priority == 3
 
 
+def test_another_users_thread_that_takes_the_name_gets_nothing(
+    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+) -> None:
+    foreign = (waiting_threads(NAME, before=NOBODY) for _ in range(2))
+    with ExitStack() as stack:
+        (before,) = stack.enter_context(next(foreign))
+        holding = stack.enter_context(held(agent_path, journal, FIFO_7))
+        own = stack.enter_context(ended(program()))
+        assert holding.next_change("applied")["where"] == f"tid {own}"
+        (later,) = stack.enter_context(next(foreign))
+        time.sleep(2.5)  # until it was read a second time
+        assert is_other(before)
+        assert is_other(later)
+        assert states(holding.end()) == ["restored"]
+
+
+def test_a_held_thread_that_becomes_another_users_is_restored(
+    agent_path: Path, journal: Path
+) -> None:
+    """Minutes later too; and one that runs another program, which no rule names."""
+    script = "import os, sys; sys.stdin.readline(); {}; sys.stdin.readline()"
+    for change in ("os.setuid(65534)", "os.execl('/bin/sleep', 'sleep', '60')"):
+        name = f"open('/proc/self/comm', 'w').write('{NAME}')"
+        command = [sys.executable, "-c", f"{name}; print(flush=True); " + script.format(change)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            try:
+                assert child.stdin
+                assert child.stdout
+                child.stdout.readline()
+                with held(agent_path, journal, FIFO_7) as holding:
+                    holding.next_change("applied")
+                    time.sleep(2.5)
+                    assert is_fifo(child.pid)
+                    child.stdin.write(b"\n")
+                    child.stdin.flush()
+                    assert holding.next_change("restored")["where"] == f"tid {child.pid}"
+                    assert is_other(child.pid)
+                    assert states(holding.end()) == []
+            finally:
+                child.kill()
+
+
 def test_what_a_killed_holding_has_changed_can_be_undone(
     agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
 ) -> None:
@@ -243,6 +289,31 @@ def test_it_ends_and_undoes_when_nobody_reads_any_more(
         holding.process.stdout.close()
         holding.process.wait(LIMIT_S)
         assert is_other(pid)
+    assert not any(journal.iterdir())
+
+
+def test_it_goes_on_while_nobody_reads_and_restores_before_it_waits_for_the_reader(
+    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+) -> None:
+    """With a pipe of one page, which a few lines fill."""
+    command = [str(agent_path), "tune", "hold", "--json", "--journal", str(journal), FIFO_7]
+    with ExitStack() as stack:
+        stack.enter_context(ended(program()))
+        holding = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+        stack.callback(holding.kill)
+        assert holding.stdout
+        fcntl.fcntl(holding.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        pids = [stack.enter_context(ended(program())) for _ in range(40)]
+        wait_for(lambda: all(is_fifo(pid) for pid in pids))
+        holding.send_signal(signal.SIGTERM)
+        wait_for(lambda: all(is_other(pid) for pid in pids))
+        assert holding.poll() is None
+        lines = [json.loads(text) for text in holding.stdout.read().splitlines()]
+        assert holding.wait(LIMIT_S) == 0
+    for state in ("applied", "restored"):
+        where = {line["where"] for line in lines if line.get("state") == state}
+        assert where >= {f"tid {pid}" for pid in pids}
+    assert lines[-1]["status"] == "complete"
     assert not any(journal.iterdir())
 
 
@@ -308,7 +379,7 @@ def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
     command = [str(agent_path), "tune", "hold", "--journal", str(journal), FIFO_7]
     with ended(program()) as pid:
         done = subprocess.run(
-            ["unshare", "--net", *command],
+            [*unshare("--net"), *command],
             capture_output=True,
             text=True,
             check=False,

@@ -1,9 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The CPUs that irqbalance leaves alone: its file of settings, and a daemon that runs.
 
 The daemon here answers as irqbalance 1.9.2 was seen to: who sends no credentials of root's gets no
 answer, and what it is told shows when it looks next.
 """
 
+import os
 import socket
 import struct
 import threading
@@ -15,6 +17,7 @@ import pytest
 
 from tests.agent.probing import LAST_CPU, needs_root, needs_two_cpus
 from tests.agent.tuning import Tuned, tune
+from tests.places import unshare
 
 SETTINGS = "# settings\nIRQBALANCE_ARGS=\n#IRQBALANCE_BANNED_CPULIST=\n"
 RULE = f"irqbalance ban={LAST_CPU}"
@@ -73,7 +76,7 @@ class Machine:
             f"mkdir /run/irqbalance && mount --bind {self.root / 'run'} /run/irqbalance && "
             'exec "$@"'
         )
-        namespace = ("unshare", "--mount", "sh", "-c", script, "sh")
+        namespace = (*unshare("--mount"), "sh", "-c", script, "sh")
         return tune(self.agent, self.root / "journal", *words, before=namespace)
 
     @contextmanager
@@ -124,6 +127,34 @@ def test_a_file_that_is_a_link_stays_one(machine: Machine) -> None:
     assert machine.tune("undo").states() == ["restored"]
     assert machine.settings.is_symlink()
     assert kept.read_text() == SETTINGS
+
+
+def test_what_belongs_to_the_file_stays(machine: Machine) -> None:
+    """Owner, mode and extended attributes; a link that leads nowhere is no file to make."""
+    os.chown(machine.settings, 65534, 65533)
+    machine.settings.chmod(0o640)
+    try:
+        os.setxattr(machine.settings, "user.rtscope", b"kept")
+    except OSError as error:
+        pytest.skip(f"this file system has no extended attributes: {error}")
+    for verb, text in (("apply", SETTINGS + LINE + "\n"), ("undo", SETTINGS)):
+        assert machine.tune(verb, *([RULE] if verb == "apply" else [])).status == 0
+        assert machine.settings.read_text() == text
+        status = machine.settings.stat()
+        assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (65534, 65533, 0o640)
+        assert os.getxattr(machine.settings, "user.rtscope") == b"kept"
+    assert list(machine.settings.parent.iterdir()) == [machine.settings]
+
+
+def test_a_file_with_another_hard_link_is_refused(machine: Machine) -> None:
+    other = machine.settings.with_name("other")
+    os.link(machine.settings, other)
+    applied = machine.tune("apply", RULE)
+    assert (applied.status, applied.states()) == (1, ["failed"])
+    assert "hard links" in applied.changes[0]["why"]
+    assert machine.settings.samefile(other)
+    assert other.read_text() == SETTINGS
+    assert machine.tune("undo").changes == []
 
 
 def test_the_running_daemon_is_told_and_told_back(machine: Machine) -> None:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CPU lists and masks, patterns, and which rule of a thread or an interrupt wins. */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,12 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "core/cpulist.h"
-#include "system/pattern.h"
-#include "system/tune_rules.h"
+#include "base/cpulist.h"
+#include "base/pattern.h"
+#include "proc/cpus.h"
+#include "tune/files.h"
+#include "tune/rules.h"
 
 static cpu_set_t cpus_of(const char *list)
 {
@@ -82,6 +84,36 @@ static void what_is_no_list_or_mask_is_refused(void **state)
 	assert_true(cpulist_parse("0-3\n", &cpus)); /* as a file has it */
 }
 
+static void values_of_files_are_compared_as_the_kernel_prints_them(void **state)
+{
+	static const char *const same[][2] = {
+		{ "10", "010" },
+		{ "8", "08" },
+		{ "16", "0x10" },
+		{ "ff", "000000ff" },
+		{ "Y", "1" },
+		{ "1", "00000000,00000001" },
+		{ "0-3", "0,1,2,3" },
+		{ "-1", "-01" },
+		{ "c0000000,00000001", "0c0000000,00000001" },
+		{ "18446744073709551615", "18446744073709551615" },
+	};
+	static const char *const unlike[][2] = {
+		{ "010", "8" },	 { "10", "8" },
+		{ "0,2", "2" },	 { "0,2", "02" },
+		{ "0,1", "01" }, { "Y", "0" },
+		{ "", "0" },	 { "0x10", "10" },
+		{ "1", "-1" },	 { "0-3", "3" },
+		{ "ff", "255" }, { "18446744073709551615", "18446744073709551614" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		assert_true(tune_same(&tune_file, same[i][0], same[i][1]));
+	for (size_t i = 0; i < sizeof(unlike) / sizeof(unlike[0]); i++)
+		assert_false(tune_same(&tune_file, unlike[i][0], unlike[i][1]));
+}
+
 static bool fits(const char *name, const char *pattern)
 {
 	return pattern_fits(name, pattern, strlen(pattern));
@@ -115,6 +147,14 @@ static struct tune_rule thread_rule(const char *name, int policy, const char *cp
 	return rule;
 }
 
+static const struct thread_identity root;
+
+static void match(const struct tune_rules *rules, const char *name, bool kernel,
+		  const cpu_set_t *cpus, struct tune_wish *wish)
+{
+	tune_rules_match_thread(rules, name, kernel, kernel ? NULL : &root, cpus, wish);
+}
+
 static struct tune_rule away(enum tune_rule_kind kind, const char *cpus)
 {
 	return (struct tune_rule){ .kind = kind, .policy = -1, .cpus = cpus_of(cpus) };
@@ -130,17 +170,17 @@ static void the_last_rule_that_says_something_of_a_thread_wins(void **state)
 	struct tune_wish wish;
 
 	(void)state;
-	tune_rules_match_thread(&rules, "ctrl-a", false, &now, &wish);
+	match(&rules, "ctrl-a", false, &now, &wish);
 	assert_int_equal(wish.policy, SCHED_RR);
 	assert_true(wish.has_cpus && wish.explicit_cpus);
 	assert_cpus(&wish.cpus, "2");
 
-	tune_rules_match_thread(&rules, "other", false, &now, &wish);
+	match(&rules, "other", false, &now, &wish);
 	assert_false(wish.explicit_cpus);
 	assert_cpus(&wish.cpus, "0,3");
 
 	rules.count = 5; /* what one takes away no other gives back */
-	tune_rules_match_thread(&rules, "other", false, &now, &wish);
+	match(&rules, "other", false, &now, &wish);
 	assert_cpus(&wish.cpus, "0");
 }
 
@@ -153,14 +193,45 @@ static void kernel_threads_and_programs_are_told_apart(void **state)
 
 	(void)state;
 	rule.owner = OWNER_KERNEL;
-	tune_rules_match_thread(&rules, "x", false, &now, &wish);
+	match(&rules, "x", false, &now, &wish);
 	assert_int_equal(wish.policy, -1);
 	assert_false(rule.matched);
-	tune_rules_match_thread(&rules, "x", true, &now, &wish);
+	match(&rules, "x", true, &now, &wish);
 	assert_int_equal(wish.policy, SCHED_FIFO);
 	rule.owner = OWNER_PROGRAM;
-	tune_rules_match_thread(&rules, "x", true, &now, &wish);
+	match(&rules, "x", true, &now, &wish);
 	assert_int_equal(wish.policy, -1);
+}
+
+static void a_rule_wants_threads_of_its_user_and_executable_alone(void **state)
+{
+	const uint32_t me = geteuid(), other = me + 4711;
+	const struct thread_identity other_user = { { other, other, other, other }, "/bin/x" },
+				     own = { { me, me, me, me }, "/bin/x" };
+	struct tune_rule rule = thread_rule("x*", SCHED_FIFO, NULL);
+	struct thread_identity mixed = own;
+
+	(void)state;
+	assert_true(tune_rule_wants_thread(&rule, "x", NULL));
+	assert_true(tune_rule_wants_thread(&rule, "x", &own));
+	assert_true(tune_rule_wants_thread(&rule, "x", &root));
+	assert_false(tune_rule_wants_thread(&rule, "y", &own));
+	assert_false(tune_rule_wants_thread(&rule, "x", &other_user));
+	for (int i = 0; i < THREAD_IDS; i++) {
+		mixed = own;
+		mixed.uid[i] = other;
+		assert_false(tune_rule_wants_thread(&rule, "x", &mixed));
+	}
+
+	rule.has_uid = true;
+	rule.uid = other;
+	assert_true(tune_rule_wants_thread(&rule, "x", &other_user));
+	assert_false(tune_rule_wants_thread(&rule, "x", &own));
+	assert_false(tune_rule_wants_thread(&rule, "x", NULL));
+	rule.executable = "/bin/?";
+	assert_true(tune_rule_wants_thread(&rule, "x", &other_user));
+	rule.executable = "/sbin/*";
+	assert_false(tune_rule_wants_thread(&rule, "x", &other_user));
 }
 
 static void an_interrupt_goes_by_the_last_rule_of_any_of_its_names(void **state)
@@ -189,8 +260,8 @@ static void who_has_nowhere_left_goes_to_what_is_online(void **state)
 	cpu_set_t cpus = cpus_of("900"), gone = cpus_of("900"), online;
 
 	(void)state;
-	cpulist_online(&online);
-	cpulist_leave(&cpus, &gone);
+	cpus_online(&online);
+	cpus_leave(&cpus, &gone);
 	assert_true(CPU_EQUAL(&cpus, &online));
 }
 
@@ -220,9 +291,11 @@ int main(void)
 		cmocka_unit_test(lists_and_masks_come_back_as_they_were),
 		cmocka_unit_test(every_second_cpu_still_fits),
 		cmocka_unit_test(what_is_no_list_or_mask_is_refused),
+		cmocka_unit_test(values_of_files_are_compared_as_the_kernel_prints_them),
 		cmocka_unit_test(patterns_fit_whole_names),
 		cmocka_unit_test(the_last_rule_that_says_something_of_a_thread_wins),
 		cmocka_unit_test(kernel_threads_and_programs_are_told_apart),
+		cmocka_unit_test(a_rule_wants_threads_of_its_user_and_executable_alone),
 		cmocka_unit_test(an_interrupt_goes_by_the_last_rule_of_any_of_its_names),
 		cmocka_unit_test(who_has_nowhere_left_goes_to_what_is_online),
 		cmocka_unit_test(the_words_of_a_rule_come_in_any_order),

@@ -1,13 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the tests of tune share: threads of their own to tune, and the agent that tunes them."""
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+MARK = secrets.token_hex(2) + secrets.choice("ghijklmnop")
+"""Begins the name of each thread that is tuned, so that no other test process tunes it too. A name
+has 15 characters."""
 
 # Threads with the names given in hexadecimal, which all wait; the first is the process itself.
 _CHILD = """
@@ -74,9 +80,9 @@ def read(status: int, output: str, complaint: str) -> Tuned:
 
 
 @contextmanager
-def waiting_threads(*names: bytes, before: tuple[str, ...] = ()) -> Iterator[list[int]]:
+def waiting_threads(*names: str, before: tuple[str, ...] = ()) -> Iterator[list[int]]:
     """Threads of these names, the first being their process; their numbers in that order."""
-    command = [*before, sys.executable, "-c", _CHILD, *(name.hex() for name in names)]
+    command = [*before, sys.executable, "-c", _CHILD, *(name.encode().hex() for name in names)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None

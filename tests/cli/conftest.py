@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The command line as a user has it: its own process, its own store."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope check on this machine, and how it ends."""
 
 import json
@@ -22,11 +23,16 @@ def test_this_machine_is_told_worst_first(rtscope: Rtscope) -> None:
     assert sorted(names) == sorted(rule.id for rule in RULES)
     ranks = [SEVERITIES.index(one["severity"]) for one in found["findings"]]
     assert ranks == sorted(ranks)
-    places = [done.stdout.index(f"  {one['rule']}\n") for one in found["findings"]]
-    assert places == sorted(places)
+    rows = [line.split()[:2] for line in done.stdout.splitlines()]
+    assert [row for row in rows if row[:1] and row[0] in SEVERITIES] == [
+        [one["severity"], one["rule"]] for one in found["findings"]
+    ]
+    detailed = rtscope("check", "-v").stdout
+    for one in found["findings"]:
+        assert one["link"] in detailed.replace("\n", "").replace(" ", "")
     for one in found["unseen"]:
-        assert one["rule"] in done.stdout
-    assert f"{len(RULES)} rules: " in done.stdout.splitlines()[-1]
+        assert one["rule"] in detailed
+    assert detailed.splitlines()[-1].startswith(f"{len(RULES)} rules: ")
 
 
 def test_what_the_kernel_says_is_what_is_found(rtscope: Rtscope) -> None:

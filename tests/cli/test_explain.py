@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A run that cannot be explained is kept as it was measured, and the reason is told."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Signals go where a command wants them, and back to where they went before."""
 
 import os

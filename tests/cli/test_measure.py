@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope measure, from the command to the kept run."""
 
 import json
 import os
 import pty
+import re
 import signal
 import sqlite3
 import subprocess
@@ -51,7 +53,7 @@ def test_the_run_holds_what_was_asked_and_what_happened(rtscope: Rtscope, tmp_pa
 
 @pytest.mark.parametrize(
     ("budget", "code", "word"),
-    [("max<1ns", 1, "broken"), ("p99.999<10s", 1, "not proven"), ("max<=1h", 0, "kept")],
+    [("max<1ns", 1, "fail"), ("p99.999<10s", 1, "inconclusive"), ("max<=1h", 0, "pass")],
 )
 def test_the_exit_status_is_the_verdict(
     rtscope: Rtscope, budget: str, code: int, word: str
@@ -64,7 +66,7 @@ def test_the_exit_status_is_the_verdict(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--budget", "max<50"),
+        ("--budget", "max<50apples"),
         ("--interval", "5us"),
         ("--duration", "soon"),
         ("--load", "nonsense"),
@@ -88,6 +90,16 @@ def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("rtscope: ")
     assert json.loads("[" + ",".join(rtscope("list", "--json").stdout.split()) + "]") == []
+
+
+def test_an_unknown_probe_is_refused_first_with_the_probes_and_the_nearest(
+    rtscope: Rtscope,
+) -> None:
+    done = rtscope("measure", "cyklik", "--target", "ssh:board.invalid", "--budget", "nonsense")
+    assert done.returncode == 2
+    listed, _, nearest = done.stderr.partition("Did you mean ")
+    assert nearest.rstrip("?\n") == "cyclic"
+    assert {"cyclic", "memory", "topology"} <= set(re.findall(r"\w+", listed))
 
 
 def test_an_existing_file_is_refused_before_measuring(rtscope: Rtscope, tmp_path: Path) -> None:
@@ -122,6 +134,57 @@ def test_where_the_store_is_and_who_sees_it_is_told(
     run = json.loads(rtscope("list", "--json").stdout)["id"]
     store = tmp_path / "data" / "rtscope" / "runs.sqlite"
     assert f"run {run} is in the store {store}: {command} show {run[:8]}\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "cpus"),
+    [
+        (("-m", "-S", "--histogram", "100"), None),
+        (("-t", "1"), "0"),
+        (("-mSt2",), "0-1"),
+        (("-t", "local", "-mt", "1"), "0"),
+    ],
+)
+def test_cyclictests_options_are_accepted(
+    rtscope: Rtscope, options: tuple[str, ...], cpus: str | None
+) -> None:
+    if cpus == "0-1" and not {0, 1} <= os.sched_getaffinity(0):
+        pytest.skip("CPUs 0 and 1 are not both usable")
+    done = rtscope("measure", *options, "-p", "80", "-i", "1000", "-l", "50", "--json", "-q")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)
+    assert run["asked"].get("cpus") == cpus
+    assert len(run["threads"]) == (
+        len(os.sched_getaffinity(0)) if cpus is None else len(cpus) // 2 + 1
+    )
+
+
+def test_cyclictests_threads_and_cpus_exclude_each_other(rtscope: Rtscope) -> None:
+    assert rtscope("measure", "-t", "1", "-a", "0", "-l", "50").returncode == 2
+
+
+def test_quiet_prints_only_the_result_and_each_warning_once(
+    rtscope: Rtscope, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.html"
+    loads = ("-L", "idle", "-L", "cpu:1", "--idle-states", "default", "--report", str(report))
+    loud = rtscope(*SHORT, *loads)
+    quiet = rtscope(*SHORT, *loads, "--quiet", "--force")
+    assert (loud.returncode, quiet.returncode) == (0, 0), quiet.stderr
+    assert quiet.stderr == ""
+    ids = [json.loads(line)["id"] for line in rtscope("list", "--json").stdout.splitlines()]
+    assert [quiet.stdout.count(run) for run in ids[:2]] == [1, 1]
+    assert "rtscope show" not in quiet.stdout
+    assert report.name not in quiet.stdout
+    assert report.name in loud.stdout
+    run = json.loads(rtscope("export", "last").stdout)
+    warnings = [" ".join(warning["text"].split()) for warning in run["warnings"]]
+    shown = " ".join(quiet.stdout.split())
+    assert [shown.count(text) for text in warnings] == [1] * len(warnings)
+
+    line = rtscope(*SHORT, "--quiet", "--json")
+    assert line.stderr == ""
+    assert json.loads(line.stdout)["status"] == "complete"
 
 
 def test_the_same_load_twice_gives_two_files(rtscope: Rtscope, tmp_path: Path) -> None:
@@ -216,7 +279,7 @@ def test_a_locked_store_costs_no_run(
     with sqlite3.connect(tmp_path / "data" / "rtscope" / "runs.sqlite") as lock:
         lock.execute("BEGIN EXCLUSIVE")
         done = rtscope(*SHORT, "--no-report")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "locked" in done.stderr
     assert "is in the store" not in done.stdout
     (rescued,) = tmp_path.glob("rtscope-*.json")
@@ -226,7 +289,7 @@ def test_a_locked_store_costs_no_run(
 def test_a_store_that_cannot_be_made_costs_no_run(rtscope: Rtscope, tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("a file where a directory should be")
     done = rtscope(*SHORT, XDG_DATA_HOME=str(tmp_path / "blocked"))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     (rescued,) = tmp_path.glob("rtscope-*.json")
     assert read_run(rescued).status == "complete"

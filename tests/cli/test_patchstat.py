@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope lab patchstat tells of series and patches; what cannot be is a sentence."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope points, on the LLRF example: what it shows is what the program does."""
 
 import fcntl

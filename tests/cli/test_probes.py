@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope measure with the probes whose runs differ from cyclic's."""
 
 from rtscope.report.findings import findings_of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Published tables from the command line, and runs beside them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope run, from the plan to the experiment's report."""
 
 import json
@@ -14,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import COMMAND, Rtscope
 
-PLANS = Path(__file__).parents[2] / "plans"
+PLANS = Path(__file__).parents[2] / "rtscope" / "plans"
 PLAN = """
 title = "Two loads"
 order = "as written"
@@ -49,7 +50,7 @@ def test_a_plan_is_measured_shown_kept_and_drawn(rtscope: Rtscope, plan: Path) -
     assert done.stderr.splitlines()[-1].startswith("cyclic, load files:1, every 500us: ")
     assert "2 of 4 cells done, about 1 s left" in done.stderr
     table = [line for line in done.stdout.splitlines() if line.startswith("cyclic, ")]
-    assert ["kept" in line for line in table] == [True, False, False, False]
+    assert ["pass" in line for line in table] == [True, False, False, False]
     page = Path(done.stdout.partition("report: ")[2].strip()).read_text()
     assert all(load in page for load in ("cpu:1", "timers:1", "files:1"))
     held = runs(rtscope)
@@ -79,8 +80,8 @@ def test_budgets_decide_the_exit_status_and_the_test_cases(rtscope: Rtscope, pla
     junit = plan.with_name("junit.xml")
     done = rtscope("run", str(plan), "--junit", str(junit), "--no-report")
     assert done.returncode == 1
-    assert "cyclic, load cpu:1, every 500us: max<1ns: broken, max is" in done.stdout
-    assert "p99.999<10s: not proven, " in done.stdout
+    assert "cyclic, load cpu:1, every 500us: max<1ns: fail, max is" in done.stdout
+    assert "p99.999<10s: inconclusive, " in done.stdout
     cases = ET.fromstring(junit.read_text()).iter("testcase")
     failed = {case.attrib["name"]: len(case.findall("failure")) for case in cases}
     assert failed.pop("cyclic, load cpu:1, every 500us") == 2
@@ -115,7 +116,7 @@ def test_a_dry_run_shows_the_matrix_and_its_time_and_measures_nothing(
     [
         ('"files:1"', '"nonsense:1"', "plan.toml:7: loads: 'nonsense' is not a load"),
         ('"500us"', '"500"', "plan.toml:8: intervals: '500' is not a time"),
-        ('"cyclic"', '"cylcic"', "plan.toml:6: probes: the agent has no 'cylcic'"),
+        ('"cyclic"', '"cylcic"', "plan.toml:6: probes: no probe is called 'cylcic'"),
         ("title =", "titel =", "plan.toml:2: 'titel' is not a key of the plan"),
         ("[[measure]]", 'targets = ["vm:board"]\n[[measure]]', "plan.toml:5: targets: "),
         ("[[measure]]", "[[measure]", "plan.toml:5, column 10: this is not TOML"),

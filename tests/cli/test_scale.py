@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope scale and rtscope interfere, as a user runs them on this machine."""
 
 import json

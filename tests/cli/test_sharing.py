@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What CPUs share is named alike in every run, and what changes during a run is told to."""
 
 import os

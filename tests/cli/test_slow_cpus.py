@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A CPU of which something else has half is named."""
 
 from rtscope.model.cpulist import format_cpu_list

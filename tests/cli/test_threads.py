@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope threads, as a user has it: on this machine, in a terminal, in a pipe."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope tune as a user has it, on programs that the tests start and nothing else."""
 
 import json
@@ -92,7 +93,12 @@ def test_the_profiles_are_listed_and_completed(
 
 
 def test_show_tells_each_change_and_makes_none(tune: Rtscope, own: int) -> None:
-    done = tune("show", "./ours.toml")
+    steps = tune("show", "./ours.toml")
+    assert steps.returncode == 0, steps.stderr
+    assert re.search(r"^in batches +1 +1 planned", steps.stdout, re.MULTILINE)
+    assert re.search(r"^nicer +1 +1 planned", steps.stdout, re.MULTILINE)
+    assert str(own) not in steps.stdout
+    done = tune("show", "./ours.toml", "--all")
     assert done.returncode == 0, done.stderr
     assert re.search(rf"own\d+ \(tid {own}\) +other +batch +planned", done.stdout)
     assert re.search(rf"own\d+ \(tid {own}\) +{BEFORE[1]} +19 +planned", done.stdout)

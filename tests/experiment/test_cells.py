@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A plan's cells: every combination once, in an order that its seed decides."""
 
 from pathlib import Path
@@ -187,6 +188,14 @@ probes = ["cyclic"]
 samples = 1000
 tune = { profile = "isolated-cores", cpus = "1-N" }
 """
+
+
+def test_idle_states_go_from_the_plan_to_the_command_that_repeats_a_cell() -> None:
+    (cell,) = cells('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nidle_states = "limit:50us"')
+    assert cell.request.idle_states == "limit:50us"
+    assert "--idle-states=limit:50us" in cell.request.command
+    with pytest.raises(RtscopeError, match=r"plan\.toml:5: idle_states"):
+        cells('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nidle_states = "never"')
 
 
 def test_the_steps_of_a_profile_are_a_dimension_of_each_round() -> None:

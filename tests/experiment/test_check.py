@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What only the agent knows is asked of it before anything starts."""
 
 from pathlib import Path
@@ -39,10 +40,10 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
         ('\n[measure.options]\nmethod = "magic"', 9, "options: method: --method 'magic' is not"),
         ('options = { phase = "fixed", magic = 3 }', 7, "options: magic: no option '--magic=3'"),
         ('options = { load = "cpu" }', 7, "options: load: 'load' is not an option of the probe's"),
-        ('[[budget]]\nlimits = ["max<1s", "foo<1"]', 8, "limits: 'foo<1' can never be kept"),
-        ('[[budget]]\nlimits = ["max[x]<1s"]', 8, "limits: 'max[x]<1s' can never be kept"),
+        ('[[budget]]\nlimits = ["max<1s", "foo<1"]', 8, "limits: 'foo<1' can never pass"),
+        ('[[budget]]\nlimits = ["max[x]<1s"]', 8, "limits: 'max[x]<1s' can never pass"),
         ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time from 100ms"),
-        ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: the agent has no 'magic'"),
+        ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: no probe is called 'magic'"),
         ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),
     ],
 )  # fmt: skip

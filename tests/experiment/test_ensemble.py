@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An ensemble holds each of its runs by the seed, and all their samples together."""
 
 from collections.abc import Iterator
@@ -15,9 +16,10 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import LoadWork, Run, RunWarning, Sample, Thread
 from rtscope.report.ensemble import member_columns, member_lines
-from rtscope.report.html import html_report
+from rtscope.report.page.report import html_report
 from rtscope.statistics.ensemble import mean_of_members
 from rtscope.store.runfile import check_run
+from rtscope.target.bounds import Span
 from rtscope.target.protocol import AnyLine
 
 
@@ -139,7 +141,7 @@ def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
         def kill(self) -> None:
             self.ended.set()
 
-        def lines(self, silence_limit_s: float) -> Iterator[AnyLine]:
+        def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
             if self.seed == "--seed=1":
                 assert waiting.wait(30)
                 raise failure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The matrices of topology and memory go from the agent's lines into the run."""
 
 import msgspec

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An agent's lines become a run that can be kept, or a sentence."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A plan is read whole, or refused with its file, its line and what was expected there."""
 
 import re
@@ -68,7 +69,7 @@ def test_a_plan_is_read_with_its_units() -> None:
         ("samples = 1\noptions = { a = true }", 13, "not true or false"),
         ('samples = 1\nloads = "idle"', 13, 'such as ["idle", "files:50+network:1"], not text'),
         ("samples = 1\nloads = []", 13, "loads: expected a list of loads"),
-        ('samples = 1\n[[budget]]\nlimits = ["max<5"]', 14, "limits: '5' is not a time"),
+        ('samples = 1\n[[budget]]\nlimits = ["max<5x"]', 14, "limits: '5x' is not a time"),
         ('samples = 1\n[[budget]]\nlimits = ["max>5us"]', 14, "is not a budget"),
         ("samples = 1\n[[budget]]\nprobes = []", 13, "[[budget]] lacks limits"),
         ("samples = ", 12, "this is not TOML"),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An experiment that is broken off is gone on with: no cell is repeated and none is lost."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The plans that come with rtscope can be run by this agent, as they are."""
 
 from pathlib import Path
@@ -10,7 +11,7 @@ from rtscope.experiment.planfile import read_plan
 from rtscope.target import local, protocol
 
 OF_A_MODULE = {"daq", "event"}
-PLANS = Path(__file__).parents[2] / "plans"
+PLANS = Path(__file__).parents[2] / "rtscope" / "plans"
 SHIPPED = {
     "celleb": 8,
     "loongson-table-2": 49,
@@ -33,8 +34,8 @@ def agent(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_of_them_are_here_and_in_the_docs() -> None:
     assert {path.stem for path in PLANS.iterdir()} == set(SHIPPED) | OF_BUILT_KERNELS
-    docs = (PLANS.parent / "docs" / "plans.md").read_text()
-    assert all(f"`plans/{name}.toml`" in docs for name in [*SHIPPED, *OF_BUILT_KERNELS])
+    docs = (PLANS.parents[1] / "docs" / "plans.md").read_text()
+    assert all(f"`{name}`" in docs for name in [*SHIPPED, *OF_BUILT_KERNELS])
 
 
 @pytest.mark.parametrize("name", SHIPPED)

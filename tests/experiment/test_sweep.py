@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A sweep measures all that was asked in turns, and says what could not be."""
 
 from collections.abc import Callable

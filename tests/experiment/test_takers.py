@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which threads took a program's events goes from the agent's lines into the run."""
 
 import msgspec

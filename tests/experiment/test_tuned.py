@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What became of a profile's changes is in the run that was measured with them."""
 
 import json
@@ -10,7 +11,7 @@ from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.tuned import rules_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Cpu, Machine
-from rtscope.model.run import Run
+from rtscope.model.run import IdleStates, Run
 from rtscope.model.tuning import TuningStep
 from rtscope.store.runfile import decode_run, encode_run
 from rtscope.target.protocol import decode_line
@@ -40,13 +41,28 @@ def heard(*lines: dict[str, Any]) -> Run:
 
 def test_the_agent_gets_the_rules_for_this_machine_but_those_that_take_a_boot() -> None:
     rules = rules_of(STEP, MACHINE)
-    assert rules == ["tasks away=1-2"]
+    assert rules == ["tasks away=1-2", "latency limit=0"]
     arguments = agent_arguments(Request(tuning=STEP), rules)
-    assert arguments[-2:] == ["--cpu-counts", "--tune=tasks away=1-2"]
+    assert arguments[-3:] == ["--cpu-counts", *(f"--tune={rule}" for rule in rules)]
     assert "--cpu-counts" not in agent_arguments(Request())
     assert rules_of(None, MACHINE) == []
     with pytest.raises(RtscopeError, match="not an option of the probe's own"):
         agent_arguments(Request(options={"tune": "tasks away=1"}))
+
+
+def test_a_tuned_run_leaves_idle_states_to_the_tuning_unless_asked() -> None:
+    assert "--idle-states=default" in agent_arguments(Request(tuning=STEP))
+    asked = Request(tuning=STEP, idle_states="limit:5us")
+    assert "--idle-states=limit:5us" in agent_arguments(asked)
+    assert not any("idle-states" in word for word in agent_arguments(Request()))
+
+
+def test_the_idle_states_of_a_run_are_recorded_and_older_agents_tell_none() -> None:
+    told = {"idle_states": {"mode": "limit", "limit_ns": 50_000, "effective_ns": 0}}
+    run = heard(HELLO, START | told, END)
+    assert run.idle_states == IdleStates("limit", 50_000, 0)
+    assert decode_run(encode_run(run)) == run
+    assert heard(HELLO, START, END).idle_states is None
 
 
 def test_what_held_is_counted_and_what_did_not_is_kept() -> None:
@@ -56,7 +72,7 @@ def test_what_held_is_counted_and_what_did_not_is_kept() -> None:
     assert run.tuning
     assert (run.tuning.profile, run.tuning.step, run.tuning.name) == ("ours", 1, "moved")
     assert (run.tuning.cpus, run.tuning.round, run.tuning.held) == ("1-2", 3, 1)
-    assert run.tuning.rules == ["tasks away=1-2"]
+    assert run.tuning.rules == ["tasks away=1-2", "latency limit=0"]
     assert run.tuning.left_out == ["boot add=nohz_full=1-2"]
     assert [(one.what, one.state) for one in run.tuning.exceptions] == [
         ("a2", "immovable"),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the plugin would have written, from a list of blocks."""
 
 import struct
@@ -16,6 +17,8 @@ PLACES = {
     "slow_driver": 0xFFFFFFFFC0000000,
     "schedule": 0xFFFFFFFF81003000,
     "exit_to_user": 0xFFFFFFFF81004000,
+    "delay_tsc": 0xFFFFFFFF81005000,
+    "__const_udelay": 0xFFFFFFFF81006000,
     "user": 0x401000,
 }
 SYMBOLS = "".join(

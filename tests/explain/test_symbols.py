@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Addresses become the names of functions, a module's with the module's name."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A late answer is told whole: who ran, what was off, which function called which."""
 
 import msgspec
@@ -6,7 +7,7 @@ import pytest
 from rtscope.explain.symbols import USER_SPACE, Symbols
 from rtscope.explain.timeline import ASLEEP, BEFORE, Late, explanation
 from rtscope.explain.witness import HALTS, READS_CLOCK, read_witness
-from rtscope.model.timeline import Call, Explanation, Stretch
+from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from tests.explain.seen import IDLE, MAGIC, MINE, OTHER, SYMBOLS, Block, witnessed
 
 STACK = 0xFFFFC90000013F00
@@ -142,6 +143,47 @@ def test_a_task_that_comes_back_goes_on_where_it_was() -> None:
         ("slow_driver [driver]", 300, 100, 1),
         (USER_SPACE, 500, 10, 0),
     ]
+
+
+def test_a_delay_and_what_interrupts_it_belong_to_the_module_that_waits() -> None:
+    """The delay began before the deadline: who called it shows when it returns."""
+    deep, stack = STACK - 0x4200, STACK - 0x4100
+    one = told(
+        [
+            Block("delay_tsc", 200, 8, OTHER, deep, off=True),
+            Block("timer_interrupt", 50, 0, OTHER, deep - 0x80, off=True),
+            Block("run_timers", 41, 0, OTHER, deep - 0xC0, off=True),
+            Block("timer_interrupt", 50, 8, OTHER, deep - 0x90, off=True),
+            Block("delay_tsc", 600, 8, OTHER, deep, off=True),
+            Block("__const_udelay", 9, 16, OTHER, deep + 0x20, off=True),
+            Block("slow_driver", 50, 32, OTHER, stack, off=True),
+            *AWAKE[-3:-1],
+        ],
+        1015,
+    )
+
+    assert [(call.function, call.start_ns, call.ns, call.depth) for call in one.calls] == [
+        ("slow_driver [driver]", 0, 1000, 0),
+        ("__const_udelay", 0, 950, 1),
+        ("delay_tsc", 0, 941, 2),
+        ("timer_interrupt", 200, 141, 3),
+        ("run_timers", 250, 41, 4),
+        ("exit_to_user", 1000, 5, 0),
+        (USER_SPACE, 1005, 10, 0),
+    ]
+    assert one.cause == [Call(0, 1000, 0, "slow_driver [driver]")]
+    assert one.functions[0] == FunctionTime("slow_driver [driver]", 859)
+    assert sum(function.ns for function in one.functions) == one.latency_ns
+
+
+def test_the_pieces_of_a_call_count_together() -> None:
+    """No piece of the driver's call is as long as the other task's only one."""
+    driver = Block("slow_driver", 350, 16, OTHER, STACK - 0x4100)
+    other = Block("run_timers", 200, 16, IDLE, IDLE_STACK)
+    one = told([driver, other, driver, other, driver, *AWAKE[-3:-1]], 1465)
+
+    assert one.cause == [Call(0, 1050, 0, "slow_driver [driver]")]
+    assert [call.ns for call in one.calls if "driver" in call.function] == [350, 350, 350]
 
 
 @pytest.mark.parametrize("rounds", [3000])

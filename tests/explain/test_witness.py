@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the plugin wrote is read whole or refused in a sentence, whatever it is."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine of the lab that is booted to be looked at, and what is so with each of its kernels."""
 
 from typing import Final, Literal
@@ -65,7 +66,7 @@ DEBIAN: Final[Told] = {
 """What is so with each of Debian's kernels."""
 REAL_TIME: Final[Told] = {
     "clock-slow-source": "hpet",
-    "sched-fair-server": "50 ms at a time",
+    "sched-fair-server": "50ms of each 1s",
     "irq-equal-priorities": "have priority 50",
 }
 STANDARD: Final[Told] = {
@@ -77,7 +78,7 @@ LAB: Final[Told] = {
     "kernel-cpu-freq": "CONFIG_CPU_FREQ is not set",
     "kernel-irqsoff-tracer": "CONFIG_IRQSOFF_TRACER=y",
     "kernel-preempt-tracer": "CONFIG_PREEMPT_TRACER=y",
-    "sched-fair-server": "1 of 1 CPUs",
+    "sched-fair-server": "CPUs 0: 50ms",
     "irq-equal-priorities": "have priority 50",
 }
 """What is so with the lab's own real-time kernels."""

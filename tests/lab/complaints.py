@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a kernel says on its console of what it should not have met, above all a debug kernel."""
 
 import re

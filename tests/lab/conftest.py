@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Kernels in the user's cache: Debian's, downloaded once, and the lab's own, built once."""
 
 import fcntl

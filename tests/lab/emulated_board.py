@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A board of another architecture: an emulated machine that runs busybox and a real sshd."""
 
 import re

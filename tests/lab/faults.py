@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Machines of the lab that are wrong on purpose: which rule of rtscope check sees what on a real
 kernel, and why some faults are seen in files only.
 
@@ -250,7 +251,7 @@ SIBLINGS: Final = Booted(
             | {
                 "clock-tsc-stops": "no nonstop_tsc",
                 "clock-ticks-together": "of 4 CPUs",
-                "sched-fair-server": "50 ms at a time",
+                "sched-fair-server": "50ms of each 1s",
                 "irq-default-affinity": "isolated CPUs 1",
                 "isolation-rcu": "isolated CPUs 1",
                 "memory-numa-balancing": "is on",
@@ -354,7 +355,7 @@ OLDER: Final = Booted(
             | STANDARD
             | {
                 "clock-slow-source": "hpet",
-                "sched-throttling": "950000 us of each 1000000 us",
+                "sched-throttling": "950ms of each 1s",
             },
         ),
         Look(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine whose only program is a test's own, in C, instead of the agent."""
 
 import re

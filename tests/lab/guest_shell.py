@@ -1,10 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine whose only program is a shell with a test's own script, and the agent beside it."""
 
 import re
 import shutil
 from pathlib import Path
 
-from rtscope.lab.kernels import kernel_modules
 from rtscope.lab.vm import VmTarget
 from tests.lab.guest_program import Heard, ran
 
@@ -35,12 +35,11 @@ def shell_heard(
     agent: Path,
     directory: Path,
     *,
-    modules: tuple[str, ...] = (),
     limit_s: int,
 ) -> Heard:
     """Boot the machine in an empty directory until the script, busybox's, has ended.
 
-    The agent is /bin/agent, and each of `modules` lies in /NAME.ko.
+    The agent is /bin/agent.
     """
     busybox = shutil.which("busybox")
     assert busybox, "this test needs the package busybox-static"
@@ -48,7 +47,6 @@ def shell_heard(
         "init": (_INIT + script + _END).encode(),
         "bin/busybox": Path(busybox).read_bytes(),
         "bin/agent": agent.read_bytes(),
-        **{f"{name}.ko": kernel_modules(target.kernel, name)[name] for name in modules},
     }
     return ran(target, files, ("init", "bin/busybox", "bin/agent"), directory, limit_s)
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The kernels that our modules and their probes are tried on, with the ring of each."""
 
 import pytest

@@ -60,11 +60,14 @@ static int set_up(int fd, struct rtdaq_setup setup)
 	return ioctl(fd, RTDAQ_SETUP, &setup) ? errno : 0;
 }
 
+static int start_at(int fd, __u64 at)
+{
+	return ioctl(fd, RTDAQ_START, &at) ? errno : 0;
+}
+
 static int start(int fd)
 {
-	__u64 at = now_ns() + MSEC;
-
-	return ioctl(fd, RTDAQ_START, &at) ? errno : 0;
+	return start_at(fd, now_ns() + MSEC);
 }
 
 static int arm_and_wait(int fd, unsigned long long timeout_ns)
@@ -92,13 +95,10 @@ static int threads(int expected)
 
 static void try_setups(void)
 {
-	struct rtdaq_setup bad[12];
+	struct rtdaq_setup bad[11];
 	int refused = 0, fd = open("/dev/rtdaq", O_RDWR);
 	void *buffer = pages();
-	struct rtdaq_setup without_device = good(RTDAQ_SCATTER, buffer);
 
-	without_device.device = RTDAQ_EDU;
-	without_device.period_ns = 3 * SEC;
 	for (size_t i = 0; i < COUNT(bad); i++)
 		bad[i] = good(RTDAQ_SCATTER, buffer);
 	bad[0].period_ns = 99999;
@@ -110,14 +110,12 @@ static void try_setups(void)
 	bad[6].mb_s = 100001;
 	bad[7].transfer = 3;
 	bad[8].interrupts = 2;
-	bad[9].device = 2;
+	bad[9].unused = 1;
 	bad[10].buffer += 1;
-	bad[11].device = RTDAQ_EDU;
 	for (size_t i = 0; i < COUNT(bad); i++)
 		refused += set_up(fd, bad[i]) == EINVAL;
 	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));
 	printf("@ no buffer: %s\n", strerror(set_up(fd, good(RTDAQ_COPY, NULL))));
-	printf("@ no device: %s\n", strerror(set_up(fd, without_device)));
 	printf("@ no pages: %s\n", strerror(set_up(fd, good(RTDAQ_SCATTER, (void *)0x10000))));
 	printf("@ memory: %s\n",
 	       ioctl(fd, RTDAQ_SETUP, 8) && errno == EFAULT ? "refused" : "taken");
@@ -128,11 +126,56 @@ static void try_setups(void)
 	printf("@ map: %s\n",
 	       mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED ? "refused" : "done");
 	printf("@ no start: %s\n", strerror(arm_and_wait(fd, MSEC)));
+	printf("@ start in two hours: %s\n", strerror(start_at(fd, now_ns() + 7200 * SEC)));
 	printf("@ start: %d\n", start(fd));
 	printf("@ start twice: %s\n", strerror(start(fd)));
 	close(fd);
 	munmap(buffer, SIZE);
 	printf("@ refused: threads %d\n", threads(0));
+}
+
+/* A page that can be read and not written: the module cannot return the result of a set-up. */
+static void try_fault(void)
+{
+	struct rtdaq_setup *setup = pages();
+	int fd = open("/dev/rtdaq", O_RDWR);
+	void *buffer = pages();
+
+	*setup = good(RTDAQ_SCATTER, buffer);
+	mprotect(setup, SIZE, PROT_READ);
+	printf("@ fault: %s, threads %d\n",
+	       ioctl(fd, RTDAQ_SETUP, setup) && errno == EFAULT ? "refused" : "taken", threads(0));
+	printf("@ after fault: %s\n", strerror(arm_and_wait(fd, MSEC)));
+	printf("@ set up after fault: %d\n", set_up(fd, good(RTDAQ_COPY, buffer)));
+	printf("@ event after fault: %s\n", strerror(start(fd) ?: arm_and_wait(fd, SEC)));
+	close(fd);
+	munmap(buffer, SIZE);
+	munmap(setup, SIZE);
+}
+
+/* An event a period since the start of the clock would be thousands. */
+static void try_past(void)
+{
+	static const __u64 past[] = { 0, 1, 2 };
+
+	for (size_t i = 0; i < COUNT(past); i++) {
+		struct rtdaq_counts counts = { 0 };
+		int fd = open("/dev/rtdaq", O_RDWR), result;
+		unsigned long long begun_ns, most;
+		void *buffer = pages();
+
+		set_up(fd, good(RTDAQ_SCATTER, buffer));
+		begun_ns = now_ns();
+		result = start_at(fd, past[i] < 2 ? past[i] : begun_ns - 1) ?:
+				 arm_and_wait(fd, 10 * SEC);
+		ioctl(fd, RTDAQ_COUNTS, &counts);
+		most = (now_ns() - begun_ns) / (2 * MSEC) + 1;
+		printf("@ past %zu: %d, %s\n", i, result,
+		       counts.events && counts.events <= most ? "no event before" :
+								"events before");
+		close(fd);
+		munmap(buffer, SIZE);
+	}
 }
 
 static void try_limit(void)
@@ -293,6 +336,8 @@ static void try_together(void)
 static void try_loaded(void)
 {
 	try_setups();
+	try_fault();
+	try_past();
 	try_limit();
 	try_transfers();
 	try_nine();

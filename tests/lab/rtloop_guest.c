@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "guest_module.h"
@@ -33,6 +34,14 @@ static const char *const bad_parameters[] = {
 	"method=sometimes", "period_us=99", "slack_us=10001", "poll_us=8001",
 	"priority=100",	    "cpu=31",	    "cpu=-2",	      NULL,
 };
+
+static unsigned long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000UL + now.tv_nsec;
+}
 
 static int start(int fd, struct rtloop_setup setup)
 {
@@ -74,7 +83,7 @@ static int threads(int expected)
 
 static void try_setups(void)
 {
-	struct rtloop_setup bad[9];
+	struct rtloop_setup bad[10];
 	int refused = 0, fd = open("/dev/rtloop", O_RDWR);
 
 	for (size_t i = 0; i < COUNT(bad); i++)
@@ -88,6 +97,7 @@ static void try_setups(void)
 	bad[6].priority = 100;
 	bad[7].method = RTLOOP_TIMER;
 	bad[8].cpu = 31;
+	bad[9].start_ns = -1;
 	for (size_t i = 0; i < COUNT(bad); i++)
 		refused += start(fd, bad[i]) == EINVAL;
 	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));
@@ -116,6 +126,33 @@ static void try_methods(void)
 		munmap((void *)page, sizeof(*page));
 		printf("@ method %u: loops %d, once %d, ends %d, threads %d\n", method, began,
 		       twice, ended, threads(0));
+	}
+}
+
+/* As many polls as periods since the start of the clock would take all of the CPU. */
+static void try_past(void)
+{
+	for (unsigned int method = 0; method < RTLOOP_METHODS; method++) {
+		int fd = open("/dev/rtloop", O_RDWR), began;
+		const struct rtloop_page *page = map(fd);
+		struct rtloop_setup setup = good;
+		unsigned long before, after;
+
+		setup.method = method;
+		setup.start_ns = 1;
+		setup.poll_ns = 300000;
+		if (method == RTLOOP_TIMER || method == RTLOOP_DEADLINE)
+			setup.priority = 0;
+		before = now_ns();
+		began = !start(fd, setup) && loops(page);
+		ioctl(fd, RTLOOP_STOP);
+		after = now_ns();
+		printf("@ past %u: loops %d, %s\n", method, began,
+		       edges(page) + page->missed <= (after - before) / setup.period_ns + 1 ?
+			       "no period before" :
+			       "periods before");
+		close(fd);
+		munmap((void *)page, sizeof(*page));
 	}
 }
 
@@ -180,6 +217,7 @@ static void try_loaded(void)
 {
 	try_setups();
 	try_methods();
+	try_past();
 	try_two();
 	try_fork();
 	try_together();

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine whose only program is a shell script, between whose steps its agent looks at it."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Real kernels on an emulated machine: figures, their repetition, and every way to fail."""
 
 import json
@@ -21,7 +22,7 @@ from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent
-from rtscope.target.protocol import AnyLine, Start, files_of
+from rtscope.target.protocol import AnyLine, Start
 
 
 def emulators() -> set[str]:
@@ -218,7 +219,7 @@ def test_a_guest_that_never_says_hello_is_ended_in_time(
         list(agent.lines(60))
 
 
-def test_a_damaged_kernel_ends_with_a_sentence(
+def test_a_damaged_kernel_is_not_booted(
     standard_kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = copied_kernel(standard_kernel, tmp_path)
@@ -226,10 +227,10 @@ def test_a_damaged_kernel_ends_with_a_sentence(
     with (folder / "kernel").open("r+b") as file:
         file.truncate(4096)
     with (
-        target_of("vm:copy").started_agent(["machine", "--json"]) as agent,
-        pytest.raises(RtscopeError, match=r"QEMU could not run the guest: .*"),
+        pytest.raises(RtscopeError, match="recorded SHA-256"),
+        target_of("vm:copy").started_agent(["machine", "--json"]),
     ):
-        files_of(agent.lines(60))
+        pass
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A guest that goes wrong while it measures ends in time and in words; several CPUs are told."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The lab's own kernels: what they are, and that the delays put into them are found."""
 
 import functools
@@ -97,7 +98,7 @@ def test_a_plan_that_compares_both_kernels_can_be_run_as_it_is(
 ) -> None:
     built("x86_64-rt")
     built("x86_64-std")
-    file = read_plan(Path(__file__).parents[2] / "plans" / f"{plan}.toml")
+    file = read_plan(Path(__file__).parents[2] / "rtscope" / "plans" / f"{plan}.toml")
     cells = cells_of(file)
 
     assert len(check_cells(file, cells)) == len(cells) == count
@@ -134,7 +135,7 @@ def test_a_machine_of_two_cpus_is_measured_on_both(name: str, built: Built) -> N
 def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: Built) -> None:
     """Idle and under all loads at once, at the shortest and the longest interval."""
     built("loongson2e-rt")
-    file = read_plan(Path(__file__).parents[2] / "plans" / "loongson-table-2.toml")
+    file = read_plan(Path(__file__).parents[2] / "rtscope" / "plans" / "loongson-table-2.toml")
     cells = [
         cell.request
         for cell in cells_of(file, 0.001)

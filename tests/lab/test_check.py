@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Real kernels that are booted wrong on purpose, and right: what rtscope check says of them."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The tests on debug kernels hear a complaint in whichever words the kernel has for it."""
 
 import pytest

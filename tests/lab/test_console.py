@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine for a person: its console is this terminal, and nothing is left of it afterwards."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The debug kernels of the ports have nothing to complain of, whatever runs on them."""
 
 from collections.abc import Callable

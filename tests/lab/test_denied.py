@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the kernel denies the agent once that has begun is told with the run."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Why a guest ended, as its console tells, and when its boot is begun anew."""
 
 import shlex

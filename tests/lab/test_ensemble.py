@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Each run of an ensemble in the lab can be had again alone, by its seed."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The probe event on the lab's kernels: every road, and which of them keeps a deadline."""
 
 from collections.abc import Callable

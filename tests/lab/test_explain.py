@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What made the worst samples late is told by function, and telling it changes no sample."""
 
 import os
@@ -61,9 +62,10 @@ def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
     assert [told.latency_ns for told in run.explanations] == worst
     for told in run.explanations:
         check_story(told)
-        # Nothing else ran at the deadline: what the timer is late by is next to nothing.
-        assert told.calls[0].function == ASLEEP
-        assert told.calls[0].ns < 150
+        # Nothing else ran at the deadline: the timer is late by next to nothing, or by nothing.
+        assert sum(call.ns for call in told.calls if call.function == ASLEEP) < 150
+        first = next(call for call in told.calls if call.function != ASLEEP)
+        assert first.start_ns < 150
         assert {call.function for call in told.calls} > TIMER_PATH
         assert told.tasks is not None
         assert told.tasks[0].name == "swapper/0"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A delay of known length in a module is named as what made a thread late."""
 
 import os
@@ -26,9 +27,11 @@ def kernel() -> str:
 
 
 @pytest.mark.kernels
+@pytest.mark.parametrize("udelay", [0, 1])
 @pytest.mark.parametrize("what", ["interrupts", "preemption"])
-def test_the_module_that_turned_them_off_is_named(kernel: str, what: str) -> None:
+def test_the_module_that_turned_them_off_is_named(kernel: str, what: str, udelay: int) -> None:
     parameters = f"delay_us={DELAY_NS // 1000} preemption={int(what == 'preemption')}"
+    parameters += f" udelay={udelay}"
     target = vm_target(f"vm:{kernel},load=rtdelay {parameters}")
     request, heard = Request(samples=400), Heard()
     run = measure(request, Machine(), lambda agent: None, heard.hear, target)
@@ -38,6 +41,7 @@ def test_the_module_that_turned_them_off_is_named(kernel: str, what: str) -> Non
     assert told.cause[0].function.endswith(" [rtdelay]")
     assert told.cause[0].ns > 0.9 * told.latency_ns
     assert sum(function.ns for function in told.functions) == told.latency_ns
+    assert told.functions[0].function.endswith(" [rtdelay]") or not udelay
     assert told.tasks is not None
     assert told.tasks[0].name.startswith("rtdelay/")
     off = {"interrupts": told.interrupts_off, "preemption": told.preemption_off}

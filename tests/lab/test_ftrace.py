@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """ftrace works on the lab's real-time kernels, with a clock that is fine and never turns back."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A disk that is full is named, with what to do, and takes nothing with it that is elsewhere."""
 
 import os

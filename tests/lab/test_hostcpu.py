@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Each emulator stays on one CPU of the host, of its own while there are enough."""
 
 import os

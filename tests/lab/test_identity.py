@@ -1,14 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Ten runs of one measurement are one: idle, under each load, and beside a busy host."""
 
 import hashlib
 import subprocess
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 
+from rtscope.experiment.measure import measure
 from rtscope.experiment.request import Request, agent_arguments
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
+from rtscope.model.machine import Machine
 from rtscope.target.protocol import check_hello
 
 RUNS = 10
@@ -50,6 +55,27 @@ def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
     rt_kernel: Kernel, load: str, start: str, tmp_path: Path
 ) -> None:
     assert len(set(hashes(rt_kernel, load, 2, tmp_path, start))) == 1
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("load", ["idle", "process"])
+@pytest.mark.parametrize("start", ["restored", pytest.param("booted", marks=pytest.mark.long)])
+def test_a_run_whose_samples_are_wanted_is_the_same_as_one_without(
+    rt_kernel: Kernel, load: str, start: str, tmp_path: Path
+) -> None:
+    target = vm_target(f"vm:{rt_kernel.name},start={start}")
+    request = Request(load=load, samples=SAMPLES)
+    wanted = msgspec.structs.replace(request, samples_file=str(tmp_path / "samples"))
+    without, with_them = (
+        measure(one, Machine(), lambda agent: None, lambda line: None, target)
+        for one in (request, wanted)
+    )
+
+    assert with_them.threads == without.threads
+    assert with_them.elapsed_ns == without.elapsed_ns
+    assert with_them.start_monotonic_ns == without.start_monotonic_ns
+    written = np.loadtxt(tmp_path / "samples", dtype=np.int64)[:, 3]
+    assert (len(written), written.max()) == (SAMPLES, without.threads[0].max_ns)
 
 
 @pytest.mark.long

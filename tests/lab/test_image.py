@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The initramfs is the same bytes for the same files, and holds what it was given."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Kernels are kept whole under a name, or not at all, and bad ones are refused in a sentence."""
 
 import gzip
@@ -22,6 +23,7 @@ from rtscope.lab.kernels import (
     kernel_modules,
     list_kernels,
 )
+from rtscope.lab.vm import vm_target
 from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
 
@@ -47,6 +49,29 @@ def vmlinux(
 
 def arm64_image() -> bytes:
     return bytes(0x38) + b"ARM\x64" + VERSION
+
+
+def uefi(image: bytes) -> bytes:
+    """The image as a PE file of one section behind its header, with a signature at the end."""
+    at, options = max(0x60, len(image)), 160
+    header = struct.pack("<4sHHIIIHH", b"PE\0\0", 0xAA64, 1, 0, 0, 0, options, 0)
+    end = at + len(header) + options + 40
+    directories = bytes(112 + 32) + struct.pack("<II", end + 2000, 1500) + bytes(8)
+    section = struct.pack("<8sIIII16x", b".text", 2000, end, 2000, end)
+    start = b"MZ" + image[2:0x3C] + struct.pack("<I", at)
+    return start.ljust(at, b"\0") + header + directories + section + VERSION.ljust(3500)
+
+
+def bzimage() -> bytes:
+    """A setup of one sector, then a payload and 64 bytes of code behind it."""
+    setup, payload = bytearray(1024), b"payload"
+    setup[0x1F1] = 1
+    struct.pack_into("<I", setup, 0x1F4, 1088 // 16)
+    setup[0x202:0x206] = b"HdrS"
+    struct.pack_into("<H", setup, 0x20E, 0x100)
+    setup[0x300:0x30B] = b"6.12.0-test"
+    struct.pack_into("<II", setup, 0x248, 1024 - len(payload), len(payload))
+    return bytes(setup) + bytes(1024 - len(payload)) + payload + bytes(64)
 
 
 def riscv64_image() -> bytes:
@@ -93,6 +118,26 @@ def test_what_is_no_kernel_is_refused_and_leaves_nothing(
     with pytest.raises(RtscopeError, match=sentence):
         add_file(tmp_path / "k", name=None, config=None, modules=None, load=[])
     assert list(cache.rglob("*")) == []
+
+
+@pytest.mark.parametrize("whole", [uefi(arm64_image()), uefi(riscv64_image()), bzimage()])
+def test_an_image_is_refused_whatever_is_cut_off(whole: bytes) -> None:
+    assert read_kernel(whole, "a").data == whole
+    for cut in (1, 60, 1000):
+        with pytest.raises(RtscopeError, match="a is truncated"):
+            read_kernel(whole[:-cut], "a")
+
+
+def test_a_kernel_that_was_damaged_in_the_cache_is_not_booted(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(vmlinux())
+    kernel = add_file(tmp_path / "k", name=None, config=None, modules=None, load=[])
+    kernel_file(kernel).write_bytes(vmlinux()[:-1] + b"x")
+
+    with (
+        pytest.raises(RtscopeError, match=f"rtscope lab kernel add {tmp_path}/k --name k"),
+        vm_target("vm:k").started_agent(["machine", "--json"]),
+    ):
+        pass
 
 
 def test_a_kernel_whose_last_segment_is_cut_is_refused() -> None:

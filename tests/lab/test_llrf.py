@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The control loop of examples/llrf on its two devices, under load, to the instruction."""
 
 import json

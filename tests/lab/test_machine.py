@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a user may ask of an emulated machine, and the sentences for what he may not."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """QEMU's monitor: an event is seen whenever it came."""
 
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What patches change is counted as git counts it, in whatever form; bad ones are refused."""
 
 import bz2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Placements on guests whose topology is known: two packages, cores with hardware threads."""
 
 import msgspec

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A plan of several emulated machines, which are measured side by side."""
 
 import os

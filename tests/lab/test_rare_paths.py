@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The debug kernels of the ports have nothing to complain of where no probe and no load leads."""
 
 import re

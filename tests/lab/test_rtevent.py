@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The module rtevent refuses what is wrong, ends with its files, and leaves nothing behind."""
 
 from collections.abc import Callable

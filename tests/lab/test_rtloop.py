@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The module rtloop: its loops keep the time that they are known for, and nothing makes it fail."""
 
 from collections.abc import Callable
@@ -141,13 +142,14 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
 
     assert told == {
         "parameters": "7 of 7 refused",
-        "setups": "9 of 9 refused",
+        "setups": "10 of 10 refused",
         "memory": "refused",
         "request": "refused",
         **{
             f"method {number}": "loops 1, once 1, ends 1, threads 0"
             for number in range(len(METHODS))
         },
+        **{f"past {number}": "loops 1, no period before" for number in range(len(METHODS))},
         "two": "loop 1 1, threads 2",
         "one of two": "loops 1, threads 1",
         "unload": "refused",
@@ -165,5 +167,6 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
         "a priority of 100 is not 0 to 99",
         "a priority of 50 is not 0, which timer and deadline need",
         "there is no CPU 31 to run on",
+        "a start at 18446744073709551615 ns is more than an hour ahead",
     ]:
         assert f"rtloop: {sentence}" in console

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The ports are series that a maintainer could take: they apply, and checkpatch is content."""
 
 import re
@@ -24,7 +25,7 @@ def patches_of(port: str) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def source() -> Path:
-    return source_tree(find_source(None), lambda words: None)
+    return source_tree(find_source(None, "linux-source-6.12"), lambda words: None)
 
 
 def git(tree: Path, *words: str) -> None:

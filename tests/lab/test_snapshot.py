@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A run begins where a boot ended: the same for everybody, whoever made the snapshot and when."""
 
 import threading

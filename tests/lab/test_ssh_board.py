@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A board of another architecture over ssh, from its agent's way there to a connection's loss."""
 
 import hashlib

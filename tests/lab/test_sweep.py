@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope scale and interfere on guests: of one CPU, and with one offline."""
 
 import json

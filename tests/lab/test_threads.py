@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The threads of a real-time kernel in an emulated machine, seen by its agent."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A guest's structure is given, and told as it is; of what emulated CPUs share nothing is said."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What tuning does to a machine of four CPUs is seen: who ran where, before, while and after."""
 
 import re
@@ -170,10 +171,7 @@ def comings(
 rest() { read -t $1 nothing <&9; }
 born() { (printf $1 > /proc/self/comm; while :; do read -t 1 nothing <&9; done) & }
 policy() { cut -d" " -f40,41 /proc/$1/stat; }
-interrupts() {
-    exec agent daq --device edu --interval 1s --channels 1 --samples-per-channel 1536 -l 6 \\
-        --irq-priority 60 > /tmp/daq 2>&1
-}
+interrupts() { exec sleep 12 < /dev/ttyS3; }
 named() { grep -l "$1" /proc/[0-9]*/comm | cut -d/ -f3; }
 mkfifo /tmp/nobody; exec 9<>/tmp/nobody
 
@@ -206,7 +204,7 @@ echo "@ without the partition"; allowed $one; cat /sys/fs/cgroup/cpuset.cpus.eff
 born rts-held; held=$!; rest 1
 agent tune hold --json --journal /tmp/journal \\
     "thread name=rts-held cpus=3 policy=fifo priority=5" \\
-    "thread name=irq/*-rtdaq policy=fifo priority=77" "interrupt name=rtdaq cpus=2" > /tmp/held &
+    "thread name=irq/*-ttyS3 policy=fifo priority=77" "interrupt name=ttyS3 cpus=2" > /tmp/held &
 hold=$!; rest 8
 echo "@ idle"
 for i in 1 2 3; do
@@ -217,18 +215,19 @@ plug 3 0; rest 3
 echo "@ held without its CPU"; allowed $held; policy $held
 plug 3 1; rest 3
 echo "@ held with its CPU"; allowed $held
-insmod /rtdaq.ko; interrupts & daq=$!; rest 3
-echo "@ a device's interrupt"; grep rtdaq /proc/interrupts
-irq=$(grep rtdaq /proc/interrupts | tr -d " " | cut -d: -f1); cat /proc/irq/$irq/smp_affinity_list
-policy $(named rtdaq)
-wait $daq; echo "$?"; cat /tmp/daq
+interrupts & port=$!; while [ -z "$(named irq.*ttyS3)" ]; do usleep 20000; done
+rest 3
+echo "@ a device's interrupt"; grep ttyS3 /proc/interrupts
+irq=$(grep ttyS3 /proc/interrupts | tr -d " " | cut -d: -f1); cat /proc/irq/$irq/smp_affinity_list
+policy $(named irq.*ttyS3)
 echo "@ held"; kill -TERM $hold; wait $hold; echo "exit $?"; cat /tmp/held
 echo "@ no longer held"; allowed $held; policy $held; ls -A /tmp/journal
+wait $port
 
 away() { echo 0-3 > /proc/irq/4/smp_affinity_list; }
 told() { rest 1; echo "$1 $(cat /proc/irq/4/smp_affinity_list)"; }
 agent tune hold --json --journal /tmp/journal \\
-    "interrupt name=rtdaq cpus=1" "interrupt name=ttyS0 cpus=1" > /tmp/held &
+    "interrupt name=ttyS3 cpus=1" "interrupt name=ttyS0 cpus=1" > /tmp/held &
 hold=$!; rest 8
 echo "@ interrupts alone"
 away; told nobody
@@ -237,12 +236,13 @@ away; echo bind > /sys/class/mem/null/uevent; told device
 interrupts & rest 3; cat /proc/irq/$irq/smp_affinity_list
 kill -TERM $hold; wait $hold; echo "exit $?"
 """
-    target = vm_target(f"vm:{rt_kernel.name},cpus=4,mode=fast,edu=yes,memory=256")
-    folder = tmp_path_factory.mktemp("comings")
-    heard = shell_heard(
-        target, COMMON + script, agent_path, folder, modules=("rtdaq",), limit_s=LIMIT_S
+    target = vm_target(f"vm:{rt_kernel.name},cpus=4,mode=fast")
+    port = [*target.board.options, "-device", "pci-serial"]
+    target = msgspec.structs.replace(
+        target, board=msgspec.structs.replace(target.board, options=port)
     )
-    return sections(heard.said)
+    folder = tmp_path_factory.mktemp("comings")
+    return sections(shell_heard(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
 
 
 def test_without_cgroups_of_version_2_a_partition_is_refused(comings: dict[str, str]) -> None:
@@ -302,15 +302,15 @@ def test_a_held_thread_goes_back_to_its_cpu_when_that_is_back(comings: dict[str,
 
 
 def test_a_new_interrupt_and_its_thread_are_held(comings: dict[str, str]) -> None:
-    """Though its thread and then its driver have given it other priorities when it began."""
+    """The interrupt comes with the port's first user, and its thread with another priority."""
     lines = comings["a device's interrupt"].splitlines()
-    assert "rtdaq" in lines[0]
-    assert lines[1:4] == ["2", "77 1", "0"]
+    assert "ttyS3" in lines[0]
+    assert lines[1:3] == ["2", "77 1"]
     assert status(comings["held"]) == 0
     assert {
         (one["kind"], one["new"])
         for one in changes(comings["held"], "applied")
-        if "rtdaq" in one["what"]
+        if "ttyS3" in one["what"]
     } == {("thread-policy", "fifo:77"), ("interrupt", "2")}
 
 
@@ -385,3 +385,25 @@ def test_a_partition_is_refused_where_version_1_has_the_cpusets(version_1: dict[
         assert why in failed["why"]
         assert changes(version_1[section], "applied") == []
         assert "rtscope.isolated" not in version_1[section].rpartition("exit 1")[2]
+
+
+def test_hugepages_turned_off_and_back_on_leave_the_free_memory_as_it_was(
+    oldest_kernel: Kernel, agent_path: Path, tmp_path: Path
+) -> None:
+    """Turning them on again raises vm.min_free_kbytes. PREEMPT_RT excludes them."""
+    script = """
+pages=/sys/kernel/mm/transparent_hugepage/enabled; free=/proc/sys/vm/min_free_kbytes
+echo always > $pages; echo 3000 > $free
+echo "@ before"; cat $pages $free
+echo "@ apply"; tune apply "file path=$pages value=never"; echo "@ applied"; cat $pages
+echo "@ undo"; tune undo; echo "@ undone"; cat $pages $free
+echo never > $pages; echo always > $pages; echo "@ by hand"; cat $free
+"""
+    target = vm_target(f"vm:{oldest_kernel.name},mode=fast")
+    heard = shell_heard(target, COMMON + script, agent_path, tmp_path, limit_s=LIMIT_S)
+    seen = sections(heard.said)
+    assert seen["before"].split() == ["[always]", "madvise", "never", "3000"]
+    assert (status(seen["apply"]), status(seen["undo"])) == (0, 0)
+    assert seen["applied"].split() == ["always", "madvise", "[never]"]
+    assert seen["undone"] == seen["before"]
+    assert int(seen["by hand"]) > 3000, "this kernel raises it"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """CPUs that are isolated while the machine runs, and given back, in a machine of four."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The multicore report's steps on an emulated machine with four CPUs, for their function."""
 
 import re
@@ -11,10 +12,10 @@ from rtscope.experiment.measure import measure, read_machine
 from rtscope.experiment.planfile import read_plan
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
-from rtscope.report.html import html_report
+from rtscope.report.page.report import html_report
 from rtscope.statistics.steps import steps_among
 
-PLAN = Path(__file__).parents[2] / "plans" / "multicore-steps.toml"
+PLAN = Path(__file__).parents[2] / "rtscope" / "plans" / "multicore-steps.toml"
 
 
 @pytest.mark.kernels

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A guest whose device tree says that two of its CPUs are slower, which no emulated CPU is."""
 
 import subprocess

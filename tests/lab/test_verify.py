@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """lab verify: what is the same is said to be, and what is not is shown where it parts."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine whose CPU 0 is offline: what else measures takes it for one CPU among others."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What may be written as a limit, and what is refused with a sentence."""
 
 import pytest
@@ -14,6 +15,9 @@ from rtscope.model.errors import RtscopeError
         ("max<50us", Limit("max", 50_000, False, "max<50us")),
         ("avg <= 5 us", Limit("mean", 5_000, True, "avg<=5us")),
         ("p99.99<1.5ms", Limit("p99.99", 1_500_000, False, "p99.99<1.5ms")),
+        ("max<50", Limit("max", 50_000, False, "max<50us")),
+        ("p99.9[a] <= 1.5", Limit("p99.9", 1_500, True, "p99.9[a]<=1.5us", "a")),
+        ("longest_ns<12", Limit("longest_ns", 12_000, False, "longest_ns<12us")),
         ("missed<1", Limit("missed", 1, False, "missed<1")),
         ("failed<1", Limit("failed", 1, False, "failed<1")),
         ("over<=3", Limit("over", 3, True, "over<=3")),
@@ -37,10 +41,11 @@ def test_a_limit_is_read(text: str, limit: Limit) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("max<50", "is not a time"),
+        ("max<50 apples", "is not a time"),
         ("max>50us", "is not a budget"),
         ("missed<0.5", "a plain count"),
-        ("longest_ns<12", "is not a time"),
+        ("missed<1us", "a plain count"),
+        ("failed<1us", "a plain number"),
         ("maximum<50us", "maximum is not one of max, mean, missed"),
         ("failed<many", "a plain number"),
         ("p100<5us", "a quantile is below p100"),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """CPU lists read as the kernel means them, and nothing else is taken for one."""
 
 import os

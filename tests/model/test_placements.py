@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Threads are placed as a machine's topology makes sense of."""
 
 from collections.abc import Sequence

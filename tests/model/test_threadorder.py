@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What is wrong in who can preempt whom is said, and nothing else."""
 
 import pytest

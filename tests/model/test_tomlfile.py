@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Where something stands in a file that a person wrote."""
 
 import tomllib

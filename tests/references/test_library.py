@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The published tables are whole, add up as far as they can, and are refused when they are not."""
 
 import math

@@ -1,14 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """An audit on the terminal, as SARIF and as JUnit."""
 
 import json
 from xml.etree import ElementTree as ET
 
 import msgspec
+import pytest
 
-from rtscope.model.audit import Audit, Finding, Severity, Unseen
-from rtscope.report.audit import audit_view, summary_line
-from rtscope.report.junit import audit_junit_report
-from rtscope.report.sarif import sarif_report
+from rtscope.model.audit import SEVERITIES, Audit, Finding, Severity, Unseen
+from rtscope.report.audit import AuditView, summary_line
+from rtscope.report.exchange.junit import audit_junit_report
+from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.terminal import output_console
 
 
@@ -31,22 +33,43 @@ AUDIT = Audit(
 )
 
 
-def shown(audit: Audit) -> str:
+def shown(audit: Audit, details: bool = True) -> str:
     console = output_console()
     with console.capture() as capture:
-        console.print(audit_view(audit))
+        console.print(AuditView(audit, details))
     return capture.get()
 
 
 def test_the_terminal_has_all_of_each_finding_in_its_order() -> None:
     text = shown(AUDIT)
     words = ["shaker", "! the agent", "fatal", "bad", "should", "bad why.", "how", "bad.html"]
-    words += ["medium", "so-so", "info", "could not look", "blind (high), blinder (info)"]
+    words += ["medium", "so-so", "info", "not checked", "blind (high), blinder (info)"]
     places = [text.index(word) for word in words]
     assert places == sorted(places)
     assert "\x1b[31m" not in text
     assert text.count("no /a/file") == 1
     assert "no /b/file" in text
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_without_details_a_finding_is_one_line_with_the_first_remedy(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    more = ", or that; but (this)"
+    findings = [
+        msgspec.structs.replace(one, how=f"do {number}{more}", found=f"{number} " * 99)
+        for number, one in enumerate(AUDIT.findings)
+    ]
+    text = shown(msgspec.structs.replace(AUDIT, findings=findings), details=False)
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert max(map(len, lines)) <= columns
+    rows = [line for line in lines if line.split()[:1] and line.split()[0] in SEVERITIES]
+    assert len(rows) == len(findings)
+    for number, (row, one) in enumerate(zip(rows, findings, strict=True)):
+        assert row.split()[:3] == [one.severity, one.rule, str(number)]
+        assert row.endswith(f"do {number}")
+    assert sum("no /a/file" in line for line in lines) == 1
 
 
 def test_what_tune_can_change_is_told_as_a_line_of_a_profile() -> None:
@@ -59,9 +82,9 @@ def test_what_tune_can_change_is_told_as_a_line_of_a_profile() -> None:
 
 def test_the_last_line_counts() -> None:
     assert summary_line(AUDIT) == (
-        "8 rules: 1 fatal, 1 medium, 1 info, 2 found nothing, 3 could not look"
+        "8 rules: 1 fatal, 1 medium, 1 info, 2 found nothing, 3 not checked"
     )
-    assert shown(AUDIT).rstrip().endswith("3 could not look")
+    assert shown(AUDIT).rstrip().endswith("3 not checked")
 
 
 def test_sarif_has_a_result_for_each_finding_and_tells_what_was_not_seen() -> None:

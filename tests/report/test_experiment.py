@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """All cells of an experiment in one table, one display and one JUnit file."""
 
 import io
@@ -11,6 +12,7 @@ from rich.console import Console
 from rtscope.model.budget import parse_limit
 from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.model.run import Run
+from rtscope.report.exchange.junit import junit_report
 from rtscope.report.experiment import (
     CellResult,
     CellTable,
@@ -18,7 +20,6 @@ from rtscope.report.experiment import (
     ExperimentView,
     unkept,
 )
-from rtscope.report.junit import junit_report
 from rtscope.report.live import LiveState
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
@@ -38,7 +39,7 @@ RESULTS = [
     CellResult("failed", failure="no <socket> \x1b[31m"),
     CellResult("left"),
 ]
-VERDICTS = ["measured", "kept", "broken", "not proven", "interrupted", "failed", "not begun"]
+VERDICTS = ["measured", "pass", "fail", "inconclusive", "interrupted", "failed", "not begun"]
 
 
 def shown(renderable: object, width: int = 120, height: int = 30) -> str:
@@ -115,7 +116,7 @@ def test_junit_has_a_case_for_each_cell_with_what_became_of_it() -> None:
         "cut": ["failure", "error"], "failed": ["error"], "left": ["skipped"],
     }  # fmt: skip
     broken = [failure.attrib for failure in cases["broken"].iter("failure")]
-    assert {failure["type"] for failure in broken} == {"broken", "not proven"}
+    assert {failure["type"] for failure in broken} == {"fail", "inconclusive"}
     assert "max is 9.00 us" in broken[0]["message"]
     assert "\x1b" not in ET.tostring(root, encoding="unicode")
     assert float(cases["kept"].attrib["time"]) == 60.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How a sample came about is told in a sentence, a tree of calls and a timeline."""
 
 import io
@@ -10,7 +11,7 @@ from rich.console import Console
 from rtscope.model.run import Run
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.report.explanations import headline, lanes, off_line, totals_line, tree, tree_columns
-from rtscope.report.html import html_report
+from rtscope.report.page.report import html_report
 from rtscope.report.terminal import summary
 from tests.measured import run_of, thread_of
 from tests.strategies import explanations
@@ -97,7 +98,7 @@ def test_the_terminal_tells_all_of_it_with_its_units() -> None:
 def test_the_page_draws_a_timeline_that_needs_no_script() -> None:
     page = html_report([a_run(TOLD)])
 
-    drawn = re.search(r"<svg.*?</svg>", page, re.DOTALL)
+    drawn = re.search(r'<svg class="timeline".*?</svg>', page, re.DOTALL)
     assert drawn is not None
     assert drawn[0].count("<rect") == len(lanes(TOLD).bars) == len(CALLS) + 4
     assert "<title>slow_driver [driver], from 0.200 us for 7.00 us</title>" in drawn[0]

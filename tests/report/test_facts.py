@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A probe's own figures are shown with their units, whatever their number and their names."""
 
 import io

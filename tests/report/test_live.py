@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The live view fits any terminal and shows the worst first."""
 
 import io

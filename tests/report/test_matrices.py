@@ -1,7 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What CPUs are to each other: sentences first, then tables and heat maps."""
 
 import io
-import json
 import re
 
 import msgspec
@@ -9,8 +9,10 @@ import pytest
 from rich.console import Console
 
 from rtscope.model.run import Matrix, Run
-from rtscope.report.html import html_report
-from rtscope.report.matrices import figure_of, heat_map, matrix_chart, matrix_columns
+from rtscope.report.matrices import figure_of, matrix_columns
+from rtscope.report.page.matrix_charts import heat_map, matrix_chart
+from rtscope.report.page.report import html_report
+from rtscope.report.page.svg import figure
 from rtscope.report.terminal import summary
 from tests.statistics.test_reach import curve, times
 from tests.statistics.test_reach import run_with as memory_run
@@ -34,12 +36,12 @@ def test_the_page_has_a_heat_map_of_each_matrix() -> None:
     run = run_with(machine_of(2), vector={(0, 1): 1.9})
     page = html_report([run])
     assert page.index("share a vector unit") < page.index("Slowdown in vector arithmetic")
-    data = json.loads(re.findall(r"<script[^>]*application/json[^>]*>(.*?)</script>", page)[0])
-    maps = [chart for chart in data["charts"] if chart["traces"][0]["type"] == "heatmap"]
-    assert len(maps) == len(run.matrices)
-    vector = next(chart for chart in maps if chart["title"] == "Slowdown in vector arithmetic")
-    assert vector["traces"][0]["z"] == [[None, 1.9], [1.9, None]]
-    assert vector["layout"]["xaxis"]["title"]["text"] == "beside"
+    assert page.count('<table class="heat">') == len(run.matrices)
+    heats = {c.title: c.heat for m in run.matrices if (c := matrix_chart(run, m, ""))}
+    heat = heats["Slowdown in vector arithmetic"]
+    assert heat
+    assert heat.texts == [["", "1.90"], ["1.90", ""]]
+    assert heat.shares == [[None, pytest.approx(0.45)], [pytest.approx(0.45), None]]
     assert page.index("<h3>Slowdown in vector arithmetic") < page.index("<h3>Histogram")
 
 
@@ -50,21 +52,22 @@ def test_a_figure_has_its_unit() -> None:
 
 
 def test_limits_stand_beside_the_figure() -> None:
-    trace = heat_map(square("L2", 2, {(0, 1): 1.5}), "")["traces"][0]
-    assert trace["hovertext"][0][1] == "1.48 to 1.52"
-    assert (trace["zmin"], trace["zmax"]) == (1.0, 3.0)
+    heat = heat_map(square("L2", 2, {(0, 1): 1.5}), "").heat
+    assert heat
+    assert heat.hints[0][1] == "1.48 to 1.52"
+    assert heat.shares[0][1] == pytest.approx(0.25)
 
 
 def test_a_matrix_without_a_figure_has_no_heat_map() -> None:
-    assert heat_map(square("L2", 1, {}), "")["traces"] == []
+    assert heat_map(square("L2", 1, {}), "").heat is None
 
 
 def test_labels_of_a_machine_are_no_markup() -> None:
     evil = Matrix("m", "<b>", ["<i>x"], ["\x1b[31m"], [[1.0]], [[1.0]], [[1.0]])
-    trace = heat_map(evil, "")["traces"][0]
-    assert trace["y"] == ["&lt;i&gt;x"]
-    assert "<" not in trace["text"][0][0]
-    assert "\x1b" not in "".join(
+    drawn = figure(heat_map(evil, ""))
+    assert "&lt;i&gt;x" in drawn
+    assert "1 &lt;b&gt;" in drawn
+    assert "\x1b" not in drawn + "".join(
         str(cell) for column in matrix_columns(evil) for cell in column.cells
     )
 
@@ -82,13 +85,13 @@ def test_a_matrix_out_of_shape_is_no_matrix() -> None:
 def test_curves_have_the_caches_that_the_kernel_tells_of_and_sizes_at_their_axis() -> None:
     run = memory_run(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
     chart = matrix_chart(run, run.matrices[0], "")
-    assert [trace["name"] for trace in chart["traces"]] == [
+    assert [mark.name for mark in chart.marks] == [
         "CPU 0", "all 2 CPUs", "L1: 48 KiB", "L2: 2 MiB", "caches seen",
     ]  # fmt: skip
-    assert chart["traces"][2]["x"] == [48, 48]
-    assert chart["layout"]["xaxis"]["type"] == "log"
-    ticks = chart["layout"]["xaxis"]
-    assert dict(zip(ticks["ticktext"], ticks["tickvals"], strict=True))["16 MiB"] == 16 << 10
+    assert chart.marks[2].x.tolist() == [48, 48]
+    axis = chart.panels[0].x
+    assert axis.scale.log
+    assert {tick.text: tick.at for tick in axis.ticks}["16 MiB"] == 16 << 10
     assert "caches show where the kernel says" in html_report([run])
 
 
@@ -96,9 +99,9 @@ def test_caches_that_show_are_marked_on_each_curve_of_the_first_cpu() -> None:
     run = memory_run(times([48 << 10, 512 << 10], [1.7, 5.4, 130]))
     loads, reading = (matrix_chart(run, matrix, "") for matrix in run.matrices[:2])
     for chart, figures in ((loads, [1.7, 5.4]), (reading, [10.0, 10.0])):
-        dots = chart["traces"][-1]
-        assert (dots["x"], dots["y"]) == ([48, 512], figures)
-        assert chart["note"].endswith("one to end: 48 KiB, 512 KiB.")
+        dots = chart.marks[-1]
+        assert (dots.x.tolist(), dots.y.tolist()) == ([48, 512], figures)
+        assert chart.note.endswith("one to end: 48 KiB, 512 KiB.")
 
 
 def test_working_sets_are_rows_of_the_terminals_table() -> None:

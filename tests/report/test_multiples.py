@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The CPUs of a run stand beside each other on one scale, and what differs is said in words."""
 
 import io
@@ -6,10 +7,10 @@ import numpy as np
 import pytest
 
 from rtscope.model.run import Run
-from rtscope.report.charts import charts_of
 from rtscope.report.findings import findings_of
-from rtscope.report.html import html_report
-from rtscope.report.multiples import multiples
+from rtscope.report.page.multiples import multiples
+from rtscope.report.page.probe_charts import Labelled, charts_of
+from rtscope.report.page.report import html_report
 from rtscope.report.terminal import output_console, summary
 from tests.measured import latencies, run_of, thread_of
 
@@ -26,31 +27,21 @@ def a_run(count: int, worse: int = -1) -> Run:
 
 def test_each_cpu_has_a_panel_with_all_its_samples_and_its_worst_marked() -> None:
     run = a_run(6)
-    _, traces, layout = multiples(run, "latency", [])
-    for number, thread in enumerate(run.threads):
-        lines, rings = traces[2 * number : 2 * number + 2]
-        axis = "" if not number else str(number + 1)
-        assert lines["xaxis"] == rings["xaxis"] == f"x{axis}"
-        assert sum(count or 0 for count in lines["y"]) == thread.count
-        assert rings["x"] == [sample.latency_ns / 1000 for sample in thread.worst]
-        assert f"CPU {thread.cpu}" in [note["text"] for note in layout["annotations"]]
-        assert number == 0 or layout[f"xaxis{axis}"]["matches"] == "x"
-        assert number == 0 or layout[f"yaxis{axis}"]["matches"] == "y"
-    assert len({tuple(trace["x"]) for trace in traces[::2]}) == 1
-    domains = [
-        (tuple(layout[f"xaxis{axis}"]["domain"]), tuple(layout[f"yaxis{axis}"]["domain"]))
-        for axis in ("", "2", "3", "4", "5", "6")
-    ]
-    assert len(set(domains)) == 6
-    assert all(0 <= low < high <= 1 for pair in domains for low, high in pair)
+    chart = multiples(run, "latency", [])
+    assert [panel.title for panel in chart.panels] == [f"CPU {t.cpu}" for t in run.threads]
+    assert len({(panel.x.scale, panel.y.scale) for panel in chart.panels}) == 1
+    for panel, thread in zip(chart.panels, run.threads, strict=True):
+        steps, dots = panel.marks
+        assert sum(count for count in steps.y if count >= 1) == thread.count
+        assert dots.x.tolist() == [sample.latency_ns / 1000 for sample in thread.worst]
 
 
 def test_a_cpu_that_differs_is_told_and_has_another_colour() -> None:
     run = a_run(4, worse=2)
     different = [found.cpu for found in findings_of(run) if found.cpu is not None]
-    note, traces, _ = multiples(run, "latency", different)
-    assert note.endswith("What differs has another colour: 2.")
-    assert [trace["colour"] for trace in traces[::2]] == [0, 0, 1, 0]
+    chart = multiples(run, "latency", different)
+    assert chart.note.endswith("What differs has another colour: 2.")
+    assert [panel.marks[0].colour for panel in chart.panels] == [0, 0, 1, 0]
 
 
 def test_which_cpus_differ_is_said_in_the_terminal_and_once_on_the_page() -> None:
@@ -89,8 +80,6 @@ def test_cpus_with_too_few_samples_are_told_as_that() -> None:
 
 
 def test_only_several_cpus_without_names_have_panels() -> None:
-    assert [chart["title"] for chart in charts_of([{"label": "A", "run": a_run(2)}])] == [
-        "A: each CPU"
-    ]
-    assert charts_of([{"label": "", "run": a_run(1)}]) == []
-    assert charts_of([{"label": "", "run": run_of(thread_of([5] * 99), probe="cyclic")}]) == []
+    assert [chart.title for chart in charts_of([Labelled("A", a_run(2))])] == ["A: each CPU"]
+    assert charts_of([Labelled("", a_run(1))]) == []
+    assert charts_of([Labelled("", run_of(thread_of([5] * 99), probe="cyclic"))]) == []

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What patches change is drawn whole, and nothing in a patch acts on a terminal or a page."""
 
 import io
@@ -7,12 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from rtscope.lab.patchstat import PatchStat, patchstat
-from rtscope.report.patchstat import (
-    area_columns,
-    patchstat_charts,
-    patchstat_page,
-    patchstat_view,
-)
+from rtscope.report.page.patchstat import patchstat_charts, patchstat_page
+from rtscope.report.patchstat import area_columns, patchstat_view
 
 ATTACK = "<script>alert(1)<b>\x1b[31m"
 
@@ -31,22 +28,22 @@ def test_bars_of_all_patches_add_up_to_the_table(tmp_path: Path) -> None:
     one = stat_of(tmp_path, "one", {"arch/mips/a.c": 5, "arch/x86/b.c": 2, "mm/c.c": 1})
     two = stat_of(tmp_path, "two", {"arch/mips/d.c": 7, "Makefile": 3})
 
-    charts = {chart["title"]: chart for chart in patchstat_charts([one, two])}
+    charts = {chart.title: chart for chart in patchstat_charts([one, two])}
 
     assert set(charts) == {
         "Size", "Files", "Lines", "Size in arch/", "Files in arch/", "Lines in arch/"
     }  # fmt: skip
-    files = charts["Files"]["traces"]
-    assert [trace["name"].split("/")[-1] for trace in files] == ["one", "two"]
-    assert dict(zip(files[0]["y"], files[0]["x"], strict=True)) == {
-        "arch": 2, "mm": 1, "top level": 0
-    }  # fmt: skip
-    assert sum(sum(trace["x"]) for trace in files) == one.total.files + two.total.files
-    size = sum(sum(trace["x"]) for trace in charts["Size in arch/"]["traces"])
-    assert round(size * 1000) == one.areas[0].bytes + two.areas[0].bytes
-    added, removed = charts["Lines in arch/"]["traces"]
-    assert (added["y"], added["x"]) == (["arch/mips", "arch/x86"], [12, 2])
-    assert not any(removed["x"])
+    files = charts["Files"]
+    assert [bars.name.split("/")[-1] for bars in files.bars] == ["one", "two"]
+    assert list(files.panels[0].y.rows) == ["arch", "top level", "mm"]
+    assert [list(bars.start) for bars in files.bars] == [[0, 0, 0], [2, 0, 1]]
+    assert list(files.bars[1].end) == [3, 1, 1]
+    size = charts["Size in arch/"].bars[-1].end
+    assert round(sum(size) * 1000) == one.areas[0].bytes + two.areas[0].bytes
+    added, removed = charts["Lines in arch/"].bars
+    assert list(charts["Lines in arch/"].panels[0].y.rows) == ["arch/mips", "arch/x86"]
+    assert list(added.end) == [12, 2]
+    assert not any(removed.end)
     assert [column.cells[-1] for column in area_columns([one, two])][1:4] == ["5", "18", "0"]
 
 
@@ -57,8 +54,8 @@ def test_the_smallest_of_very_many_areas_are_left_out_of_figures_and_said_so(
 
     size = patchstat_charts([many])[0]
 
-    assert size["note"] == "20 smaller ones are left out."
-    assert size["traces"][0]["y"][0] == "d59"
+    assert size.note == "20 smaller ones are left out."
+    assert size.panels[0].y.rows[0] == "d59"
     assert len(area_columns([many])[0].cells) == 61
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Sharing that is known is found and named, and none is where there is none."""
 
 import itertools

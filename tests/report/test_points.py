@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The table of measurement points fits any terminal and shows parts below their whole."""
 
 import io

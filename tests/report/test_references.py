@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Published tables on terminals of any width, alone and with ours beside them."""
 
 import io

@@ -1,8 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A sweep's page and table: what to do comes first, and the figures are those measured."""
 
 import io
-import json
-import re
 
 import numpy as np
 import pytest
@@ -11,7 +10,9 @@ from rich.console import Console
 from rtscope.model.run import Asked, RunWarning
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Sweep
-from rtscope.report.html import html_report
+from rtscope.report.page.report import html_report
+from rtscope.report.page.scale import Scale
+from rtscope.report.page.sweep_charts import sweep_charts
 from rtscope.report.terminal import summary
 from tests.sweeps import (
     ONE_NS,
@@ -34,20 +35,13 @@ def page_of(sweep: Sweep) -> str:
     return html_report([run_of_sweep(sweep)])
 
 
-def charts(page: str) -> list[dict[str, object]]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    told: list[dict[str, object]] = json.loads(found[1])["charts"]
-    return told
-
-
 @pytest.fixture(scope="module")
 def t2080() -> Sweep:
     return swept(T2080, vector_unit_a_core)
 
 
 def test_the_recommendation_comes_before_everything_that_was_measured(t2080: Sweep) -> None:
-    for text in (shown(t2080), page_of(t2080).partition("<body>")[2]):
+    for text in (shown(t2080), page_of(t2080).partition("<body")[2]):
         advice = text.index("Use CPUs 0, 2, 4, 6 for 4 vector threads")
         finding = text.index("share a vector unit")
         table = text.index("times as fast", text.index("workload"))
@@ -66,24 +60,21 @@ def test_every_cell_has_a_row_with_its_time_and_speedup(t2080: Sweep) -> None:
 
 
 def test_curves_are_drawn_with_both_laws(t2080: Sweep) -> None:
-    speedup, time, jitter = charts(page_of(t2080))
-    assert speedup["title"] == "Speed-up"
-    traces = speedup["traces"]
-    assert isinstance(traces, list)
-    names = [trace["name"] for trace in traces]
+    speedup, time, jitter = sweep_charts(t2080)
+    assert (speedup.title, time.title, jitter.title) == ("Speed-up", "Time", "Jitter")
+    names = [mark.name for mark in speedup.marks]
     assert names[:3] == [
         "scalar, cores first",
         "scalar, cores first, Amdahl",
         "scalar, cores first, USL",
     ]
     assert len(names) == 12
-    law = traces[1]
-    assert law["y"][0] == pytest.approx(1, abs=0.01)
-    assert law["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
-    assert (time["title"], jitter["title"]) == ("Time", "Jitter")
-    layout = speedup["layout"]
-    assert isinstance(layout, dict)
-    assert (layout["xaxis"]["dtick"], layout["xaxis"]["range"]) == (1, [0.5, 8.5])
+    law = speedup.marks[1]
+    assert law.y[0] == pytest.approx(1, abs=0.01)
+    assert law.y[-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
+    axis = speedup.panels[0].x
+    assert [tick.at for tick in axis.ticks] == [*range(1, 9)]
+    assert axis.scale == Scale(0.5, 8.5)
 
 
 def test_slowdowns_are_drawn_and_told_worst_first() -> None:
@@ -92,16 +83,15 @@ def test_slowdowns_are_drawn_and_told_worst_first() -> None:
     times = {"idle": 1.0, "cache": 1.5, "memory": 2.0}
     cells = [cell_of(rng, "./app", place, ONE_NS * t, load=load) for load, t in times.items()]
     sweep = Sweep(machine_of(2, 1), cells, 5, load_cpus=[0])
-    [chart] = charts(page_of(sweep))
-    traces = chart["traces"]
-    assert isinstance(traces, list)
-    assert traces[0]["y"] == ["memory", "cache"]
-    assert traces[0]["x"][0] == pytest.approx(100, abs=3)
-    layout = chart["layout"]
-    assert isinstance(layout, dict)
-    assert layout["yaxis"]["autorange"] == "reversed"
-    rows = [line.split()[0] for line in shown(sweep).splitlines() if "./app  " in line]
-    assert rows == ["idle", "memory", "cache"]
+    [chart] = sweep_charts(sweep)
+    [bars] = chart.bars
+    rows = chart.panels[0].y
+    assert [rows.rows[row] for row in bars.rows] == ["memory", "cache"]
+    assert rows.ticks[0].text == "memory"
+    assert rows.scale.share([0.5])[0] > rows.scale.share([1.5])[0]
+    assert bars.end[0] == pytest.approx(100, abs=3)
+    told = [line.split()[0] for line in shown(sweep).splitlines() if "./app  " in line]
+    assert told == ["idle", "memory", "cache"]
 
 
 def test_what_was_measured_is_in_the_table_where_there_is_nothing_to_hold_it_against() -> None:
@@ -119,8 +109,8 @@ def test_a_hostile_name_stays_text(t2080: Sweep) -> None:
         t2080, name, warnings=[RunWarning("w", name)], asked=Asked(command=["rtscope", name])
     )
     page = html_report([run])
-    assert "<b>" not in page.partition("<body>")[2].partition('id="data"')[0]
-    assert len(charts(page)) == 3
+    assert "<b>" not in page.partition("<body")[2].partition("<script>")[0]
+    assert page.count("<figure ") == 3
     out = io.StringIO()
     Console(file=out, width=160).print(summary(run))
     assert "\x1b" not in out.getvalue()

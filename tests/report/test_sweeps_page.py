@@ -1,8 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Several sweeps on a page: what to do of each first, then one figure of all, cell by cell."""
 
-import json
 import re
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,8 +9,11 @@ import pytest
 
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Sweep
-from rtscope.report.html import html_report
+from rtscope.model.sweep import Sweep, sweep_of
+from rtscope.report.page.chart import Chart
+from rtscope.report.page.report import html_report
+from rtscope.report.page.sweep_charts import charts_together
+from rtscope.statistics.reference import column_label
 from tests.measured import run_of, thread_of
 from tests.sweeps import (
     ONE_NS,
@@ -37,10 +39,9 @@ def beside(seed: int, **times: float) -> Run:
     return of_program(Sweep(machine_of(2, 1), cells, 5, load_cpus=[0]), "./app")
 
 
-def charts(page: str) -> dict[str, dict[str, Any]]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    return {chart["title"]: chart for chart in json.loads(found[1])["charts"]}
+def charts(*runs: Run) -> dict[str, Chart]:
+    labelled = [(column_label(n), sweep_of(run)) for n, run in enumerate(runs)]
+    return {chart.title: chart for chart in charts_together(labelled)}
 
 
 def rows(page: str) -> list[list[str]]:
@@ -51,35 +52,43 @@ def rows(page: str) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def both() -> str:
+def two() -> list[Run]:
     a, b = swept(T2080, vector_unit_a_core), swept(T2080, alike, seed=5)
-    return html_report([run_of_sweep(a), run_of_sweep(b)])
+    return [run_of_sweep(a), run_of_sweep(b)]
+
+
+@pytest.fixture(scope="module")
+def both(two: list[Run]) -> str:
+    return html_report(two)
 
 
 def test_what_to_do_of_each_comes_before_the_first_figure(both: str) -> None:
-    body = both.partition("<body>")[2]
+    body = both.partition("<body")[2]
     a = body.index('<b class="label">A</b> Use CPUs 0, 2, 4, 6 for 4 vector threads')
     b = body.index('<b class="label">B</b> Use CPUs 0-7 for 8 vector threads')
     assert a < b < body.index("<figure")
 
 
-def test_the_curves_of_all_are_in_the_same_figure_in_a_colour_each(both: str) -> None:
-    drawn = charts(both)
+def test_the_curves_of_all_are_in_the_same_figure_in_a_colour_each(two: list[Run]) -> None:
+    drawn = charts(*two)
     assert [*drawn] == ["Speed-up", "Time", "Jitter"]
     for chart in drawn.values():
-        assert [(trace["name"][:9], trace["colour"]) for trace in chart["traces"]] == [
+        curves = [mark for mark in chart.marks if mark.shape == "line"]
+        assert [(mark.name[:9], mark.colour) for mark in curves] == [
             *[("A, scalar", 0), ("A, scalar", 0), ("A, vector", 0), ("A, vector", 0)],
             *[("B, scalar", 1), ("B, scalar", 1), ("B, vector", 1), ("B, vector", 1)],
         ]
-        ways = {(trace["dash"], trace["marker"]["symbol"]) for trace in chart["traces"]}
-        assert len(ways) == 4
-    a, b = (drawn["Speed-up"]["traces"][number] for number in (2, 6))
-    assert a["name"] == "A, vector, cores first"
-    assert a["x"] == b["x"] == [*range(1, 9)]
-    assert a["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 4), rel=0.02)
-    assert b["y"][-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
-    assert drawn["Time"]["traces"][6]["y"][0] == pytest.approx(ONE_NS / 1000, rel=0.02)
-    assert drawn["Time"]["layout"]["yaxis"]["title"]["text"] == "time (us)"
+        assert len({mark.dash for mark in curves}) == 4
+    a, b = (drawn["Speed-up"].marks[2 * number + 1] for number in (2, 6))
+    assert a.name == "A, vector, cores first"
+    assert a.x.tolist() == b.x.tolist() == [*range(1, 9)]
+    assert a.y[-1] == pytest.approx(1 / (0.05 + 0.95 / 4), rel=0.02)
+    assert b.y[-1] == pytest.approx(1 / (0.05 + 0.95 / 8), rel=0.02)
+    assert all(
+        low < value < high for low, value, high in list(zip(a.low, a.y, a.high, strict=True))[1:]
+    )
+    assert drawn["Time"].marks[12].y[0] == pytest.approx(ONE_NS / 1000, rel=0.02)
+    assert drawn["Time"].panels[0].y.title == "time (us)"
 
 
 def test_the_same_cell_of_each_stands_in_one_row(both: str) -> None:
@@ -92,13 +101,14 @@ def test_the_same_cell_of_each_stands_in_one_row(both: str) -> None:
 
 def test_two_versions_of_a_program_are_held_side_by_side_though_their_names_differ() -> None:
     old, new = (swept(T2080, how, workloads=["./app"]) for how in (one_bucket, alike))
-    page = html_report([of_program(old, "./old"), of_program(new, "./new")])
+    runs = [of_program(old, "./old"), of_program(new, "./new")]
+    page = html_report(runs)
     head, *cells = rows(page)
     assert head[:2] == ["threads", "CPUs"]
     assert [row[0] for row in cells] == sorted(row[0] for row in cells)
     assert len(cells) == len(old.cells)
     assert all("–" not in row[2:4] for row in cells)
-    names = {trace["name"] for trace in charts(page)["Speed-up"]["traces"]}
+    names = {mark.name for mark in charts(*runs)["Speed-up"].marks}
     assert {"A, ./old, cores first", "B, ./new, cores first"} <= names
 
 
@@ -109,22 +119,26 @@ def test_what_takes_seconds_is_drawn_in_seconds() -> None:
         for one in sweep.cells
     ]
     run = run_of_sweep(msgspec.structs.replace(sweep, cells=cells))
-    time = charts(html_report([run, run]))["Time"]
-    assert time["layout"]["yaxis"]["title"]["text"] == "time (s)"
-    assert time["traces"][0]["y"][0] == pytest.approx(ONE_NS / 1e4, rel=0.02)
+    time = charts(run, run)["Time"]
+    assert time.panels[0].y.title == "time (s)"
+    assert time.marks[0].y[0] == pytest.approx(ONE_NS / 1e4, rel=0.02)
 
 
 def test_what_each_load_does_in_each_sweep_is_side_by_side_worst_first() -> None:
     a = beside(1, idle=1, cache=1.4, memory=1.2, disk=1)
     b = beside(2, idle=2, cache=2.8, memory=4, network=2)
     page = html_report([a, b])
-    [slowdown] = charts(page).values()
-    assert [(t["name"], t["colour"]) for t in slowdown["traces"]] == [
+    [slowdown] = charts(a, b).values()
+    assert [(bars.name, bars.colour) for bars in slowdown.bars] == [
         ("A, ./app", 0),
         ("B, ./app", 1),
     ]
-    assert slowdown["layout"]["yaxis"]["categoryarray"][:2] == ["memory", "cache"]
-    first, second = (dict(zip(t["y"], t["x"], strict=True)) for t in slowdown["traces"])
+    loads = slowdown.panels[0].y.rows
+    assert list(loads[:2]) == ["memory", "cache"]
+    first, second = (
+        {loads[row]: end for row, end in zip(bars.rows, bars.end, strict=True)}
+        for bars in slowdown.bars
+    )
     assert (first["memory"], second["memory"]) == pytest.approx((20, 100), abs=3)
     head, *cells = rows(page)
     assert head == ["beside", "A time", "B time", "A times as long", "B times as long"]
@@ -135,10 +149,10 @@ def test_what_each_load_does_in_each_sweep_is_side_by_side_worst_first() -> None
 
 def test_scale_and_interfere_share_a_page_and_each_sweep_keeps_its_colour() -> None:
     scaled = run_of_sweep(swept(T2080, alike))
-    page = html_report([scaled, beside(1, idle=1, cache=1.4)])
-    drawn = charts(page)
+    runs = [scaled, beside(1, idle=1, cache=1.4)]
+    page, drawn = html_report(runs), charts(*runs)
     assert [*drawn] == ["Speed-up", "Time", "Jitter", "Slowdown"]
-    assert [trace["colour"] for trace in drawn["Slowdown"]["traces"]] == [1]
+    assert [bars.colour for bars in drawn["Slowdown"].bars] == [1]
     assert page.partition("<h2>Figures</h2>")[2].count("<table") == 2
 
 
@@ -152,5 +166,5 @@ def test_hostile_names_stay_text() -> None:
     name = "</script><b>\x1b[31m"
     sweep = swept(T2080, alike, workloads=["./app"])
     page = html_report([of_program(sweep, name), run_of_sweep(sweep, name)])
-    assert "<b>" not in page.partition("<body>")[2].partition('id="data"')[0]
-    assert len(charts(page)) == 3
+    assert "<b>" not in page.partition("<body")[2].partition("<script>")[0]
+    assert page.count("<figure ") == 3

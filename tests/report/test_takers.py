@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Who took a program's events is told by name, in the terminal and in the HTML page."""
 
 import io
@@ -8,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rtscope.model.run import Run, Sample, Taker
-from rtscope.report.html import html_report
+from rtscope.report.page.report import html_report
 from rtscope.report.takers import takers_columns
 from rtscope.report.terminal import summary
 from tests.measured import run_of, thread_of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The summary and the comparison, as read on terminals of any width and in pipes."""
 
 import io
@@ -47,17 +48,30 @@ def test_everything_that_was_measured_is_there_with_units() -> None:
         "40.00 us",
         "p99.99: needs 100,000 samples, has 48,004",
         "load files ×4: 1.50 k stats/s",
-        "max<10us: broken, max is 40.00 us (on CPU 3, 12,001 samples)",
+        "max<10us: fail, max is 40.00 us (on CPU 3, 12,001 samples)",
     ]:
         assert words in text
     assert "all  " in text
     assert "48,004" in text
 
 
-def test_it_tells_when_the_load_ran() -> None:
+def test_it_shows_when_the_load_ran_on_request() -> None:
     phases = [Phase("load alone", -3 * 10**9, 0), Phase("measuring", 0, 2 * 10**9)]
-    text = shown(summary(msgspec.structs.replace(a_run(), phases=phases)))
-    assert "phases load alone −3 s to 0 s; measuring 0 s to 2 s" in text
+    run = msgspec.structs.replace(a_run(), phases=phases)
+    line = "phases load alone −3 s to 0 s; measuring 0 s to 2 s"
+    assert line in shown(summary(run, phases=True))
+    assert line not in shown(summary(run))
+
+
+def test_a_warning_is_printed_once_for_several_runs() -> None:
+    old, new = RunWarning("old", "the old warning"), RunWarning("new", "the new warning")
+    warned: set[str] = set()
+    first = msgspec.structs.replace(a_run(), warnings=[old], status="interrupted")
+    second = msgspec.structs.replace(first, warnings=[old, new])
+    texts = [shown(summary(run, warned=warned)) for run in (first, second)]
+    assert [text.count(old.text) for text in texts] == [1, 0]
+    assert [text.count(new.text) for text in texts] == [0, 1]
+    assert [text.count("PARTIAL") for text in texts] == [1, 1]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -119,7 +133,7 @@ def test_a_pipe_gets_120_columns_and_no_colours(monkeypatch: pytest.MonkeyPatch)
 def test_a_run_without_samples_is_said_to_have_none(run: Run) -> None:
     text = shown(summary(run, judge(run, [parse_limit("max<1s")])))
     assert "This run has no samples." in text
-    assert "max<1s: not proven" in text
+    assert "max<1s: inconclusive" in text
     assert "nan" not in text
 
 
@@ -136,6 +150,21 @@ def test_the_comparison_shows_figures_limits_and_the_sentence() -> None:
         "p99.9 was not tested: A: needs 10,000 samples, has 5,000",
     ]:
         assert words in text
+
+
+def test_a_comparison_begins_with_the_verdict_and_ends_with_untested_rows() -> None:
+    comparison = compare(run_of(thread_of([1000] * 5000)), run_of(thread_of([2000] * 5000)))
+    tested = [row.figure for row in comparison.rows if row.effect != "untested"]
+    untested = [row.figure for row in comparison.rows if row.effect == "untested"]
+    assert tested
+    assert untested
+    lines = shown(comparison_table(comparison), 140).splitlines()
+    assert lines[0] == comparison.sentence
+    figures = [line.split()[0] for line in lines[1:] if line.split()]
+    assert [one for one in figures if one in {*tested, *untested}][: len(comparison.rows)] == [
+        *tested,
+        *untested,
+    ]
 
 
 def test_readings_of_clocks_are_a_table_by_microsecond() -> None:

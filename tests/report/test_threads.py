@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The table of threads fits any terminal, and nothing in it steers one."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Changes and steps are told to a person, whatever a machine calls its threads."""
 
 import io
@@ -9,10 +10,10 @@ from rich.console import Console
 
 from rtscope.model.run import Run, RunWarning
 from rtscope.model.tuning import Change, ChangeState, Tuning
-from rtscope.report.html import html_report
-from rtscope.report.step_charts import step_chart
+from rtscope.report.page.report import html_report
+from rtscope.report.page.step_charts import step_chart
 from rtscope.report.terminal import summary
-from rtscope.report.tuning import ChangesView, StepsView, counts_line
+from rtscope.report.tuning import ChangesView, PlanView, StepsView, counts_line
 from rtscope.statistics.steps import steps_among
 from tests.measured import run_of, thread_of
 
@@ -52,6 +53,20 @@ def test_a_plan_is_a_table_of_old_and_new() -> None:
     assert re.search(r"what +is +is to be +state +where", text)
     assert re.search(r"irq 24 +0-3 +0 +planned +/proc/irq/24", text)
     assert "1 change (1 interrupt): 1 planned" in text
+
+
+def test_a_plan_has_a_row_for_each_step() -> None:
+    states: list[tuple[ChangeState, str]] = [
+        *(("planned", "a"), ("planned", "b"), ("immovable", "b"), ("failed", "")),
+    ]
+    planned = [msgspec.structs.replace(change(state=state), rule=rule) for state, rule in states]
+    view = PlanView("x", [("one", ["a", "b"]), ("two", ["c"])], planned)
+    assert list(view.rows()) == [
+        ("one", {"planned": 2, "immovable": 1}),
+        ("two", {}),
+        ("other", {"failed": 1}),
+    ]
+    assert re.search(r"one +3 +2 planned, 1 immovable", shown(view))
 
 
 def test_what_did_not_hold_is_told_with_its_reason() -> None:
@@ -110,17 +125,14 @@ def test_the_page_has_a_panel_for_each_step_and_a_line_for_each_cpu() -> None:
     (steps,) = steps_among(RUNS)
     chart = step_chart(steps, RUNS, "steps-0")
     assert chart
-    assert [one["text"] for one in chart["layout"]["annotations"]] == ["as booted", "moved"]
-    assert [(one["name"], one["xaxis"]) for one in chart["traces"]] == [
-        ("CPU 0", "x"),
-        ("CPU 1", "x"),
-        ("CPU 0", "x2"),
-        ("CPU 1", "x2"),
+    assert [(panel.title, [mark.name for mark in panel.marks]) for panel in chart.panels] == [
+        ("as booted", ["CPU 0", "CPU 1"]),
+        ("moved", ["CPU 0", "CPU 1"]),
     ]
-    for trace in chart["traces"]:
-        samples = sum(count for count in trace["y"] if count >= 1)
+    for mark in chart.marks:
+        samples = sum(count for count in mark.y if count >= 1)
         assert samples == 6000, "no sample is lost between the bins"
-        assert len(trace["x"]) == len(trace["y"])
+        assert len(mark.x) == len(mark.y)
     page = html_report(RUNS)
     assert 'id="steps-0"' in page
     assert "The profile ours for CPU 1, step by step" in page

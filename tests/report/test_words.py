@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Text of machines is harmless, and numbers are written the same everywhere."""
 
 import unicodedata
@@ -8,8 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.model.machine import Machine
-from rtscope.model.run import LoadWork, RunWarning
-from rtscope.report.words import doubts, load_lines, moment_text, plain, span_text
+from rtscope.model.run import IdleStates, LoadWork, RunWarning
+from rtscope.report.fingerprint import fingerprint
+from rtscope.report.words import (
+    doubts,
+    doubts_of_all,
+    idle_states_text,
+    load_lines,
+    moment_text,
+    plain,
+    policies_text,
+    quantity_text,
+    span_text,
+    times_texts,
+)
 from tests.measured import run_of, thread_of
 
 
@@ -40,6 +53,24 @@ def test_whatever_lessens_the_figures_is_told_worst_first() -> None:
     assert told[3] == "memory is not locked"
     assert doubts(run_of(thread_of([1000]))) == []
     assert doubts(run_of()) == ["This run has no samples."]
+
+
+@pytest.mark.parametrize(
+    ("idle", "text"),
+    [
+        (None, ""),
+        (IdleStates("off", None, 0), "off (exit latency at most 0 us)"),
+        (IdleStates("limit", 50_000, 20_000), "limit 50us (exit latency at most 20 us)"),
+        (IdleStates("default", None, 2 * 10**12), "default (no limit in effect)"),
+        (IdleStates("default"), "default (limit in effect not known)"),
+    ],
+)
+def test_idle_states_are_shown_as_asked_for_and_as_in_effect(
+    idle: IdleStates | None, text: str
+) -> None:
+    run = run_of(thread_of([1000]), idle_states=idle)
+    assert idle_states_text(run) == text
+    assert ("idle states", text) in fingerprint(run)[0] or not text
 
 
 def test_loads_tell_their_work_per_second() -> None:
@@ -77,3 +108,40 @@ def test_moments_are_utc_and_absent_where_the_start_is_unknown() -> None:
     assert moment_text(msgspec.structs.replace(run, created="?"), 5) == ""
     assert moment_text(run, 2**63 - 1) == "2319-03-03 11:47:17.104776 UTC"
     assert moment_text(msgspec.structs.replace(run, created="9999-12-31T00:00:00Z"), 2**62) == ""
+
+
+def test_a_column_has_one_unit_and_the_digits_of_its_smallest_value() -> None:
+    assert times_texts([22_040, None, 140_600]) == ["22.04 us", "–", "140.60 us"]
+    assert times_texts([3_000, 12_000_000]) == ["0.00300 ms", "12.00000 ms"]
+    assert times_texts([0, 20_000_000_000]) == ["0.00 s", "20.00 s"]
+    assert times_texts([]) == []
+
+
+def test_each_series_says_what_its_samples_are() -> None:
+    clocks = [
+        msgspec.structs.replace(thread_of([1000]), name=name)
+        for name in ("CLOCK_TAI", "CLOCK_MONOTONIC_COARSE")
+    ]
+    assert quantity_text(run_of(*clocks, probe="gtod")) == (
+        "time between two reads; CLOCK_MONOTONIC_COARSE: step of a coarse clock"
+    )
+    assert {probe: quantity_text(run_of(probe=probe)) for probe in ("loop", "topology")} == {
+        "loop": "period",
+        "topology": "time of a message",
+    }
+
+
+def test_a_policy_that_all_threads_share_stands_with_their_total() -> None:
+    threads = [thread_of([1000], cpu) for cpu in range(3)]
+    assert policies_text(threads) == "fifo:90"
+    other = msgspec.structs.replace(threads[0], priority=80)
+    assert policies_text([*threads, other]) == "fifo:90, fifo:80"
+
+
+def test_each_warning_of_several_runs_is_told_once_with_the_runs_that_have_it() -> None:
+    throttled, unlocked = (RunWarning(text, text) for text in ("throttled", "unlocked"))
+    runs = [
+        run_of(thread_of([1000]), warnings=warnings)
+        for warnings in ([throttled, unlocked], [throttled], [throttled, unlocked])
+    ]
+    assert doubts_of_all(list(zip("ABC", runs, strict=True))) == ["throttled", "A, C: unlocked"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Two runs are called different when they are, and seldom when they are not."""
 
 import msgspec

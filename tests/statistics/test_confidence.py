@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Confidence limits hold the true value as often as they say."""
 
 import numpy as np

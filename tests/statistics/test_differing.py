@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """CPUs that differ from the rest are found, and those that do not are seldom accused."""
 
 import msgspec
@@ -73,6 +74,14 @@ def test_coarse_buckets_are_no_lack_of_data(value: int) -> None:
     spread = spread_of(msgspec.structs.replace(run, threads=threads))
     assert spread is not None
     assert (spread.different, spread.undecided) == ([], [])
+
+
+def test_cpus_without_a_median_are_not_compared() -> None:
+    """cyclictest's JSON without -h counts the samples and keeps no histogram of them."""
+    known = thread_of([3000] * 20_000, 0)
+    for kept in (Histogram(), Histogram([], [], [], 20_000, 1_000_000)):
+        other = msgspec.structs.replace(thread_of([3000] * 20_000, 1), histogram=kept)
+        assert spread_of(run_of(known, other)) is None
 
 
 def test_nothing_is_said_of_what_cannot_be_held_against_each_other() -> None:

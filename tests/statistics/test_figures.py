@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Figures agree with the samples that they were made from, and never flatter them."""
 
 import math

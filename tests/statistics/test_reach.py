@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Caches of known sizes are found in the times of loads, and held against the kernel's."""
 
 import msgspec

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Runs land in the published row that stands for them, and no maximum decides anything."""
 
 import msgspec

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The laws of scaling give back what made the times, within the limits that they state."""
 
 import math

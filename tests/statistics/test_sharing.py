@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What CPUs share is named, and held against what the kernel says of them."""
 
 from itertools import product
@@ -224,6 +225,16 @@ def test_a_group_is_told_whole(size: int) -> None:
     pairs = {(a, b): 1.5 for a in range(size) for b in range(a + 1, size)}
     found = told(run_with(machine_of(size + 2), L2=pairs))
     assert f"CPUs 0-{size - 1} share an L2 cache, of which" in found[0]
+
+
+def test_a_ratio_that_is_not_positive_is_left_out() -> None:
+    """`square` gives both directions the same ratio, so one repeat of a direction is spoiled."""
+    run = run_with(machine_of(2), awake={(0, 1): 1.0})
+    spoiled = [
+        [[*cell[:-1], -1.0] if cell else [] for cell in row] for row in run.matrices[0].repeats[:1]
+    ] + run.matrices[0].repeats[1:]
+    awake = msgspec.structs.replace(run.matrices[0], repeats=spoiled)
+    assert told(msgspec.structs.replace(run, matrices=[awake, *run.matrices[1:]])) == told(run)
 
 
 @given(runs())

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A slowdown is told where it is, and one that changes as such, whatever else disturbs."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Slow CPUs are named with how slow they are, and held against what the kernel says of them."""
 
 from collections.abc import Sequence

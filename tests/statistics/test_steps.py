@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a step bought is told with what chance may have added, round by round."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Two sweeps of one machine do not differ; what was made slower between them is found."""
 
 import msgspec
@@ -57,8 +58,9 @@ def test_the_placement_that_became_slower_is_found_and_shown(
     shown = capsys.readouterr().out.splitlines()
     [row] = [line for line in shown if line.rstrip().endswith("slower")]
     assert row.startswith(change.name)
-    assert shown[0].startswith("A  scalar, 5 rounds")
-    assert a.id in shown[0]
+    assert shown[0] == comparison.sentence
+    [how] = [line for line in shown if line.startswith("A  scalar, 5 rounds")]
+    assert a.id in how
     assert any(line.rstrip().endswith("the same") for line in shown)
 
 

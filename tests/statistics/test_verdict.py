@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A limit is kept only where the samples prove it."""
 
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from rtscope.model.budget import parse_limit
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, RunWarning, Status
+from rtscope.report.words import doubts
+from rtscope.statistics.figures import hides_stalls, missed_share
 from rtscope.statistics.verdict import Judgement, exit_code, judge
 from tests.measured import run_of, thread_of
 
@@ -30,27 +33,27 @@ def test_a_limit_on_a_series_is_for_the_threads_of_its_name_alone() -> None:
         for name, ns, count in (("inherit", 1000, 0.0), ("none", 9000, 7.0))
     )
     run = run_of(inherit, none)
-    assert judged(run, "inversions<1").outcome == "broken"
-    assert judged(run, "inversions[inherit]<1").outcome == "kept"
-    assert judged(run, "inversions[none]<1").outcome == "broken"
-    assert judged(run, "max[inherit]<2us").outcome == "kept"
+    assert judged(run, "inversions<1").outcome == "fail"
+    assert judged(run, "inversions[inherit]<1").outcome == "pass"
+    assert judged(run, "inversions[none]<1").outcome == "fail"
+    assert judged(run, "max[inherit]<2us").outcome == "pass"
     other = judged(run, "max[other]<2us")
-    assert other.outcome == "undecidable"
+    assert other.outcome == "inconclusive"
     assert "called so, only inherit, none" in other.sentence
 
 
 @pytest.mark.parametrize(
     ("limit", "outcome"),
     [
-        ("max<50us", "broken"),
-        ("max<=50us", "kept"),
-        ("max<51us", "kept"),
-        ("mean<2us", "kept"),
-        ("mean<1us", "broken"),
-        ("missed<1", "kept"),
-        ("p99<50us", "kept"),
-        ("p99.9<50us", "undecidable"),
-        ("p99.9<1s", "undecidable"),
+        ("max<50us", "fail"),
+        ("max<=50us", "pass"),
+        ("max<51us", "pass"),
+        ("mean<2us", "pass"),
+        ("mean<1us", "fail"),
+        ("missed<1", "pass"),
+        ("p99<50us", "pass"),
+        ("p99.9<50us", "inconclusive"),
+        ("p99.9<1s", "inconclusive"),
     ],
 )
 def test_each_limit_against_one_slow_sample_in_two_thousand(limit: str, outcome: str) -> None:
@@ -67,13 +70,13 @@ def test_the_cpu_that_broke_it_and_its_value_are_named() -> None:
 def test_too_few_samples_say_how_many_are_missing() -> None:
     told = judged(run_with([1000] * 400), "p99.9<1s")
     assert told.samples_missing == 9600
-    assert "not proven" in told.sentence
+    assert "inconclusive" in told.sentence
     assert "9,600 more samples" in told.sentence
 
 
 def test_ten_samples_above_break_a_quantile_however_short_the_run() -> None:
-    assert judged(run_with([1000] * 90 + [50_000] * 10), "p99.9<50us").outcome == "broken"
-    assert judged(run_with([1000] * 91 + [50_000] * 9), "p99.9<50us").outcome == "undecidable"
+    assert judged(run_with([1000] * 90 + [50_000] * 10), "p99.9<50us").outcome == "fail"
+    assert judged(run_with([1000] * 91 + [50_000] * 9), "p99.9<50us").outcome == "inconclusive"
 
 
 @given(st.integers(0, 40), st.sampled_from([99.0, 98.0, 99.5]))
@@ -84,18 +87,18 @@ def test_a_quantile_is_below_its_limit_as_sorting_the_samples_says(
     rank = -int(-percent * 2000 // 100)
     below = sorted(latencies)[rank - 1] < 50_000
     assert judged(run_with(latencies), f"p{percent:g}<50us").outcome == (
-        "kept" if below else "broken"
+        "pass" if below else "fail"
     )
 
 
 @pytest.mark.parametrize(
     ("limit", "outcome"),
     [
-        ("p99<100us", "broken"),
-        ("p99<50us", "broken"),
-        ("p99<200us", "undecidable"),
-        ("p90<100us", "kept"),
-        ("p90<49500ns", "undecidable"),
+        ("p99<100us", "fail"),
+        ("p99<50us", "fail"),
+        ("p99<200us", "inconclusive"),
+        ("p90<100us", "pass"),
+        ("p90<49500ns", "inconclusive"),
     ],
 )
 def test_what_the_histogram_did_not_keep_decides_nothing(limit: str, outcome: str) -> None:
@@ -106,35 +109,35 @@ def test_what_the_histogram_did_not_keep_decides_nothing(limit: str, outcome: st
 
 @pytest.mark.parametrize("limit", ["max<1h", "mean<1h", "p50<1h", "missed<999"])
 def test_an_empty_run_and_a_silent_cpu_keep_nothing(limit: str) -> None:
-    assert judged(run_of(), limit).outcome == "undecidable"
-    assert judged(run_of(thread_of([])), limit).outcome == "undecidable"
+    assert judged(run_of(), limit).outcome == "inconclusive"
+    assert judged(run_of(thread_of([])), limit).outcome == "inconclusive"
     told = judged(run_of(thread_of([1000] * 100, 0), thread_of([], 1)), limit)
-    assert (told.outcome, told.cpu) == ("undecidable", 1)
+    assert (told.outcome, told.cpu) == ("inconclusive", 1)
 
 
 @pytest.mark.parametrize("status", get_args(Status))
 def test_a_run_cut_short_breaks_limits_but_keeps_none(status: Status) -> None:
     run = run_of(thread_of([1000] * 100), status=status)
-    assert judged(run, "max<2us").outcome == ("kept" if status == "complete" else "undecidable")
-    assert judged(run, "max<1us").outcome == "broken"
+    assert judged(run, "max<2us").outcome == ("pass" if status == "complete" else "inconclusive")
+    assert judged(run, "max<1us").outcome == "fail"
 
 
 def test_figures_that_were_not_recorded_are_not_kept() -> None:
     thread = msgspec.structs.replace(thread_of([1000]), missed=None, mean_ns=None)
-    assert judged(run_of(thread), "missed<1").outcome == "undecidable"
-    assert judged(run_of(thread), "mean<1s").outcome == "undecidable"
+    assert judged(run_of(thread), "missed<1").outcome == "inconclusive"
+    assert judged(run_of(thread), "mean<1s").outcome == "inconclusive"
 
 
 @pytest.mark.parametrize(
     ("limit", "outcome"),
     [
-        ("failed<1", "kept"),
-        ("over<3", "broken"),
-        ("over<=3", "kept"),
-        ("longest_ns<12ms", "broken"),
-        ("longest_ns<=12ms", "kept"),
-        ("share<0.5", "kept"),
-        ("share<=0.24", "broken"),
+        ("failed<1", "pass"),
+        ("over<3", "fail"),
+        ("over<=3", "pass"),
+        ("longest_ns<12ms", "fail"),
+        ("longest_ns<=12ms", "pass"),
+        ("share<0.5", "pass"),
+        ("share<=0.24", "fail"),
     ],
 )
 def test_facts_of_the_probe_are_judged_in_their_own_units(limit: str, outcome: str) -> None:
@@ -152,23 +155,23 @@ def test_a_fact_is_judged_in_a_thread_without_samples_and_by_its_worst_thread() 
         msgspec.structs.replace(thread_of([], cpu), facts={"over": float(cpu)}) for cpu in (4, 7, 5)
     ]
     told = judged(run_of(*threads), "over<6")
-    assert (told.outcome, told.cpu, told.value) == ("broken", 7, 7.0)
+    assert (told.outcome, told.cpu, told.value) == ("fail", 7, 7.0)
 
 
 def test_an_unknown_fact_is_not_proven_and_the_known_ones_are_listed() -> None:
     thread = msgspec.structs.replace(thread_of([1000]), facts={"over": 0.0, "failed": 0.0})
     told = judged(run_of(thread), "fialed<1")
-    assert told.outcome == "undecidable"
-    assert told.sentence.startswith("fialed<1: not proven, ")
+    assert told.outcome == "inconclusive"
+    assert told.sentence.startswith("fialed<1: inconclusive, ")
     assert "it has failed, over" in told.sentence
-    assert judged(run_of(thread_of([1000])), "failed<1").outcome == "undecidable"
+    assert judged(run_of(thread_of([1000])), "failed<1").outcome == "inconclusive"
 
 
 def test_a_fact_of_a_run_cut_short_is_not_kept() -> None:
     thread = msgspec.structs.replace(thread_of([1000]), facts={"over": 1.0})
     run = run_of(thread, status="interrupted")
-    assert judged(run, "over<2").outcome == "undecidable"
-    assert judged(run, "over<1").outcome == "broken"
+    assert judged(run, "over<2").outcome == "inconclusive"
+    assert judged(run, "over<1").outcome == "fail"
 
 
 def test_only_proven_limits_exit_with_0() -> None:
@@ -182,5 +185,18 @@ def test_only_proven_limits_exit_with_0() -> None:
 def test_a_run_whose_load_ended_early_proves_no_limit() -> None:
     run = run_of(thread_of([1000] * 50), warnings=[RunWarning("load-ended", "load cmd: it ended")])
     judgement = judged(run, "max<1ms")
-    assert judgement.outcome == "undecidable"
+    assert judgement.outcome == "inconclusive"
     assert "its load ended" in judgement.sentence
+
+
+def test_a_percentile_of_a_run_with_missed_periods_says_that_it_leaves_them_out() -> None:
+    stalled = msgspec.structs.replace(thread_of([1000] * 1999 + [50_000_000], 0), missed=49)
+    run = run_of(stalled, thread_of([1000] * 2000, 1))
+    assert [judged(run, limit).missed for limit in ("p99<5us", "max<1s", "missed<100")] == [
+        49,
+        0,
+        0,
+    ]
+    assert missed_share(stalled) == pytest.approx(49 / 2049)
+    assert hides_stalls(run.threads) in doubts(run)
+    assert hides_stalls(run.threads[1:]) == ""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The store keeps runs, finds them by a few letters, and never loses one silently."""
 
 import resource

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The store knows which runs are of one experiment, and takes stores from before it did."""
 
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What rtscope exports is read by scripts made for cyclictest, and by rtscope again."""
 
 import json
@@ -93,6 +94,17 @@ def test_a_cyclictest_file_survives_being_imported_and_exported() -> None:
     assert ours["thread"] == theirs["thread"]
     for key in ("cmdline:", "start_time", "num_threads", "resolution_in_ns", "return_code"):
         assert ours[key] == theirs[key]
+
+
+@pytest.mark.parametrize(
+    ("option", "interval_ns"),
+    [("-i1ms", 1_000_000), ("-i 250", 250_000), ("--interval=2.5ms", 2_500_000)],
+)
+def test_the_interval_of_our_own_command_survives(option: str, interval_ns: int) -> None:
+    asked = Asked(command=["rtscope", "measure", *option.split(" ")])
+    exported = to_cyclictest_json(msgspec.structs.replace(a_run(), asked=asked))
+    (run,) = import_bytes(exported.encode(), WHEN)
+    assert run.asked.interval_ns == interval_ns
 
 
 def test_the_histogram_is_what_cyclictest_prints() -> None:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Whatever the bytes, an importer gives runs that can be kept, or a sentence."""
 
 import re

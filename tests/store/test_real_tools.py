@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the rt-tests of this machine write is imported with the figures they print."""
 
 import json
@@ -76,6 +77,40 @@ def test_cyclictest_text(tmp_path: Path) -> None:
     assert [(t.count, t.min_ns, t.mean_ns, t.max_ns) for t in run.threads] == [
         (int(c), *(int(figure) * 1000 for figure in rest)) for c, *rest in told
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "policy", "interval_ns"),
+    [
+        (["signaltest", "-l100", "-t2", "-p80"], "fifo", None),
+        (["cyclicdeadline", "-D1", "-i10000", "-s5000"], "deadline", 10_000_000),
+    ],
+)
+def test_sisters_of_cyclictest(
+    tmp_path: Path, words: list[str], policy: str, interval_ns: int | None
+) -> None:
+    path = tmp_path / "run.json"
+    text = run_tool(*words, "-q", f"--json={path}")
+    told = json.loads(path.read_text())["thread"]
+    for run in (import_file(path)[0], import_bytes(text.encode(), WHEN)[0]):
+        assert (run.probe, run.source) == (words[0], words[0])
+        assert run.asked.interval_ns == interval_ns
+        assert [(t.policy, t.count, t.min_ns, t.max_ns) for t in run.threads] == [
+            (policy, one["cycles"], one["min"] * 1000, one["max"] * 1000) for one in told.values()
+        ]
+
+
+def test_cyclictest_text_in_nanoseconds(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    text = run_tool("cyclictest", "-q", "-N", "-l50", "-i500", "-h1000000", f"--json={path}")
+    (theirs,) = import_file(path)
+    (ours,) = import_bytes(text.encode(), WHEN, unit="ns")
+    assert not ours.warnings
+    assert [t.histogram for t in ours.threads] == [t.histogram for t in theirs.threads]
+    text = run_tool("cyclictest", "-q", "-N", "-l50", "-i500")
+    (line,) = import_bytes(text.encode(), WHEN, unit="ns")
+    told = re.findall(r"Max: *(\d+)", text)
+    assert [t.max_ns for t in line.threads] == [int(figure) for figure in told]
 
 
 def test_oslat_json(tmp_path: Path) -> None:

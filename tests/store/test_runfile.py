@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Run files come back as they were written, or say what is wrong with them."""
 
 import json

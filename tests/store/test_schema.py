@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The published JSON Schema of a run is that of the record."""
 
 import json

@@ -1,8 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A machine on which no rule finds anything, and for each rule what is wrong on another."""
 
 from typing import Final
 
+import msgspec
+
+from rtscope.model.machine import Share, Throttle
 from rtscope.system.state import CPU
+from rtscope.target.protocol import THROTTLING
 
 Content = str | bytes
 RELEASE: Final = "6.12.57-rt"
@@ -34,7 +39,6 @@ PARAMETERS: Final = (
     "irqaffinity=0-1 skew_tick=1 nosoftlockup mitigations=auto,nosmt processor.max_cstate=1 "
     "systemd.unit=multi-user.target console=ttyS0,115200 -- isolcpu=1"
 )
-FAIR: Final = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
 LIMITS: Final = """\
 Limit                     Soft Limit           Hard Limit           Units     
 Max locked memory         {}              unlimited            bytes     
@@ -53,6 +57,13 @@ def thread(
     before = f"{tid} ({name}) S 2 0 0 0 -1 {flags} " + "0 " * 29
     text = f"{before}{cpu} {priority} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
     return {f"/proc/{tid}/task/{tid}/stat": text}
+
+
+def throttling(**changed: Throttle) -> dict[str, Content]:
+    """What the agent found to stop real-time threads: nothing but what is `changed`."""
+    none = Throttle("none", "the kernel lacks it")
+    found = {"realtime": none, "fair_server": none, "ext_server": none} | changed
+    return {THROTTLING: msgspec.json.encode(found)}
 
 
 def interrupt(number: int, name: str, cpus: str) -> dict[str, Content]:
@@ -105,7 +116,6 @@ def cpu(number: int) -> dict[str, Content]:
         f"{folder}/cpufreq/scaling_governor": "performance\n",
         f"{folder}/cpufreq/scaling_min_freq": "800000\n",
         f"{folder}/cpufreq/scaling_max_freq": "4200000\n",
-        FAIR.format(number): "0\n",
     }
 
 
@@ -128,6 +138,7 @@ SOUND: Final[dict[str, Content]] = {
     "/proc/swaps": "Filename Type Size Used Priority\n",
     "/proc/self/status": "Name: rtscope-agent\nCapEff:\t000001ffffffffff\n",
     "/proc/self/limits": LIMITS.format("unlimited", 95, 95),
+    **throttling(),
     "/proc/sys/kernel/sched_rt_runtime_us": "950000\n",
     "/proc/sys/kernel/sched_rt_period_us": "1000000\n",
     "/proc/sys/kernel/printk": "4 4 1 7\n",
@@ -261,8 +272,18 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         "no nonstop_tsc",
     ),
     "clock-ticks-together": (booted_without("skew_tick=1"), "the ticks of 4 CPUs"),
-    "sched-throttling": ({"uname:release": "6.1.0-rt\n"}, "950000 us of each 1000000 us"),
-    "sched-fair-server": ({FAIR.format(2): "50000000\n"}, "on for 1 of 4 CPUs, 50 ms"),
+    "sched-throttling": (
+        throttling(realtime=Throttle("on", "", [Share("0-3", 950_000_000, 10**9)])),
+        "CPUs 0-3: 950ms of each 1s",
+    ),
+    "sched-fair-server": (
+        throttling(
+            fair_server=Throttle("on", "", [Share("0-1", 0, 1), Share("2-3", 5, 10**9)]),
+            ext_server=Throttle("on", "", [Share("3", 50_000_000, 10**9)]),
+        ),
+        "ordinary threads that wait run before real-time threads: CPUs 2-3: 5ns of each 1s; "
+        "a BPF scheduler's threads that wait run before real-time threads: CPUs 3: 50ms of each 1s",
+    ),
     "sched-group-scheduling": (with_config(RT_GROUP_SCHED="y"), "CONFIG_RT_GROUP_SCHED=y"),
     "sched-priority-99": (thread(77, "multipathd", policy=2, priority=99), "multipathd"),
     "sched-ksoftirqd": (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """No content of a target's files, however garbled, ends an audit or gets out of its bounds."""
 
 from typing import Final
@@ -7,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rtscope.model.audit import Audit
-from rtscope.report.audit import audit_view
-from rtscope.report.junit import audit_junit_report
-from rtscope.report.sarif import sarif_report
+from rtscope.report.audit import AuditView
+from rtscope.report.exchange.junit import audit_junit_report
+from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.terminal import output_console
 from rtscope.system.audit import RULES, audit
 from rtscope.system.commandline import cpus_of, parameters_of
@@ -32,7 +33,7 @@ CONTENT: Final = ABSURD | st.text(max_size=200) | st.binary(max_size=100)
 def shown(found: Audit) -> str:
     console = output_console()
     with console.capture() as capture:
-        console.print(audit_view(found))
+        console.print(AuditView(found, details=True))
     return capture.get()
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A tuning profile becomes the agent's rules, or is refused with its line and what is right."""
 
 import re
@@ -80,6 +81,8 @@ def test_what_is_for_all_comes_before_what_is_for_some() -> None:
     [[step.thread]]
     name = "my loop"
     of = "program"
+    uid = 1000
+    exe = "/opt/my loop"
     policy = "fifo"
     priority = 80
     cpus = "{cpus}"
@@ -92,7 +95,7 @@ def test_what_is_for_all_comes_before_what_is_for_some() -> None:
     assert rules(lines) == [
         "tasks away=1-3",
         "interrupts away=1-3",
-        "thread name=my?loop of=program policy=fifo priority=80 cpus=1-3",
+        "thread name=my?loop of=program exe=/opt/my?loop policy=fifo uid=1000 priority=80 cpus=1-3",
         "interrupt name=my?card cpus=2",
         "file path=/sys/a?b/* value=1 2",
         "latency limit=5000",
@@ -148,6 +151,7 @@ def test_a_profile_for_chosen_cpus_wants_them_named() -> None:
         ('[[step.thread]]\nname = "a"\npolicy = "fifo"', 5, "need each other"),
         ('[[step.thread]]\nname = "a"\npolicy = "ffo"', 7, 'policy: expected "other", "batch"'),
         ('[[step.thread]]\nname = "a"\npolicy = "rr"\npriority = 100', 8, "from 1 to 99"),
+        ('[[step.thread]]\nname = "a"\nnice = 1\nof = "kernel"\nuid = 0', 5, "have no uid"),
         ('[[step.thread]]\nname = "a"', 5, "nothing is changed of 'a'"),
         ('[[step.file]]\npath = "/etc/passwd"\nvalue = "x"', 6, "a file below /proc/sys or /sys"),
         ('[[step.file]]\npath = "/sys/x"', 5, "[[step.file]] lacks value"),

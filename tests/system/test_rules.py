@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Each rule finds its fault, finds nothing where there is none, and says where it cannot look."""
 
 import re
@@ -7,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from rtscope.model.audit import SEVERITIES
+from rtscope.model.machine import Share, Throttle
 from rtscope.system.audit import RULES, audit
 from rtscope.system.rule import Rule
 from rtscope.system.state import CPU, NotSeen, State
+from rtscope.target.protocol import THROTTLING
 from tests.system.machines import (
     CONFIG,
     FAULTS,
@@ -22,11 +25,11 @@ from tests.system.machines import (
     cpuset,
     partition,
     thread,
+    throttling,
     with_config,
 )
 
 REAL = Path(__file__).parents[1] / "target" / "machines"
-RT_RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 LOOK = {rule.id: rule.look for rule in RULES}
 NAMES = [rule.id for rule in RULES]
 
@@ -88,10 +91,9 @@ def test_findings_and_blind_rules_come_worst_first() -> None:
         ("boot-cpu-list", booted_without("irqaffinity=0-1", "irqaffinity=0-N:1/2")),
         ("boot-isolcpus-no-effect", booted_without(ISOLCPUS, "isolcpus=managed_irq,0")),
         ("boot-preempt-no-effect", with_config(PREEMPT_DYNAMIC="y") | booted("preempt=full")),
-        ("sched-throttling", FAULTS["sched-throttling"][0] | {RT_RUNTIME: "-1"}),
-        ("sched-throttling", {"uname:release": "6.13.0"}),
-        ("sched-fair-server", {"uname:release": "6.6.1"}
-         | {f"/sys/kernel/debug/sched/fair_server/cpu{n}/runtime": "1" for n in range(4)}),
+        ("sched-throttling", throttling(realtime=Throttle("off", "-1"))),
+        ("sched-fair-server", throttling(fair_server=Throttle("off", "", [Share("0-3", 0, 1)]))),
+        ("sched-fair-server", throttling(ext_server=Throttle("idle", "", [Share("0-3", 5, 9)]))),
         ("sched-group-scheduling", with_config(RT_GROUP_SCHED="y")
          | booted("rt_group_sched=0")),
         ("sched-priority-99", thread(77, "multipathd", policy=2, priority=98)),
@@ -249,9 +251,14 @@ def test_what_a_real_time_kernel_refuses_of_preempt_is_found() -> None:
     assert found == "preempt=none was given to a kernel with CONFIG_PREEMPT_RT"
 
 
-def test_throttling_is_back_with_group_scheduling() -> None:
-    grouped = SOUND | with_config(RT_GROUP_SCHED="y")
-    assert "950000 us" in (LOOK["sched-throttling"](State(grouped)) or "")
+@pytest.mark.parametrize("name", ["sched-throttling", "sched-fair-server"])
+def test_what_stops_real_time_threads_is_only_what_the_agent_found(name: str) -> None:
+    unknown = Throttle("unknown", "run as root")
+    found = throttling(realtime=unknown, fair_server=unknown, ext_server=unknown)
+    with pytest.raises(NotSeen, match="run as root"):
+        LOOK[name](State(SOUND | found))
+    with pytest.raises(NotSeen, match="does not report"):
+        LOOK[name](State({path: SOUND[path] for path in SOUND if path != THROTTLING}))
 
 
 @pytest.mark.parametrize("path", sorted(REAL.glob("*.txt")), ids=lambda path: path.stem)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A unit's command line is read by systemd as it was meant (systemd.service(5), Command lines)."""
 
 import re

@@ -1,10 +1,17 @@
-"""A board for tests: a network, processes and folders of its own, and a real sshd."""
+# SPDX-License-Identifier: GPL-2.0-only
+"""A board for tests: it has a root file system of its own, and nothing of the host's to write to.
 
-import itertools
+Its network, processes and users are its own too, and it runs a real sshd. tests/target/root.py
+makes the root. Whoever enters it later first compares the token that the test wrote there.
+"""
+
+import functools
 import os
 import re
+import secrets
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,38 +20,34 @@ from pathlib import Path
 
 import pytest
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own needs root")
+from tests.target import root
+from tests.target.root import MARKER
+
 WAIT_S = 60.0
 PORT = "2222"
-_numbers = itertools.count()
-# What its users may write is its own, and so are the accounts: pi has no rights, admin has sudo.
-# All else is as it is here.
+# Networks of four addresses in 198.18.0.0/15, which is set aside for tests.
+_NETWORKS = 32768
+OWN_SPACES = ("--net", "--pid", "--fork", "--kill-child")
+# Runs in the board's root, as its first process. The account pi has no rights, admin has sudo.
 _BOOT = """
 set -e
-ip link set lo up
-mount -t tmpfs -o mode=755 board /run
-mkdir /run/sshd /run/board
-cp "$1"/* /run/board
-chmod 600 /run/board/host_key /run/board/shadow
-chmod 440 /run/board/sudoers
-for name in passwd shadow group sudoers; do
-	mount --bind /run/board/$name /etc/$name
-done
-mount -t tmpfs -o mode=755 board /home
-mkdir /home/pi /home/admin
+mkdir /run/sshd /home/pi /home/admin
 chown 1234:1234 /home/pi
 chown 1235:1235 /home/admin
-mount -t tmpfs -o mode=700 board /root
-for place in /tmp /dev/shm; do
-	mount -t tmpfs -o mode=1777 board $place
-done
 echo ready
-read -r plugged
+read -r link address
+ip link set lo up
+ip address add "$address"/30 dev "$link"
+ip link set "$link" up
 exec /usr/sbin/sshd -D -e -f /run/board/sshd_config 2>/run/board/log
 """
-_SSHD = """
+# One process compares the token and runs the script: no root can come between.
+_ENTER = f"""
+read -r token < {MARKER} && [ "$token" = "$0" ] || {{ echo "not the board's root" >&2; exit 125; }}
+eval "$1"
+"""
+_SSHD = f"""
 Port {PORT}
-ListenAddress {address}
 HostKey /run/board/host_key
 AuthorizedKeysFile /run/board/key.pub
 PidFile none
@@ -67,18 +70,42 @@ Host *
 	UserKnownHostsFile {folder}/known_hosts
 	GlobalKnownHostsFile none
 """
-_ACCOUNTS = {
-    "passwd": "pi:x:1234:1234::/home/pi:/bin/sh\nadmin:x:1235:1235::/home/admin:/bin/sh\n",
-    "group": "pi:x:1234:\nadmin:x:1235:\n",
+_ETC = {
+    "passwd": "root:x:0:0::/root:/bin/bash\n"
+    "sshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n"
+    "pi:x:1234:1234::/home/pi:/bin/sh\n"
+    "admin:x:1235:1235::/home/admin:/bin/sh\n",
+    "group": "root:x:0:\ntty:x:5:\nnogroup:x:65534:\npi:x:1234:\nadmin:x:1235:\n",
     "shadow": "".join(f"{name}:*:19000:0:99999:7:::\n" for name in ("root", "pi", "admin")),
     "sudoers": "admin ALL = (root) NOPASSWD: /home/admin/.cache/rtscope/agents/rtscope-agent-*\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n",
+    "pam.d/other": "auth required pam_deny.so\n"
+    "account required pam_permit.so\n"
+    "session required pam_permit.so\n",
 }
+
+
+@functools.cache
+def lacking() -> str:
+    """Why this place can have no board, found by trying; empty where it can."""
+    trials = (
+        ["unshare", "--mount", "--propagation=unchanged", *OWN_SPACES, "true"],
+        ["unshare", "--net", "ip", "link", "add", "here", "type", "veth", "peer", "name", "there"],
+    )
+    for trial in trials:
+        done = subprocess.run(trial, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"a board needs `{' '.join(trial[:2])}`: {done.stderr.strip()}"
+    return ""
+
+
+needs_board = pytest.mark.skipif(bool(lacking()), reason=lacking())
 
 
 class Board:
     """A running board."""
 
-    def __init__(self, folder: Path, runtime: str, link: str, init: int) -> None:
+    def __init__(self, folder: Path, runtime: str, link: str, init: int, token: str) -> None:
         self.folder = folder
         """with the keys, and a folder bin for PATH, whose ssh has a configuration of its own"""
         self.runtime = runtime
@@ -87,6 +114,7 @@ class Board:
         """the interface here that leads there"""
         self.init = init
         """the board's first process, as it is numbered here"""
+        self._token = token
 
     def processes(self) -> dict[int, str]:
         """The command lines of what runs there, by its number here; parents first."""
@@ -123,9 +151,9 @@ class Board:
 
     def sh(self, script: str) -> str:
         """What a script prints that runs on the board, as root."""
-        space = ("--mount", "--pid", "--net")
+        spaces = ("--mount", "--pid", "--net", "--root", "--wd")
         return subprocess.run(
-            ["nsenter", f"--target={self.init}", *space, "sh", "-c", script],
+            ["nsenter", f"--target={self.init}", *spaces, "sh", "-c", _ENTER, self._token, script],
             check=True,
             stdout=subprocess.PIPE,
             text=True,
@@ -184,23 +212,14 @@ def _command_line(process: Path) -> str:
 @contextmanager
 def running_board(folder: Path) -> Iterator[Board]:
     """A board that is gone with the block, and all that ran on it."""
-    number = (os.getpid() * 2 + next(_numbers) % 2) % 32768 * 4
-    net = f"198.{18 + number // 65536}.{number // 256 % 256}"
-    here, address = f"{net}.{number % 256 + 1}", f"{net}.{number % 256 + 2}"
-    link, far = f"rts{number}h", f"rts{number}b"
-    _furnish(folder, address)
-    alone = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+    if lacking():
+        pytest.skip(lacking())
+    token = secrets.token_hex()
+    furnish(folder)
     with subprocess.Popen(
         [
-            "setpriv",
-            "--pdeathsig=KILL",
-            "unshare",
-            *alone,
-            "sh",
-            "-c",
-            _BOOT,
-            "sh",
-            folder / "board",
+            *("setpriv", "--pdeathsig=KILL", "unshare", *OWN_SPACES),
+            *(sys.executable, "-I", root.__file__, folder / "board", token, "sh", "-c", _BOOT),
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -212,36 +231,54 @@ def running_board(folder: Path) -> Iterator[Board]:
             assert process.stdout.readline() == "ready\n"
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
             init = int(children)
-            for command in (
-                f"ip link add {link} type veth peer name {far} netns {init}",
-                f"ip address add {here}/30 dev {link}",
-                f"ip link set {link} up",
-                f"nsenter --target={init} --net ip address add {address}/30 dev {far}",
-                f"nsenter --target={init} --net ip link set {far} up",
-            ):
-                subprocess.run(command.split(), check=True)
-            print("plugged", file=process.stdin, flush=True)
-            _await_sshd(folder)
-            with tempfile.TemporaryDirectory(prefix="rts", dir="/tmp") as runtime:
-                yield Board(folder, runtime, link, init)
+            with _network(init) as (link, far, here, address):
+                give_ssh(folder, address, PORT, (folder / "host_key.pub").read_text())
+                subprocess.run(["ip", "address", "add", f"{here}/30", "dev", link], check=True)
+                subprocess.run(["ip", "link", "set", link, "up"], check=True)
+                print(far, address, file=process.stdin, flush=True)
+                _await_sshd(folder)
+                with tempfile.TemporaryDirectory(prefix="rts", dir="/tmp") as runtime:
+                    yield Board(folder, runtime, link, init, token)
         finally:
             process.kill()
-            # What was still to be sent keeps the board's network for minutes.
-            subprocess.run(["ip", "link", "delete", link], stderr=subprocess.DEVNULL, check=False)
 
 
-def _furnish(folder: Path, address: str) -> None:
-    """Write what the board boots with, and what ssh needs to reach it."""
-    board = folder / "board"
-    board.mkdir()
-    for key in (folder / "key", board / "host_key"):
+@contextmanager
+def _network(init: int) -> Iterator[tuple[str, str, str, str]]:
+    """Two new interfaces, one here and one of process `init`'s, and the addresses meant for them.
+
+    An interface of that name here is another board's, and so are its addresses.
+    """
+    while True:
+        number = secrets.randbelow(_NETWORKS)
+        link, far = f"rts{number}h", f"rts{number}b"
+        add = f"ip link add {link} type veth peer name {far} netns {init}"
+        done = subprocess.run(add.split(), stderr=subprocess.PIPE, text=True, check=False)
+        if not done.returncode:
+            break
+        assert "File exists" in done.stderr, done.stderr
+    try:
+        net = f"198.{18 + number // 16384}.{number // 64 % 256}"
+        yield link, far, f"{net}.{number % 64 * 4 + 1}", f"{net}.{number % 64 * 4 + 2}"
+    finally:
+        # What was still to be sent keeps the board's network for minutes.
+        subprocess.run(["ip", "link", "delete", link], stderr=subprocess.DEVNULL, check=False)
+
+
+def furnish(folder: Path) -> None:
+    """Write the files of the board's /etc and /run/board, and the keys that reach it."""
+    for key in (folder / "key", folder / "host_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    shutil.copy(folder / "key.pub", board)
-    for name, more in _ACCOUNTS.items():
-        known = Path("/etc", name).read_text() if name in {"passwd", "group"} else ""
-        (board / name).write_text(known + more)
-    (board / "sshd_config").write_text(_SSHD.format(PORT=PORT, address=address))
-    give_ssh(folder, address, PORT, (board / "host_key.pub").read_text())
+    for name, text in _ETC.items():
+        path = folder / "board" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o440 if name in {"shadow", "sudoers"} else 0o644)
+    run = folder / "board" / "run"
+    run.mkdir()
+    (run / "sshd_config").write_text(_SSHD)
+    shutil.copy(folder / "key.pub", run)
+    shutil.copy(folder / "host_key", run)
 
 
 def give_ssh(folder: Path, address: str, port: str, host_key: str) -> None:

@@ -1,4 +1,5 @@
-"""A board that tests of a room can share, and what reaches it."""
+# SPDX-License-Identifier: GPL-2.0-only
+"""A board that nothing was left on, and what reaches it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,20 +12,11 @@ from tests.target.board import Board, running_board
 Reach = Callable[[str], SshTarget]
 
 
-@pytest.fixture(scope="module")
-def shared_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+@pytest.fixture
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """A new board for each test: nothing has to be removed from one."""
     with running_board(tmp_path_factory.mktemp("board")) as board:
         yield board
-
-
-@pytest.fixture
-def board(shared_board: Board) -> Board:
-    """A board on which nothing was left behind by a test."""
-    shared_board.sh(
-        "for place in /root /home/pi /home/admin /tmp /dev/shm; do"
-        "  find $place -mindepth 1 -delete; done"
-    )
-    return shared_board
 
 
 @pytest.fixture

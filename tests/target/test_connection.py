@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A question of ssh's ends with rtscope."""
 
 import os

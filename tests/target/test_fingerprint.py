@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What a user is told of a machine, from the files that its kernel shows.
 
 tests/target/machines holds what kernels print on known machines, in the layout of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """No file of a target, however garbled, breaks the fingerprint or what is stored of it."""
 
 import gzip

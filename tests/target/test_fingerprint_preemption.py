@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A real-time kernel is told from one that merely preempts, with the evidence."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A figure from a guest is told from one of bare metal."""
 
 import pytest

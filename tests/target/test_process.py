@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A process that carries an agent's lines is never waited for without an end."""
 
 import pytest

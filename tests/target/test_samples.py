@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A samples file that stays on a board costs nothing of the run that it belongs to."""
 
 from pathlib import Path

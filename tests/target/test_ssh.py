@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A board over ssh: how the agent gets there, runs there, and what is told where it cannot."""
 
 import json
@@ -25,10 +26,10 @@ from rtscope.target.agent import Agent
 from rtscope.target.connection import destination_of, printable
 from rtscope.target.protocol import AnyLine
 from rtscope.target.ssh import SshTarget
-from tests.target.board import Board, needs_root
+from tests.target.board import Board, needs_board
 from tests.target.conftest import Reach
 
-pytestmark = needs_root
+pytestmark = needs_board
 
 PLAN = """title = "x"
 targets = ["ssh:pi@board"]
@@ -149,11 +150,8 @@ def test_a_board_with_nothing_but_busybox_will_do(reach: Reach, board: Board) ->
         "mkdir /tmp/box; cp $(command -v busybox) /tmp/box; /tmp/box/busybox --install -s /tmp/box"
     )
     board.sh("mount --bind /tmp/box /usr/bin")
-    try:
-        run = measured(reach("ssh:pi@board"), stop=True)
-        assert reach("ssh:pi@board").installed.folder == "/home/pi/.cache/rtscope/agents"
-    finally:
-        board.sh("umount /usr/bin")
+    run = measured(reach("ssh:pi@board"), stop=True)
+    assert reach("ssh:pi@board").installed.folder == "/home/pi/.cache/rtscope/agents"
     assert run.status == "interrupted"
     (told,) = [one.text for one in run.warnings if one.code == "not-root"]
     assert "sudo: not found" in told
@@ -168,16 +166,13 @@ def test_a_part_of_an_agent_is_not_taken_for_one(reach: Reach, board: Board) -> 
 
 
 def test_where_nothing_may_run_or_fits_another_place_is_taken(reach: Reach, board: Board) -> None:
-    board.sh("mount -o remount,noexec /root; mount -o remount,size=64k /tmp")
-    try:
-        target = reach("ssh:board")
-        assert target.installed.folder == "/dev/shm/rtscope-agents-0"
-        assert target.machine_files(lambda agent: None)["uname:machine"]
-        board.sh("mount -o remount,noexec /dev/shm; rm -r /dev/shm/*")
-        with pytest.raises(RtscopeError) as caught:
-            reach("ssh:board")
-    finally:
-        board.sh("for one in /root /tmp /dev/shm; do mount -o remount,exec,size=50% $one; done")
+    board.sh("mount -t tmpfs -o noexec,mode=700 board /root; mount -t tmpfs -o size=64k board /tmp")
+    target = reach("ssh:board")
+    assert target.installed.folder == "/dev/shm/rtscope-agents-0"
+    assert target.machine_files(lambda agent: None)["uname:machine"]
+    board.sh("mount -t tmpfs -o noexec board /dev/shm")
+    with pytest.raises(RtscopeError) as caught:
+        reach("ssh:board")
     said = str(caught.value)
     assert said.startswith("ssh:board has no place for the agent")
     assert said.count("Permission denied (mounted noexec?)") == 2
@@ -189,11 +184,9 @@ def test_where_nothing_may_run_or_fits_another_place_is_taken(reach: Reach, boar
 def test_a_folder_that_others_can_change_is_not_used(reach: Reach, board: Board, trap: str) -> None:
     """Another user of the board waits for root to run what is there."""
     folder = "/tmp/rtscope-agents-0"
-    board.sh(f"setpriv --reuid=1234 --clear-groups {trap} {folder}; mount -o remount,noexec /root")
-    try:
-        assert reach("ssh:board").installed.folder == "/dev/shm/rtscope-agents-0"
-    finally:
-        board.sh("mount -o remount,exec /root")
+    board.sh(f"setpriv --reuid=1234 --clear-groups {trap} {folder}")
+    board.sh("mount -t tmpfs -o noexec,mode=700 board /root")
+    assert reach("ssh:board").installed.folder == "/dev/shm/rtscope-agents-0"
 
 
 def test_words_for_the_agent_mean_nothing_to_the_boards_shell(reach: Reach, board: Board) -> None:
@@ -234,11 +227,8 @@ def test_a_board_that_is_no_machine_of_ours_is_told(
 ) -> None:
     board.sh(f"cat >/tmp/uname <<'end'\n#!/bin/sh\n{uname}\nend\nchmod 755 /tmp/uname")
     board.sh("mount --bind /tmp/uname /usr/bin/uname")
-    try:
-        with pytest.raises(RtscopeError) as caught:
-            reach("ssh:board")
-    finally:
-        board.sh("umount /usr/bin/uname")
+    with pytest.raises(RtscopeError) as caught:
+        reach("ssh:board")
     assert str(caught.value).startswith(said) or said in str(caught.value)
 
 

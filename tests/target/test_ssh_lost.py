@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """A connection to a board that is lost: nothing goes on there, and what was measured is kept."""
 
 import os
@@ -18,11 +19,11 @@ from tests.target.board import (
     Board,
     clients_of,
     environment_of,
-    needs_root,
+    needs_board,
     running_board,
 )
 
-pytestmark = [needs_root, pytest.mark.kernels]
+pytestmark = [needs_board, pytest.mark.kernels]
 
 USERS = ["root", "admin"]
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """rtscope scale and interfere on a board over ssh, with a program that is there or is not."""
 
 import json
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.target.board import Board, left_of, needs_root
+from tests.target.board import Board, left_of, needs_board
 
-pytestmark = [needs_root, pytest.mark.usefixtures("reach")]
+pytestmark = [needs_board, pytest.mark.usefixtures("reach")]
 
 SHORT = ("--rounds", "2", "--no-report", "--target", "ssh:board")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The agent's `threads` line is read where it is one, and refused with a sentence otherwise."""
 
 import json

@@ -97,6 +97,7 @@ void buffer_close(struct buffer *buffer)
 		unpin_user_pages_dirty_lock(buffer->pages, buffer->count, true);
 	uncharge(buffer);
 	kfree(buffer->pages);
+	*buffer = (struct buffer){ 0 };
 }
 
 int buffer_map(const struct daq *daq, struct vm_area_struct *vma)

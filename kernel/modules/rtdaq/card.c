@@ -29,13 +29,42 @@ static void feed(struct daq *daq)
 	card->reading = ++card->gone;
 	card->reading_ns = card->ready_ns[card->reading % CARD_EVENTS];
 	card->step = 0;
-	daq->engine->transfer(daq, 0, whole ? daq->setup.bytes : 0);
+	engine_transfer(daq, 0, whole ? daq->setup.bytes : 0);
 }
 
 static u64 event_ns(const struct daq *daq, u64 event)
 {
 	return daq->card.start_ns + event * daq->setup.period_ns +
 	       mul_u64_u32_shr(daq->setup.sweep_ns, (u32)event * GOLDEN, 32);
+}
+
+/* Of @count more events the card keeps the last ones. */
+static void add_events(struct card *card, u64 count)
+{
+	u64 overwritten;
+
+	card->events += count;
+	if (card->events - card->gone <= CARD_EVENTS)
+		return;
+	overwritten = card->events - card->gone - CARD_EVENTS;
+	card->overwritten += overwritten;
+	card->gone += overwritten;
+}
+
+/* All events that are over: more than one where the machine stood still. */
+static void take_events(struct daq *daq, u64 now_ns)
+{
+	struct card *card = &daq->card;
+	u64 begun = rtdevice_passed(card->start_ns, daq->setup.period_ns, now_ns);
+
+	if (begun > card->events + CARD_EVENTS + 1)
+		add_events(card, begun - card->events - CARD_EVENTS - 1);
+	while (event_ns(daq, card->events) <= now_ns) {
+		u64 ready_ns = event_ns(daq, card->events);
+
+		add_events(card, 1);
+		card->ready_ns[card->events % CARD_EVENTS] = ready_ns;
+	}
 }
 
 static enum hrtimer_restart new_event(struct hrtimer *timer)
@@ -45,12 +74,7 @@ static enum hrtimer_restart new_event(struct hrtimer *timer)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&card->lock, flags);
-	card->events++;
-	if (card->events - card->gone > CARD_EVENTS) {
-		card->overwritten++;
-		card->gone++;
-	}
-	card->ready_ns[card->events % CARD_EVENTS] = ktime_to_ns(hrtimer_get_expires(timer));
+	take_events(daq, ktime_get_ns());
 	hrtimer_set_expires(timer, ns_to_ktime(event_ns(daq, card->events)));
 	feed(daq);
 	raw_spin_unlock_irqrestore(&card->lock, flags);
@@ -60,12 +84,12 @@ static enum hrtimer_restart new_event(struct hrtimer *timer)
 void card_init(struct daq *daq)
 {
 	raw_spin_lock_init(&daq->card.lock);
-	timer_init(&daq->card.beam, new_event);
+	rtdevice_timer_setup(&daq->card.beam, new_event, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 void card_start(struct daq *daq, u64 start_ns)
 {
-	daq->card.start_ns = start_ns;
+	daq->card.start_ns = rtdevice_first_ns(start_ns, daq->setup.period_ns);
 	hrtimer_start(&daq->card.beam, ns_to_ktime(event_ns(daq, 0)), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
@@ -91,7 +115,7 @@ int card_arm(struct daq *daq, u32 step)
 	card->armed = false;
 	card->busy = true;
 	card->step = step;
-	daq->engine->transfer(daq, (step - 1) * daq->channel_bytes, step * daq->channel_bytes);
+	engine_transfer(daq, (step - 1) * daq->channel_bytes, step * daq->channel_bytes);
 	return 0;
 }
 

@@ -6,9 +6,9 @@
 #include <linux/hrtimer.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
-#include <linux/version.h>
 #include <linux/wait.h>
 
+#include "../rtdevice.h"
 #include "rtdaq.h"
 
 #define CARD_EVENTS 2 /* that the card keeps beside the one that is being read */
@@ -18,35 +18,12 @@ struct page;
 struct user_struct;
 struct vm_area_struct;
 
-/* What moves data from the card to memory. */
+/* Moves data from the card to memory. */
 struct engine {
-	int (*open)(struct daq *daq); /* tells its line */
-	void (*close)(struct daq *daq);
-	/*
-	 * Begin to write the event that is being read, from @first to @end in bytes, and interrupt
-	 * when it is done: at once where both are the same. The card's lock is held.
-	 */
-	void (*transfer)(struct daq *daq, u32 first, u32 end);
+	struct hrtimer timer; /* expires when the transfer is done */
+	int irq;
+	u32 first, end; /* of the transfer, in bytes of the event */
 };
-
-extern const struct engine model_engine;
-
-#ifdef CONFIG_PCI
-extern const struct engine edu_engine;
-int edu_register(void);
-void edu_unregister(void);
-#define EDU_ENGINE (&edu_engine)
-#else
-#define EDU_ENGINE NULL
-static inline int edu_register(void)
-{
-	return 0;
-}
-
-static inline void edu_unregister(void)
-{
-}
-#endif
 
 /* Where the data go. */
 struct buffer {
@@ -73,14 +50,13 @@ struct card {
 
 /* One open file. */
 struct daq {
-	struct mutex setting;	     /* of one at a time that sets up or starts */
-	const struct engine *engine; /* NULL before it is set up */
-	void *device;		     /* the engine's own */
-	int line;		     /* that it interrupts by */
+	struct mutex setting; /* held while setting up or starting */
+	bool is_set_up;	      /* written last, with release semantics */
 	struct rtdaq_setup setup;
 	u32 channel_bytes;
 	struct buffer buffer;
 	struct card card;
+	struct engine engine;
 	bool started;
 
 	/* Under the card's lock. */
@@ -94,17 +70,6 @@ struct daq {
 	wait_queue_head_t wait;
 };
 
-static inline void timer_init(struct hrtimer *timer,
-			      enum hrtimer_restart (*function)(struct hrtimer *))
-{
-#if KERNEL_VERSION(6, 13, 0) <= LINUX_VERSION_CODE
-	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-#else
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-	timer->function = function;
-#endif
-}
-
 int buffer_open(struct daq *daq);
 void buffer_close(struct buffer *buffer);
 int buffer_map(const struct daq *daq, struct vm_area_struct *vma);
@@ -114,6 +79,14 @@ void card_start(struct daq *daq, u64 start_ns);
 void card_stop(struct daq *daq);
 int card_arm(struct daq *daq, u32 step);
 void card_disarm(struct daq *daq);
+
+int engine_open(struct daq *daq);
+void engine_close(struct daq *daq);
+/*
+ * Begin to write the event that is being read, from @first to @end in bytes, and interrupt when it
+ * is done: at once where both are the same. The card's lock is held.
+ */
+void engine_transfer(struct daq *daq, u32 first, u32 end);
 
 long daq_arm(struct daq *daq, const __u32 __user *from);
 long daq_wait(struct daq *daq, struct rtdaq_wait __user *to, bool arm);

@@ -17,7 +17,6 @@
  * it closes it. Who waits has it: no wait is longer than WAIT_MAX_NS (wait.c).
  */
 #include <linux/compat.h>
-#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/miscdevice.h>
@@ -88,11 +87,8 @@ static int check(struct rtdaq_setup *setup)
 		return refuse("the transfer", setup->transfer, "0, 1 or 2");
 	if (setup->interrupts > RTDAQ_PER_CHANNEL)
 		return refuse("the interrupts", setup->interrupts, "0 or 1");
-	if (setup->device > RTDAQ_EDU)
-		return refuse("the device", setup->device, "0 or 1");
-	if (setup->device == RTDAQ_EDU && setup->period_ns < RTDAQ_EDU_NS(event_bytes(setup)))
-		return refuse("the period in ns", setup->period_ns,
-			      "200 ms for each 2 KiB of an event: edu takes as long");
+	if (setup->unused)
+		return refuse("the unused field", setup->unused, "0");
 	return 0;
 }
 
@@ -111,59 +107,67 @@ static int check_buffer(const struct rtdaq_setup *setup)
 /* As the program sees it. */
 static u32 interrupt_thread(const struct daq *daq)
 {
-	struct irq_desc *line = irq_data_to_desc(irq_get_irq_data(daq->line));
+	struct irq_desc *desc = irq_data_to_desc(irq_get_irq_data(daq->engine.irq));
 
-	return task_pid_vnr(line->action->thread);
+	return task_pid_vnr(desc->action->thread);
 }
 
 static int open_parts(struct daq *daq)
 {
-	const struct engine *engine = daq->setup.device == RTDAQ_EDU ? EDU_ENGINE : &model_engine;
 	int result;
 
-	if (!engine) {
-		pr_err("rtdaq: this kernel has no PCI, so no device edu\n");
-		return -ENODEV;
-	}
-	result = buffer_open(daq);
-	if (result)
-		return result;
-	result = engine->open(daq);
-	if (result) {
-		buffer_close(&daq->buffer);
-		return result;
-	}
-	smp_store_release(&daq->engine, engine); /* pairs with that of is_set_up() */
-	return 0;
-}
-
-static int set_up(struct daq *daq, struct rtdaq_setup *setup)
-{
-	int result;
-
-	if (daq->engine)
-		return -EBUSY;
-	result = check(setup);
-	if (!result)
-		result = check_buffer(setup);
-	if (result)
-		return result;
 	if (atomic_inc_return(&files) > RTDAQ_FILES_MAX) {
 		atomic_dec(&files);
 		pr_err("rtdaq: %u files are set up already, which is all that there can be\n",
 		       RTDAQ_FILES_MAX);
 		return -EBUSY;
 	}
+	result = buffer_open(daq);
+	if (result)
+		goto out_files;
+	result = engine_open(daq);
+	if (!result)
+		return 0;
+
+	buffer_close(&daq->buffer);
+out_files:
+	atomic_dec(&files);
+	return result;
+}
+
+static void close_parts(struct daq *daq)
+{
+	engine_close(daq);
+	buffer_close(&daq->buffer);
+	atomic_dec(&files);
+}
+
+/* Where the program cannot be told the result, the file stays as it was. */
+static int set_up(struct daq *daq, struct rtdaq_setup *setup, struct rtdaq_setup __user *to)
+{
+	int result;
+
+	if (daq->is_set_up)
+		return -EBUSY;
+	result = check(setup);
+	if (!result)
+		result = check_buffer(setup);
+	if (result)
+		return result;
 	daq->channel_bytes = setup->samples * RTDAQ_SAMPLE_BYTES;
 	setup->bytes = event_bytes(setup);
 	setup->steps = setup->interrupts == RTDAQ_PER_EVENT ? 1 : setup->channels + 2;
 	daq->setup = *setup;
 	result = open_parts(daq);
 	if (result)
-		atomic_dec(&files);
-	else
-		setup->thread = interrupt_thread(daq);
-	return result;
+		return result;
+	setup->thread = interrupt_thread(daq);
+	if (copy_to_user(to, setup, sizeof(*setup))) {
+		close_parts(daq);
+		return -EFAULT;
+	}
+	smp_store_release(&daq->is_set_up, true); /* pairs with that of is_set_up() */
+	return 0;
 }
 
 static long ioctl_setup(struct daq *daq, struct rtdaq_setup __user *to)
@@ -174,10 +178,8 @@ static long ioctl_setup(struct daq *daq, struct rtdaq_setup __user *to)
 	if (copy_from_user(&setup, to, sizeof(setup)))
 		return -EFAULT;
 	mutex_lock(&daq->setting);
-	result = set_up(daq, &setup);
+	result = set_up(daq, &setup, to);
 	mutex_unlock(&daq->setting);
-	if (!result && copy_to_user(to, &setup, sizeof(setup)))
-		return -EFAULT;
 	return result;
 }
 
@@ -189,7 +191,7 @@ static long ioctl_start(struct daq *daq, const __u64 __user *from)
 	if (copy_from_user(&start_ns, from, sizeof(start_ns)))
 		return -EFAULT;
 	mutex_lock(&daq->setting);
-	if (start_ns > ktime_get_ns() + PERIOD_MAX_NS)
+	if (!rtdevice_start_valid(start_ns))
 		result = -EINVAL;
 	else if (daq->started)
 		result = -EBUSY;
@@ -203,7 +205,7 @@ static long ioctl_start(struct daq *daq, const __u64 __user *from)
 /* With all that set_up() has written. */
 static bool is_set_up(const struct daq *daq)
 {
-	return smp_load_acquire(&daq->engine); /* pairs with that of open_parts() */
+	return smp_load_acquire(&daq->is_set_up); /* pairs with that of set_up() */
 }
 
 static long daq_ioctl(struct file *file, unsigned int command, unsigned long argument)
@@ -247,11 +249,9 @@ static int daq_release(struct inode *inode, struct file *file)
 {
 	struct daq *daq = file->private_data;
 
-	if (daq->engine) {
+	if (daq->is_set_up) {
 		card_stop(daq);
-		daq->engine->close(daq);
-		buffer_close(&daq->buffer);
-		atomic_dec(&files);
+		close_parts(daq);
 	}
 	kfree(daq);
 	return 0;
@@ -282,20 +282,13 @@ static struct miscdevice misc = {
 static int __init rtdaq_init(void)
 {
 	struct rtdaq_setup setup = { 0 };
-	int result = check(&setup) ?: edu_register();
 
-	if (result)
-		return result;
-	result = misc_register(&misc);
-	if (result)
-		edu_unregister();
-	return result;
+	return check(&setup) ?: misc_register(&misc);
 }
 
 static void __exit rtdaq_exit(void)
 {
 	misc_deregister(&misc);
-	edu_unregister();
 }
 
 module_init(rtdaq_init);

@@ -35,14 +35,6 @@ enum {
 	RTDAQ_PER_CHANNEL, /* it interrupts for the event, and for each channel asked for */
 };
 
-enum {
-	RTDAQ_MODEL, /* the digitizer is a model in software */
-	RTDAQ_EDU,   /* QEMU's PCI device of that name */
-};
-
-/* What the device edu takes for so many bytes: 100 ms in, 100 ms out, for 2 KiB. */
-#define RTDAQ_EDU_NS(bytes) (((bytes) + 2047ULL) / 2048 * 200000000)
-
 /* Where 0 is no value, it stands for the module's parameter. */
 struct rtdaq_setup {
 	__u64 period_ns; /* from event to event */
@@ -50,14 +42,14 @@ struct rtdaq_setup {
 	__u64 buffer;	 /* address in the program; 0 if mapped */
 	__u32 transfer;
 	__u32 interrupts;
-	__u32 device;
+	__u32 unused; /* 0 */
 	__u32 channels;
 	__u32 samples; /* of a channel, each of 2 bytes */
-	__u32 mb_s;    /* what the model transfers, in 10^6 bytes a second */
-	__u32 bytes;   /* said by the module: of an event */
-	__u32 steps;   /* said by the module: interrupts that an event takes */
-	__u32 thread;  /* said by the module: pid of the interrupt's thread */
-	__u32 unused;
+	__u32 mb_s;    /* transferred, in 10^6 bytes a second */
+	__u32 bytes;   /* returned: of an event */
+	__u32 steps;   /* returned: interrupts that an event takes */
+	__u32 thread;  /* returned: pid of the interrupt's thread */
+	__u32 unused_too;
 };
 
 struct rtdaq_wait {
@@ -78,7 +70,10 @@ struct rtdaq_counts {
 };
 
 #define RTDAQ_SETUP _IOWR(0xDA, 0, struct rtdaq_setup)
-/* When the first period begins, of CLOCK_MONOTONIC in ns. */
+/*
+ * When the first period begins, of CLOCK_MONOTONIC in ns: at most an hour ahead. 0 means now; any
+ * other time in the past means the next one that is whole periods later.
+ */
 #define RTDAQ_START _IOW(0xDA, 1, __u64)
 /*
  * The step: 0 asks for the next event, of which RTDAQ_PER_EVENT transfers all;

@@ -7,6 +7,7 @@
  * thread has the lowest real-time priority: it runs at once, and yet what
  * becomes runnable meanwhile runs before it as soon as it can.
  */
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -28,10 +29,23 @@ static bool preemption;
 module_param(preemption, bool, 0444);
 MODULE_PARM_DESC(preemption, "turn off preemption only, not interrupts");
 
+static bool call_udelay;
+module_param_named(udelay, call_udelay, bool, 0444);
+MODULE_PARM_DESC(udelay, "wait by udelay(), as many drivers do, not by reading the clock");
+
 static struct task_struct *thread;
+
+/* By a millisecond at a time: more is too much for udelay() on some machines. */
+static void wait_by_udelay(void)
+{
+	for (unsigned int us = delay_us; us; us -= min(us, 1000U))
+		udelay(min(us, 1000U));
+}
 
 static void spin_until(u64 end_ns)
 {
+	if (call_udelay)
+		wait_by_udelay();
 	while (ktime_get_ns() < end_ns)
 		; /* cpu_relax() would take a real microsecond in an emulator */
 }

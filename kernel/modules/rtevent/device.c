@@ -51,7 +51,7 @@ static int check_setup(const struct rtevent_setup *setup)
 		return refuse("priority", setup->priority, "from 0 to 99");
 	if (setup->cpu >= 0 && (setup->cpu >= nr_cpu_ids || !cpu_online(setup->cpu)))
 		return refuse("cpu", setup->cpu, "a CPU that is online");
-	if (setup->start_ns > ktime_get_ns() + RTEVENT_INTERVAL_MAX_NS)
+	if (!rtdevice_start_valid(setup->start_ns))
 		return refuse("start_ns", setup->start_ns, "within an hour from now");
 	if (setup->reserved)
 		return refuse("reserved", setup->reserved, "0");

@@ -8,18 +8,14 @@
  * that is a driver as for a card: the handler takes the time, and the interrupt's thread tells
  * who waits, by each of the ways that Linux has.
  *
- * IRQF_ONESHOT keeps the handler in hard interrupt context on PREEMPT_RT too, where it would else
- * become a thread itself, and its stamp with it. Therefore its lock is a raw one. Whoever is
- * woken, is woken from the thread, for wait queues sleep on their locks there.
+ * The handler stays in hard interrupt context (RTDEVICE_IRQ_FLAGS), so its lock is a raw one. The
+ * thread wakes the waiters, because wait queues sleep on their locks on PREEMPT_RT.
  *
  * All belongs to the open file: card, line, thread and events end with it.
  */
 #include <linux/cpumask.h>
 #include <linux/eventfd.h>
 #include <linux/fs.h>
-#include <linux/interrupt.h>
-#include <linux/irq.h>
-#include <linux/math64.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -60,11 +56,9 @@ static void plan_next(struct receiver *receiver)
 	} else {
 		receiver->kind = RTEVENT_FIDUCIAL;
 		receiver->fiducial_ns += pause_ns(receiver);
-		if (now_ns > receiver->fiducial_ns) {
-			missed = div64_u64(now_ns - receiver->fiducial_ns, interval_ns);
-			receiver->fiducial_ns += missed * interval_ns;
-			WRITE_ONCE(receiver->map->missed, receiver->map->missed + (u32)missed);
-		}
+		missed = rtdevice_passed(receiver->fiducial_ns, interval_ns, now_ns);
+		receiver->fiducial_ns += missed * interval_ns;
+		WRITE_ONCE(receiver->map->missed, receiver->map->missed + (u32)missed);
 		receiver->due_ns = receiver->fiducial_ns;
 	}
 	smp_wmb(); /* who sees this sees the interrupt before */
@@ -195,16 +189,6 @@ static void start_timer(void *data)
 		      HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-static void init_timer(struct hrtimer *timer)
-{
-#if KERNEL_VERSION(6, 13, 0) <= LINUX_VERSION_CODE
-	hrtimer_setup(timer, expire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-#else
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-	timer->function = expire;
-#endif
-}
-
 /* The card begins: a timer is pinned to the CPU that starts it. */
 static int start_card(struct receiver *receiver)
 {
@@ -213,28 +197,6 @@ static int start_card(struct receiver *receiver)
 	receiver->kind = RTEVENT_DATA;
 	plan_next(receiver);
 	return smp_call_function_single(receiver->setup.cpu, start_timer, receiver, 1);
-}
-
-static int open_line(struct receiver *receiver)
-{
-	int error;
-
-	receiver->irq = irq_alloc_desc(NUMA_NO_NODE);
-	if (receiver->irq < 0)
-		return receiver->irq;
-	irq_set_chip_and_handler(receiver->irq, &dummy_irq_chip, handle_simple_irq);
-	irq_modify_status(receiver->irq, IRQ_NOREQUEST, IRQ_NOPROBE);
-	error = request_threaded_irq(receiver->irq, interrupt_handler, handle_events, IRQF_ONESHOT,
-				     "rtevent", receiver);
-	if (error)
-		irq_free_desc(receiver->irq);
-	return error;
-}
-
-static void close_line(struct receiver *receiver)
-{
-	free_irq(receiver->irq, receiver);
-	irq_free_desc(receiver->irq);
 }
 
 static int open_eventfd(struct receiver *receiver)
@@ -267,7 +229,8 @@ int receiver_start(struct receiver *receiver, const struct rtevent_setup *setup)
 	error = open_eventfd(receiver);
 	if (error)
 		return error;
-	error = open_line(receiver);
+	receiver->irq = rtdevice_irq_open(interrupt_handler, handle_events, "rtevent", receiver);
+	error = min(receiver->irq, 0);
 	if (error)
 		goto out_eventfd;
 	reinit_completion(&receiver->settled);
@@ -277,7 +240,7 @@ int receiver_start(struct receiver *receiver, const struct rtevent_setup *setup)
 	if (!error)
 		return 0;
 
-	close_line(receiver);
+	rtdevice_irq_close(receiver->irq, receiver);
 out_eventfd:
 	close_eventfd(receiver);
 	return error;
@@ -298,7 +261,7 @@ struct receiver *receiver_new(void)
 	raw_spin_lock_init(&receiver->lock);
 	init_waitqueue_head(&receiver->wait);
 	init_completion(&receiver->settled);
-	init_timer(&receiver->timer);
+	rtdevice_timer_setup(&receiver->timer, expire, HRTIMER_MODE_ABS_PINNED_HARD);
 	return receiver;
 }
 
@@ -306,7 +269,7 @@ void receiver_free(struct receiver *receiver)
 {
 	if (receiver->started) {
 		hrtimer_cancel(&receiver->timer);
-		close_line(receiver);
+		rtdevice_irq_close(receiver->irq, receiver);
 		close_eventfd(receiver);
 	}
 	vfree(receiver->map);

@@ -4,12 +4,12 @@
 #define RTEVENT_RECEIVER_H
 
 #include <linux/completion.h>
-#include <linux/hrtimer.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
+#include "../rtdevice.h"
 #include "rtevent.h"
 
 struct eventfd_ctx;

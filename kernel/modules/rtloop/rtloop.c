@@ -16,18 +16,17 @@
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
-#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <uapi/linux/sched/types.h>
 
+#include "../rtdevice.h"
 #include "rtloop.h"
 
 #undef pr_fmt
@@ -109,6 +108,10 @@ static int check(const struct rtloop_setup *setup)
 		       sleeps_by_thread(setup) ? " to 99" : ", which timer and deadline need");
 		return -EINVAL;
 	}
+	if (!rtdevice_start_valid(setup->start_ns)) {
+		pr_err("a start at %llu ns is more than an hour ahead\n", setup->start_ns);
+		return -EINVAL;
+	}
 	if (setup->cpu < -1 || setup->cpu >= (int)nr_cpu_ids ||
 	    (setup->cpu >= 0 && !cpu_online(setup->cpu))) {
 		pr_err("there is no CPU %d to run on\n", setup->cpu);
@@ -179,17 +182,36 @@ static void loop_relative(struct rtloop *loop)
 	}
 }
 
+static void miss(struct rtloop *loop, u64 count)
+{
+	WRITE_ONCE(loop->page->missed, loop->page->missed + count);
+}
+
+/*
+ * The deadline after @due_ns that is still ahead; those between are missed. hrtimer_forward() will
+ * not do: it takes a timer that expired within its slack for one that expired early.
+ */
+static u64 next_due_ns(struct rtloop *loop, u64 due_ns, u64 now_ns)
+{
+	u64 period_ns = loop->setup.period_ns;
+	u64 missed = rtdevice_passed(due_ns + period_ns, period_ns, now_ns);
+
+	miss(loop, missed);
+	return due_ns + (missed + 1) * period_ns;
+}
+
 static void loop_absolute(struct rtloop *loop)
 {
 	const struct rtloop_setup *setup = &loop->setup;
-	u64 due_ns;
+	u64 due_ns = setup->start_ns;
 
-	for (due_ns = setup->start_ns; goes_on(loop, due_ns); due_ns += setup->period_ns) {
+	while (goes_on(loop, due_ns)) {
 		ktime_t due = ns_to_ktime(due_ns);
 
 		sleep_until(&due, setup->slack_ns);
 		if (!kthread_should_stop())
 			poll(loop);
+		due_ns = next_due_ns(loop, due_ns, ktime_get_ns());
 	}
 }
 
@@ -218,39 +240,19 @@ static bool queue_poll(struct rtloop *loop)
 	return where < 0 ? schedule_work(&loop->work) : schedule_work_on(where, &loop->work);
 }
 
-static void miss(struct rtloop *loop, u64 count)
-{
-	WRITE_ONCE(loop->page->missed, loop->page->missed + count);
-}
-
-/* Not by hrtimer_forward(): to that, a timer that came before its slack was over came early. */
 static enum hrtimer_restart expired(struct hrtimer *timer)
 {
 	struct rtloop *loop = container_of(timer, struct rtloop, timer);
 	const struct rtloop_setup *setup = &loop->setup;
-	u64 now_ns = ktime_get_ns(), passed = 0;
+	u64 now_ns = ktime_get_ns();
 
 	if (!queue_poll(loop))
 		miss(loop, 1); /* the poll before has not begun */
-	loop->due_ns += setup->period_ns;
-	if (now_ns >= loop->due_ns)
-		passed = div64_u64(now_ns - loop->due_ns, setup->period_ns) + 1;
-	loop->due_ns += passed * setup->period_ns;
-	miss(loop, passed);
+	loop->due_ns = next_due_ns(loop, loop->due_ns, now_ns);
 	if (loop->due_ns >= setup->end_ns)
 		return HRTIMER_NORESTART;
 	hrtimer_set_expires_range_ns(timer, ns_to_ktime(loop->due_ns), setup->slack_ns);
 	return HRTIMER_RESTART;
-}
-
-static void init_timer(struct hrtimer *timer)
-{
-#if KERNEL_VERSION(6, 13, 0) <= LINUX_VERSION_CODE
-	hrtimer_setup(timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-#else
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	timer->function = expired;
-#endif
 }
 
 static int schedule_thread(const struct rtloop *loop)
@@ -309,8 +311,7 @@ static int start(struct rtloop *loop, const struct rtloop_setup *wanted)
 	if (loop->running)
 		return -EBUSY;
 	loop->setup = *wanted;
-	if (!wanted->start_ns)
-		loop->setup.start_ns = ktime_get_ns();
+	loop->setup.start_ns = rtdevice_first_ns(wanted->start_ns, wanted->period_ns);
 	if (!wanted->end_ns)
 		loop->setup.end_ns = U64_MAX;
 	loop->begins = true;
@@ -376,7 +377,7 @@ static int rtloop_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	}
 	mutex_init(&loop->lock);
-	init_timer(&loop->timer);
+	rtdevice_timer_setup(&loop->timer, expired, HRTIMER_MODE_ABS);
 	INIT_WORK(&loop->work, work);
 	file->private_data = loop;
 	return 0;

@@ -28,8 +28,12 @@ struct rtloop_setup {
 	__u64 period_ns;
 	__u64 slack_ns; /* by which the kernel may wake it later, to bundle timers */
 	__u64 poll_ns;	/* what polling the hardware takes, by the clock */
-	__u64 start_ns; /* of the first period, by CLOCK_MONOTONIC; 0: now */
-	__u64 end_ns;	/* no period is due at or after this; 0: none */
+	/*
+	 * Of the first period, by CLOCK_MONOTONIC, at most an hour ahead; 0: now. Any other time in
+	 * the past means the next one that is whole periods later.
+	 */
+	__u64 start_ns;
+	__u64 end_ns; /* no period is due at or after this; 0: none */
 };
 
 #define RTLOOP_PERIOD_MIN_NS 100000ULL

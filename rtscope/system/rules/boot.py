@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The kernel's command line: typing errors, and what should not be on it.
 
 A parameter that the kernel does not know is no error to it: it is handed to the first process, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What time is read from, and how finely timers fire."""
 
 from typing import Final
@@ -79,7 +80,7 @@ RULES: Final = [
         wanted="a CPU with constant_tsc and nonstop_tsc",
         why="The kernel cannot use a counter that changes its pace or stops in idle, and reads a "
         "timer outside the CPU: a microsecond instead of 20 ns.",
-        how="another CPU; in a virtual machine, one that passes the feature invtsc",
+        how="use another CPU; in a virtual machine, one that passes the feature invtsc",
         link="https://docs.kernel.org/virt/kvm/x86/timekeeping.html",
         look=_tsc_stops,
     ),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What was asked for on the kernel's command line, and is not there."""
 
 import re

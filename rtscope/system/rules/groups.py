@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Control groups: CPUs that were to be set apart, and what stops ordinary or real-time threads."""
 
 import re

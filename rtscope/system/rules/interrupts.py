@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which CPUs devices interrupt, and who decides it."""
 
 import re

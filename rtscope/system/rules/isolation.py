@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Whether the CPUs that were set apart are so in every respect, and what still runs there.
 
 Rules here have nothing to say of a machine without isolated CPUs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How the kernel was built.
 
 The first rules are those of the kernel's own page, Documentation/core-api/real-time/

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What the kernel does to a program's memory while it runs."""
 
 from typing import Final

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """How fast the CPUs run, and how deeply they sleep."""
 
 import re
@@ -132,7 +133,7 @@ RULES: Final = [
         severity="medium",
         wanted=f"no idle state that takes {_LONG_EXIT_US} us or more to leave, while it matters",
         why="A CPU that sleeps is late by that time at each wake-up, and its caches may be empty.",
-        how="hold /dev/cpu_dma_latency open with 0 in it while the program runs, boot with "
+        how="hold /dev/cpu_dma_latency at 0 while the program runs, or boot with "
         "processor.max_cstate=1 intel_idle.max_cstate=1, or echo 1 > "
         f"{CPU}cpuN/cpuidle/stateM/disable",
         link=ADMIN + "pm/cpuidle.html",
@@ -157,8 +158,7 @@ RULES: Final = [
         "mitigations=off",
         why="Page tables, predictors or buffers are switched or emptied on the way into the kernel "
         "and out of it: 100 ns to some microseconds each time.",
-        how="weigh it; mitigations=off leaves the machine open to its own programs, and must not "
-        "run others'",
+        how="boot with mitigations=off; then the kernel is open to every program that runs here",
         link=ADMIN + "hw-vuln/index.html",
         look=_mitigated,
     ),

@@ -1,41 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What keeps a real-time thread from running although it has the highest priority."""
 
-import re
 from typing import Final
 
+from rtscope.model.machine import Throttle
 from rtscope.system.rule import Rule, file_line, thread_line
-from rtscope.system.state import NotSeen, State, release_at_least
+from rtscope.system.state import NotSeen, State
 
-_FAIR: Final = re.compile(r"/sys/kernel/debug/sched/fair_server/cpu\d{1,4}/runtime", re.ASCII)
 _RUNTIME: Final = "/proc/sys/kernel/sched_rt_runtime_us"
-_PERIOD: Final = "/proc/sys/kernel/sched_rt_period_us"
 _OF_INTERRUPTS: Final = 50
 _DEADLINE_PAGE: Final = "https://docs.kernel.org/scheduler/sched-deadline.html"
 _GROUP_PAGE: Final = "https://docs.kernel.org/scheduler/sched-rt-group.html"
 
 
+def _shares(throttle: Throttle) -> str | None:
+    if throttle.state == "unknown":
+        raise NotSeen(throttle.why)
+    if throttle.state != "on":
+        return None
+    return _some([str(share) for share in throttle.shares if share.runtime_ns])
+
+
 def _throttling(state: State) -> str | None:
-    if release_at_least(state, 6, 12) and not state.built("CONFIG_RT_GROUP_SCHED"):
-        return None  # since then only groups are throttled, and the fair server is what is left
-    runtime, period = state.number(_RUNTIME), state.number(_PERIOD)
-    if runtime < 0 or runtime >= period:
-        return None
-    return f"real-time threads get {runtime} us of each {period} us"
+    shares = _shares(state.throttling.realtime)
+    return f"real-time threads are stopped after their share: {shares}" if shares else None
 
 
-def _fair_server(state: State) -> str | None:
-    if not release_at_least(state, 6, 12):
-        return None
-    paths = [path for path in state.files if _FAIR.fullmatch(path)]
-    if not paths:
-        raise NotSeen(
-            "/sys/kernel/debug/sched/fair_server is not there, or may not be read (debugfs)"
-        )
-    on = [path for path in paths if state.number(path) > 0]
-    if not on:
-        return None
-    time_ms = state.number(on[0]) / 1e6
-    return f"the fair server is on for {len(on)} of {len(paths)} CPUs, {time_ms:g} ms at a time"
+def _servers(state: State) -> str | None:
+    fair = _shares(state.throttling.fair_server)
+    ext = _shares(state.throttling.ext_server)
+    waiting = {"ordinary threads that wait": fair, "a BPF scheduler's threads that wait": ext}
+    found = [f"{who} run before real-time threads: {cpus}" for who, cpus in waiting.items() if cpus]
+    return "; ".join(found) or None
 
 
 def _group_scheduling(state: State) -> str | None:
@@ -120,9 +116,9 @@ RULES: Final = [
         id="sched-throttling",
         severity="medium",
         wanted="no limit (-1), once the threads are known to sleep",
-        why="A real-time thread that does not sleep is stopped for the rest of each period: 50 ms "
-        "of each second as booted. It saves a machine from a thread that loops. From Linux 6.12 "
-        "on, only kernels with CONFIG_RT_GROUP_SCHED do so.",
+        why="A real-time thread that does not sleep is stopped for the rest of each period, even "
+        "if no other thread waits. It saves a system from a thread that loops. From Linux 6.12 on, "
+        "only kernels with CONFIG_RT_GROUP_SCHED do so.",
         how=f"echo -1 > {_RUNTIME} (sysctl kernel.sched_rt_runtime_us=-1)",
         link=_GROUP_PAGE,
         look=_throttling,
@@ -131,14 +127,17 @@ RULES: Final = [
     Rule(
         id="sched-fair-server",
         severity="medium",
-        wanted="no fair server on the CPUs of real-time threads, once these are known to sleep",
-        why="From Linux 6.12 on, ordinary threads that have waited for most of a second run before "
-        "real-time ones: for 50 ms as booted.",
-        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime; where the kernel miscounts "
-        f"what it has reserved and refuses that (EBUSY), after echo -1 > {_RUNTIME}",
+        wanted="no fair server and no ext server on the CPUs of real-time threads, once these are "
+        "known to sleep",
+        why="From Linux 6.12 on, ordinary threads that have waited for most of a period run before "
+        "real-time threads, and so do those of a BPF scheduler (sched_ext) where there is an ext "
+        "server. The sysctl kernel.sched_rt_runtime_us does not change that.",
+        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, likewise in ext_server; "
+        "where the kernel miscounts what it has reserved and refuses that (EBUSY), after "
+        f"echo -1 > {_RUNTIME}",
         link=_DEADLINE_PAGE,
-        look=_fair_server,
-        profile=file_line("/sys/kernel/debug/sched/fair_server/cpu*/runtime", "0"),
+        look=_servers,
+        profile=file_line("/sys/kernel/debug/sched/*_server/cpu*/runtime", "0"),
     ),
     Rule(
         id="sched-group-scheduling",
@@ -146,7 +145,7 @@ RULES: Final = [
         wanted="CONFIG_RT_GROUP_SCHED is not set",
         why="A thread in a control group without real-time runtime of its own cannot become "
         "real-time (EPERM), and one in a group with some is stopped when it is used up.",
-        how="build the kernel without CONFIG_RT_GROUP_SCHED, boot with rt_group_sched=0 "
+        how="build the kernel without CONFIG_RT_GROUP_SCHED, or boot with rt_group_sched=0 "
         "(Linux 6.16 and later), or give the group's cpu.rt_runtime_us",
         link=_GROUP_PAGE,
         look=_group_scheduling,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """systemd, D-Bus, and the services that change a machine's settings behind its user's back."""
 
 import re
@@ -102,7 +103,7 @@ RULES: Final = [
         wanted="a limit rtprio of the user's own, or a unit's, for programs that must keep time",
         why="What asks D-Bus for a real-time priority gets a low one, below the interrupts' 50; "
         "it is ended when it computes for 200 ms, and loses it when others wait for 10 s.",
-        how="a line '@realtime - rtprio 95' in /etc/security/limits.d; or "
+        how="add the line '@realtime - rtprio 95' to /etc/security/limits.d, or set "
         "--max-realtime-priority= in the unit of rtkit-daemon",
         link=_SYSTEMD,
         look=_by_rtkit,

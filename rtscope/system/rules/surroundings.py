@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What is around the kernel: firmware and hypervisor below it, the user's limits above it."""
 
 import re
@@ -112,7 +113,8 @@ RULES: Final = [
         severity="medium",
         wanted="a limit rtprio above 0 for the user of the program",
         why="Without a real-time priority a thread waits for every other: milliseconds.",
-        how="a line '@realtime - rtprio 95' in /etc/security/limits.d, LimitRTPRIO= in a unit",
+        how="add the line '@realtime - rtprio 95' to /etc/security/limits.d, or set "
+        "LimitRTPRIO= in the unit",
         link="https://docs.kernel.org/scheduler/index.html",
         look=_no_priority,
     ),
@@ -122,8 +124,8 @@ RULES: Final = [
         wanted="a limit memlock of unlimited for the user of the program",
         why="mlockall() fails, and the first touch of each page is a page fault: 1 us, or "
         "milliseconds where the page comes from a disk.",
-        how="a line '@realtime - memlock unlimited' in /etc/security/limits.d, LimitMEMLOCK= in a "
-        "unit",
+        how="add the line '@realtime - memlock unlimited' to /etc/security/limits.d, or set "
+        "LimitMEMLOCK= in the unit",
         link=ADMIN + "mm/index.html",
         look=_little_locked,
     ),
@@ -133,7 +135,7 @@ RULES: Final = [
         wanted="a limit rttime of unlimited for the user of the program",
         why="A real-time thread that computes for so long without sleeping gets SIGXCPU, which "
         "ends the program.",
-        how="remove the line rttime from /etc/security/limits.d, LimitRTTIME= from the unit",
+        how="remove the line rttime from /etc/security/limits.d, or LimitRTTIME= from the unit",
         link="https://docs.kernel.org/scheduler/index.html",
         look=_stopped_in_time,
     ),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """What looks after the kernel by interrupting it."""
 
 from typing import Final

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Tracers and statistics that somebody left on."""
 
 from typing import Final

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """The fingerprint of a machine, made from the `file` lines that the agent sends.
 
 All content is untrusted. A file that is absent, garbled or absurd leaves its field None (or its
@@ -7,7 +8,9 @@ list empty) and never raises.
 import re
 from typing import Final
 
-from rtscope.model.machine import Machine
+import msgspec
+
+from rtscope.model.machine import Machine, Throttling
 from rtscope.target.fingerprint.files import (
     Files,
     clean,
@@ -28,6 +31,7 @@ from rtscope.target.fingerprint.processors import (
     idle_states_of,
 )
 from rtscope.target.fingerprint.virtualisation import virtualisation_of
+from rtscope.target.protocol import THROTTLING
 
 _CLOCKSOURCE: Final = "/sys/devices/system/clocksource/clocksource0/"
 _CPU: Final = "/sys/devices/system/cpu/"
@@ -70,11 +74,19 @@ def machine_of(files: Files) -> Machine:
         idle_states=idle_states_of(files),
         rt_runtime_us=number_of(files, "/proc/sys/kernel/sched_rt_runtime_us"),
         rt_period_us=number_of(files, "/proc/sys/kernel/sched_rt_period_us"),
+        throttling=_throttling(files),
         microcode=clean(first(cpuinfo, "microcode") or "", 32)
         or line_of(files, _CPU + "cpu0/microcode/version", 32),
         virtualisation=virtualisation_of(files, cpuinfo),
         interrupts=interrupts_of(files),
     )
+
+
+def _throttling(files: Files) -> Throttling | None:
+    try:
+        return msgspec.json.decode(files[THROTTLING], type=Throttling)
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _board(files: Files, cpuinfo: Fields) -> str | None:

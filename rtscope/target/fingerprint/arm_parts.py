@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Names of the processors that arm64 kernels only number (Arm's MIDR_EL1, linux/cputype.h)."""
 
 from typing import Final

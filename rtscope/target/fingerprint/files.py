@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Kernel files as the agent sent them, read without trust: what is garbled reads as absent."""
 
 import re

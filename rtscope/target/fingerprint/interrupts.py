@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Interrupt lines that have a handler, and where they may be handled."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Which preemption model the kernel runs, and where that was read.
 
 Mainline real-time kernels (6.12 and later) have no /sys/kernel/realtime, which only the patch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """CPUs, caches and idle states, from /proc/cpuinfo and /sys/devices/system/cpu."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Under which hypervisor, if any, the kernel runs, as far as the guest can tell."""
 
 import re

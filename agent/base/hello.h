@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The protocol's first line. */
+#ifndef RTSCOPE_HELLO_H
+#define RTSCOPE_HELLO_H
+
+#define PROTOCOL_VERSION 1
+
+/* The variable that tells, in a sentence, what of the machine's boot was not over. */
+#define HELLO_UNSETTLED "rtscope_unsettled"
+
+struct json;
+
+/* The names of all loads, a NULL last: main() sets it, as base knows of no load. */
+extern const char *const *hello_loads;
+
+/* The names of all loads, a NULL last: main() sets it, as base knows of no load. */
+extern const char *const *hello_loads;
+
+void hello_write(struct json *json);
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What this machine is, in the kernel's own words.
+ *
+ * Sends the text of a fixed list of files and a few facts that no file holds.
+ * Nothing is interpreted here: what the text means is decided by the reader,
+ * who can be corrected without visiting the board again. A file that is absent
+ * or refused is left out, so this works without root, /proc or /sys.
+ *
+ * Every read is bounded, in size and in number, and never blocks: some of
+ * these files are written by firmware, drivers and hypervisors.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include "base/clock.h"
+#include "base/hello.h"
+#include "base/json.h"
+#include "proc/machine.h"
+#include "proc/machine_paths.h"
+#include "proc/throttling.h"
+
+#define TEXT_MAX	(64 << 10)
+#define CONFIG_TEXT_MAX (512 << 10)
+#define BINARY_MAX	(1 << 20)
+#define FILES_MAX	32768
+#define HYPERVISOR	(1u << 31) /* of CPUID leaf 1, ecx */
+#define MSR_SMI_COUNT	0x34
+
+/* Where kernels and distributions put the kernel's configuration. */
+static const char *const configs[] = {
+	"/boot/config-%s",
+	"/lib/modules/%s/config",
+	"/lib/modules/%s/build/.config",
+};
+
+static struct json json;
+static bool lines; /* JSON lines; else text for a person */
+static unsigned int sent;
+static char *buffer; /* BINARY_MAX bytes */
+
+static void send_text(const char *path, const char *text, size_t size)
+{
+	sent++;
+	if (!lines) {
+		printf("==> %s <==\n", path);
+		fwrite(text, 1, size, stdout);
+		fputs(size && text[size - 1] == '\n' ? "\n" : "\n\n", stdout);
+		return;
+	}
+	json_begin(&json, "file");
+	json_string(&json, "path", path);
+	json_text(&json, "text", text, size);
+	json_end(&json);
+}
+
+static void send_string(const char *path, const char *text)
+{
+	send_text(path, text, strlen(text));
+}
+
+static void send_binary(const char *path, const char *data, size_t size)
+{
+	sent++;
+	if (!lines) {
+		printf("==> %s <==\n(%zu bytes, compressed)\n\n", path, size);
+		return;
+	}
+	json_begin(&json, "file");
+	json_string(&json, "path", path);
+	json_base64(&json, "base64", data, size);
+	json_end(&json);
+}
+
+static void warn(const char *code, const char *text)
+{
+	if (!lines) {
+		fprintf(stderr, "rtscope-agent machine: %s\n", text);
+		return;
+	}
+	json_warning(&json, code, text);
+}
+
+/*
+ * Read at most @limit bytes of a regular file into @buffer. Returns -1 when it
+ * cannot be read. Paths start with a slash that means the current directory.
+ */
+static ssize_t read_file(const char *path, size_t limit)
+{
+	ssize_t size = -1, part;
+	struct stat status;
+	int fd;
+
+	fd = open(path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		goto out;
+
+	for (size = 0; (size_t)size < limit; size += part) {
+		part = read(fd, buffer + size, limit - size);
+		if (!part)
+			break;
+		if (part > 0)
+			continue;
+		if (errno != EINTR) {
+			size = -1;
+			break;
+		}
+		part = 0;
+	}
+out:
+	close(fd);
+	return size;
+}
+
+static bool send_file(const char *path, size_t limit)
+{
+	ssize_t size = read_file(path, limit);
+
+	if (size >= 0)
+		send_text(path, buffer, size);
+	return size >= 0;
+}
+
+static bool fits(const char *name, const char *wild, size_t length)
+{
+	if (!length)
+		return !*name;
+	if (*wild == '*' && fits(name, wild + 1, length - 1))
+		return true;
+	if (!*name)
+		return false;
+	if (*wild == '*')
+		return fits(name + 1, wild, length);
+	if (*wild == '#' || *wild == '%')
+		return *name >= (*wild == '#' ? '0' : '1') && *name <= '9' &&
+		       fits(name + 1, wild + 1, length - 1);
+	return *wild == *name && fits(name + 1, wild + 1, length - 1);
+}
+
+/*
+ * Send the files that match @pattern below @start, in the order of their names. The libc's glob()
+ * would bring the users' home directories and the letters of all languages: a tenth of the agent.
+ */
+static void send_matches(const char *start, const char *pattern)
+{
+	size_t fixed = strcspn(pattern, "*#%"), length;
+	struct dirent **entry = NULL;
+	char path[512];
+	int count;
+
+	while (pattern[fixed] && fixed && pattern[fixed - 1] != '/')
+		fixed--;
+	if (snprintf(path, sizeof(path), "%s%.*s", start, (int)fixed, pattern) >= (int)sizeof(path))
+		return;
+	if (!pattern[fixed]) {
+		send_file(path, TEXT_MAX);
+		return;
+	}
+	length = strcspn(pattern + fixed, "/");
+	count = scandir(path + 1, &entry, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		const char *name = entry[i]->d_name;
+		char found[sizeof(path)];
+
+		if (*name != '.' && fits(name, pattern + fixed, length) && sent < FILES_MAX &&
+		    !json.failed &&
+		    snprintf(found, sizeof(found), "%s%s", path, name) < (int)sizeof(found))
+			send_matches(found, pattern + fixed + length);
+		free(entry[i]);
+	}
+	free(entry);
+}
+
+/* Only as far as it tells of high-resolution timers: the rest is long. */
+static void send_timer_list(void)
+{
+	static const char key[] = ".hres_active";
+	const char path[] = "/proc/timer_list";
+	ssize_t size = read_file(path, BINARY_MAX - 1);
+	char *end;
+
+	if (size < 0)
+		return;
+	buffer[size] = '\0';
+	end = strstr(buffer, key);
+	if (end)
+		end = strchr(end, '\n');
+	if (end && end - buffer < TEXT_MAX)
+		send_text(path, buffer, end + 1 - buffer);
+	else
+		send_text(path, buffer, size < TEXT_MAX ? size : TEXT_MAX);
+}
+
+static void send_config(const char *release)
+{
+	ssize_t size = read_file("/proc/config.gz", BINARY_MAX);
+
+	if (size > 0) {
+		send_binary("/proc/config.gz", buffer, size);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+		char path[256];
+
+		snprintf(path, sizeof(path), configs[i], release);
+		if (send_file(path, CONFIG_TEXT_MAX))
+			return;
+	}
+}
+
+/* The hypervisor's signature, "KVMKVMKVM" or the like, where there is one. */
+static void send_hypervisor(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned int eax, ebx, ecx, edx;
+	unsigned int signature[4] = { 0 };
+
+	__cpuid(1, eax, ebx, ecx, edx);
+	if (!(ecx & HYPERVISOR))
+		return;
+	__cpuid(0x40000000, eax, signature[0], signature[1], signature[2]);
+	send_string("cpuid:hypervisor", (const char *)signature);
+#endif
+}
+
+/*
+ * How often the firmware has stopped the first CPU since power-on: a count of Intel's CPUs, which
+ * a hypervisor's guest has no part in.
+ */
+static void send_smi_count(const char *path)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned int eax, ebx, ecx, edx;
+	uint64_t count;
+	char text[24];
+	int fd;
+
+	__cpuid(0, eax, ebx, ecx, edx);
+	if (ebx != signature_INTEL_ebx)
+		return;
+	__cpuid(1, eax, ebx, ecx, edx);
+	if (ecx & HYPERVISOR)
+		return;
+	fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (pread(fd, &count, sizeof(count), MSR_SMI_COUNT) == sizeof(count)) {
+		snprintf(text, sizeof(text), "%" PRIu32, (uint32_t)count);
+		send_string(path, text);
+	}
+	close(fd);
+#else
+	(void)path;
+#endif
+}
+
+/* What no file tells, of the running kernel. */
+static void send_facts(const struct utsname *name)
+{
+	struct timespec resolution;
+	char text[24];
+
+	send_string("uname:release", name->release);
+	send_string("uname:version", name->version);
+	send_string("uname:machine", name->machine);
+	send_string("uname:nodename", name->nodename);
+	if (!clock_getres(CLOCK_MONOTONIC, &resolution)) {
+		snprintf(text, sizeof(text), "%" PRIu64, timespec_to_ns(&resolution));
+		send_string("clock:monotonic_resolution_ns", text);
+	}
+	send_hypervisor();
+}
+
+static void send_throttling(void)
+{
+	static struct throttling throttling;
+
+	throttling_read(AT_FDCWD, &throttling);
+	if (!lines) {
+		puts("==> agent:throttling <==");
+		throttling_print(&throttling);
+		return;
+	}
+	json_begin(&json, "throttling");
+	throttling_put(&throttling, &json);
+	json_end(&json);
+}
+
+static void send_matching(const char *const *pattern)
+{
+	for (; *pattern; pattern++)
+		send_matches("", *pattern);
+}
+
+static void send_machine(bool running, bool audit)
+{
+	struct utsname name;
+
+	if (uname(&name))
+		name.release[0] = '\0';
+	else if (running)
+		send_facts(&name);
+	send_config(name.release);
+	send_timer_list();
+	send_throttling();
+	if (audit && running)
+		send_smi_count("msr:smi_count");
+	send_matching(machine_texts);
+	if (audit)
+		send_matching(machine_audited);
+	if (audit && running)
+		send_smi_count("msr:smi_count_later");
+	if (sent >= FILES_MAX)
+		warn("machine-cut",
+		     "this machine has more CPUs, interrupts or threads than can be told in 32768 files; the rest was left out");
+}
+
+static void help(void)
+{
+	puts("usage: rtscope-agent machine [--json] [--audit] [--sysroot DIR]\n\n"
+	     "Tell what this machine is: CPUs, caches, kernel, clocks, interrupts, as the\n"
+	     "kernel's own files have it. Reads only; without root it tells less.\n\n"
+	     "  --json         print the protocol, one JSON object a line\n"
+	     "  --audit        tell what rtscope check looks at, too: settings, limits, and\n"
+	     "                 every thread's scheduling\n"
+	     "  --sysroot DIR  read the files below DIR: a copy of another machine's\n"
+	     "                 /proc and /sys\n\n"
+	     "example: rtscope-agent machine | less");
+}
+
+static int bad_option(const char *what, const char *option)
+{
+	fprintf(stderr, "rtscope-agent machine: %s '%s'; see rtscope-agent machine --help\n", what,
+		option);
+	return 2;
+}
+
+int machine_main(int argc, char **argv)
+{
+	uint64_t start_ns = clock_now_ns();
+	const char *root = NULL;
+	bool audit = false;
+
+	json.fd = STDOUT_FILENO;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			help();
+			return 0;
+		}
+		if (!strcmp(argv[i], "--json"))
+			lines = true;
+		else if (!strcmp(argv[i], "--audit"))
+			audit = true;
+		else if (!strcmp(argv[i], "--sysroot") && i + 1 < argc)
+			root = argv[++i];
+		else if (!strcmp(argv[i], "--sysroot"))
+			return bad_option("a directory must follow", argv[i]);
+		else
+			return bad_option("no option", argv[i]);
+	}
+	if (chdir(root ? root : "/"))
+		return bad_option(strerror(errno), root ? root : "/");
+	buffer = malloc(BINARY_MAX);
+	if (!buffer) {
+		fputs("rtscope-agent machine: no memory to read files into (1 MiB)\n", stderr);
+		return 1;
+	}
+
+	if (lines)
+		hello_write(&json);
+	send_machine(!root, audit);
+	if (lines) {
+		json_begin(&json, "end");
+		json_string(&json, "status", "complete");
+		json_u64(&json, "time_ns", clock_now_ns() - start_ns);
+		json_end(&json);
+	}
+	free(buffer);
+	if (json.failed || fflush(stdout) || ferror(stdout)) {
+		fputs("rtscope-agent machine: the output could not be written in full\n", stderr);
+		return 1;
+	}
+	return 0;
+}

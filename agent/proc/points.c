@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A running program's measurement points, shown and switched from outside.
+ *
+ * The program is neither stopped nor asked: its page of points is mapped and
+ * read. The mapping outlives the program, so its last figures are still told
+ * when it has ended. All changes are checked before the first one is made.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hello.h"
+#include "base/json.h"
+#include "base/options.h"
+#include "proc/looking.h"
+#include "proc/points.h"
+#include "proc/points_output.h"
+
+#define CHANGES_MAX	256
+#define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
+
+enum {
+	OPTION_ENABLE = 1,
+	OPTION_DISABLE,
+	OPTION_PAUSE,
+	OPTION_RESUME,
+	OPTION_RESET,
+	OPTION_JSON,
+	OPTION_HISTOGRAMS,
+};
+
+static const struct option options[] = {
+	{ "enable", required_argument, NULL, OPTION_ENABLE },
+	{ "disable", required_argument, NULL, OPTION_DISABLE },
+	{ "pause", no_argument, NULL, OPTION_PAUSE },
+	{ "resume", no_argument, NULL, OPTION_RESUME },
+	{ "reset", no_argument, NULL, OPTION_RESET },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "histograms", no_argument, NULL, OPTION_HISTOGRAMS },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static struct {
+	pid_t pid;
+	uint64_t interval_ns; /* 0: one look */
+	bool json;
+	bool histograms;
+	unsigned int changes;
+	struct {
+		int what;
+		const char *point;
+	} change[CHANGES_MAX];
+} asked;
+
+static struct points_target target;
+static struct json json;
+static uint64_t start_ns;
+
+static void help(void)
+{
+	fputs("usage: rtscope-agent points PID [OPTIONS]\n\n"
+	      "Shows the measurement points (rtscope/points.h) of a running program.\n\n"
+	      "  -i, --interval TIME  again and again until it ends or Ctrl-C; bare: s (one look)\n"
+	      "      --enable NAME    let the point count; may be given more than once\n"
+	      "      --disable NAME   let it not count\n"
+	      "      --pause          let no point count, and keep what each is set to\n"
+	      "      --resume         end that\n"
+	      "      --reset          forget all samples\n"
+	      "      --json           write JSON Lines, the agent's protocol\n"
+	      "      --histograms     and each point's histogram with them\n\n"
+	      "  rtscope-agent points 4711 --interval 1\n"
+	      "  rtscope-agent points 4711 --disable WFDIAG --reset\n",
+	      stdout);
+}
+
+static int fail(int status, const char *text)
+{
+	fprintf(stderr, "rtscope-agent points: %s\n", text);
+	return status;
+}
+
+static void warn(const char *code, const char *text)
+{
+	warning_tell(asked.json ? &json : NULL, code, text);
+}
+
+/* Returns 0, 1 after help, or -1 with a sentence in @error. */
+static int parse(int argc, char **argv, char *error, size_t error_size)
+{
+	uint64_t pid;
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			help();
+			return 1;
+		case 'i':
+			if (option_time(optarg, NSEC_PER_SEC, &asked.interval_ns) &&
+			    asked.interval_ns >= INTERVAL_MIN_NS)
+				break;
+			return option_refuse("--interval", optarg, "a time of at least 10ms", error,
+					     error_size);
+		case OPTION_JSON:
+			asked.json = true;
+			break;
+		case OPTION_HISTOGRAMS:
+			asked.histograms = true;
+			break;
+		case '?':
+			snprintf(error, error_size,
+				 "%s is no option, or lacks its value; see rtscope-agent points --help",
+				 argv[optind - 1]);
+			return -1;
+		default:
+			if (asked.changes == CHANGES_MAX) {
+				snprintf(error, error_size, "more than %d changes at once",
+					 CHANGES_MAX);
+				return -1;
+			}
+			asked.change[asked.changes].what = option;
+			asked.change[asked.changes++].point = optarg;
+		}
+	}
+	if (optind + 1 != argc) {
+		snprintf(error, error_size,
+			 "give the number of one process; see rtscope-agent points --help");
+		return -1;
+	}
+	if (!option_number(argv[optind], INT32_MAX, &pid) || !pid) {
+		snprintf(error, error_size, "'%s' is not the number of a process", argv[optind]);
+		return -1;
+	}
+	asked.pid = (pid_t)pid;
+	return 0;
+}
+
+/* As rtscope_page_pause() does, but never past the file's end, whatever the page says. */
+static void pause_page(const struct points_page *page, bool paused)
+{
+	unsigned int count;
+
+	__atomic_store_n(&page->memory->paused, paused, __ATOMIC_SEQ_CST);
+	count = points_count(page);
+	for (unsigned int i = 0; i < count; i++)
+		rtscope_switch(&page->memory->point[i], RTSCOPE_PAUSED, paused);
+}
+
+/* Do change @what to @page, to the points named @name where it is about one; returns how many. */
+static unsigned int change_page(const struct points_page *page, int what, const char *name,
+				bool really)
+{
+	unsigned int count = points_count(page), found = 0;
+	struct rtscope_point *point = page->memory->point;
+
+	if (what == OPTION_PAUSE || what == OPTION_RESUME) {
+		if (really)
+			pause_page(page, what == OPTION_PAUSE);
+		return 1;
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		if (name && strncmp(point[i].name, name, sizeof(point[i].name)))
+			continue;
+		found++;
+		if (really && what == OPTION_RESET)
+			rtscope_point_reset(&point[i]);
+		else if (really)
+			rtscope_point_enable(&point[i], what == OPTION_ENABLE);
+	}
+	return found;
+}
+
+static int make_changes(bool really, char *error, size_t error_size)
+{
+	for (unsigned int i = 0; i < asked.changes; i++) {
+		unsigned int found = 0;
+
+		for (unsigned int p = 0; p < target.count; p++)
+			found += change_page(&target.page[p], asked.change[i].what,
+					     asked.change[i].point, really);
+		if (!found && asked.change[i].point) {
+			snprintf(error, error_size, "%s has no point '%.60s'; nothing was changed",
+				 target.name, asked.change[i].point);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void show(void)
+{
+	points_show(&target, asked.json ? &json : NULL, asked.histograms, clock_now_ns() - start_ns,
+		    warn);
+}
+
+/* The figures will not move any more when the program has become another. */
+static void check_held(void)
+{
+	static bool told;
+
+	for (unsigned int i = 0; i < target.count && !told; i++) {
+		if (points_held(&target, &target.page[i]) || !points_alive(&target))
+			continue;
+		told = true;
+		warn("points-closed",
+		     "the program has closed its points' file descriptor, or become another program: figures that stand still are the last ones");
+	}
+}
+
+/* Look at each interval until the program ends; returns why it was not waited for any longer. */
+static const char *watch(void)
+{
+	uint64_t next_ns = clock_now_ns() + asked.interval_ns;
+
+	while (points_alive(&target)) {
+		if (!looking_wait(&json, asked.interval_ns))
+			return "interrupted";
+		if (clock_now_ns() < next_ns)
+			continue;
+		check_held();
+		show();
+		next_ns += asked.interval_ns;
+	}
+	show();
+	warn("process-ended", "the program has ended; its last figures are told");
+	return "complete";
+}
+
+int points_main(int argc, char **argv)
+{
+	const char *status = "complete";
+	char error[512], left_out[512];
+	int parsed = parse(argc, argv, error, sizeof(error));
+
+	json.fd = STDOUT_FILENO;
+	start_ns = clock_now_ns();
+	if (parsed)
+		return parsed > 0 ? 0 : fail(2, error);
+	if (points_open(&target, asked.pid, asked.changes, left_out, sizeof(left_out)))
+		return fail(2, left_out);
+	if (make_changes(false, error, sizeof(error)))
+		return fail(2, error);
+	looking_begin();
+	if (asked.json)
+		hello_write(&json);
+	if (*left_out)
+		warn("points-left-out", left_out);
+	make_changes(true, error, sizeof(error));
+	show();
+	if (asked.interval_ns)
+		status = watch();
+	if (asked.json)
+		looking_end(&json, status, clock_now_ns() - start_ns);
+	return json.failed || fflush(stdout) || ferror(stdout) ? 1 : 0;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The machine's threads, who can preempt whom first.
+ *
+ * It is for machines that keep time, so it looks from a thread of no policy
+ * of its own, and says what it could not see: a table of threads from which the
+ * one is missing that matters would be believed.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hello.h"
+#include "base/options.h"
+#include "proc/looking.h"
+#include "proc/threads.h"
+#include "proc/threads_output.h"
+
+#define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
+#define FIRST_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO */
+
+enum {
+	OPTION_JSON = 1,
+	OPTION_ALL,
+};
+
+static const struct option options[] = {
+	{ "interval", required_argument, NULL, 'i' },
+	{ "all", no_argument, NULL, OPTION_ALL },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static uint64_t interval_ns; /* 0: one look */
+static bool all;
+static bool lines; /* JSON lines; else a table for a person */
+static struct json json;
+static struct thread_looks looks;
+static uint64_t start_ns;
+static uint64_t last_look_ns;
+
+static void help(void)
+{
+	fputs("usage: rtscope-agent threads [OPTIONS]\n\n"
+	      "Shows the threads, kernel and user, that have a real-time policy or sit on an\n"
+	      "isolated CPU; who can preempt the others comes first.\n\n"
+	      "      --all            every thread\n"
+	      "  -i, --interval TIME  again and again until Ctrl-C, with CPU time and switches\n"
+	      "                       since the last look; bare: s (one look)\n"
+	      "      --json           write JSON Lines, the agent's protocol, with every thread\n\n"
+	      "  rtscope-agent threads\n"
+	      "  rtscope-agent threads --all --interval 5 | grep -w LLRFControl\n",
+	      stdout);
+}
+
+static int fail(int status, const char *text)
+{
+	fprintf(stderr, "rtscope-agent threads: %s\n", text);
+	return status;
+}
+
+static void warn(const char *code, const char *text)
+{
+	warning_tell(lines ? &json : NULL, code, text);
+}
+
+/* Returns 0, 1 after help, or -1 with a sentence in @error. */
+static int parse(int argc, char **argv, char *error, size_t error_size)
+{
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			help();
+			return 1;
+		case 'i':
+			if (option_time(optarg, NSEC_PER_SEC, &interval_ns) &&
+			    interval_ns >= INTERVAL_MIN_NS)
+				break;
+			return option_refuse("--interval", optarg, "a time of at least 100ms",
+					     error, error_size);
+		case OPTION_ALL:
+			all = true;
+			break;
+		case OPTION_JSON:
+			lines = true;
+			break;
+		default:
+			snprintf(error, error_size,
+				 "%s is no option, or lacks its value; see rtscope-agent threads --help",
+				 argv[optind - 1]);
+			return -1;
+		}
+	}
+	if (optind == argc)
+		return 0;
+	return option_refuse("argument", argv[optind],
+			     "an option; see rtscope-agent threads --help", error, error_size);
+}
+
+static void warn_of_hidden(void)
+{
+	char namespace[64] = "";
+
+	if (readlink("/proc/self/ns/pid", namespace, sizeof(namespace) - 1) > 0 &&
+	    strcmp(namespace, FIRST_NAMESPACE) != 0)
+		warn("threads-hidden",
+		     "this is a container: the kernel's threads and those outside of it are not seen; look from the machine itself");
+	else
+		warn("threads-hidden",
+		     "none of the kernel's own threads is seen, and perhaps others neither: /proc is mounted with hidepid, or is not this machine's; run as root");
+}
+
+/* What a look could not see, each told once. */
+static void warn_of_unseen(void)
+{
+	static bool told_hidden, told_denied, told_channels, told_coarse, told_memory;
+	char text[256];
+
+	if (looks.denied && !told_denied) {
+		told_denied = true;
+		snprintf(text, sizeof(text),
+			 "%u processes may not be looked into (/proc is mounted with hidepid): their threads are missing; run as root",
+			 looks.denied);
+		warn("threads-denied", text);
+	} else if (!looks.kernel_seen && !told_hidden) {
+		told_hidden = true;
+		warn_of_hidden();
+	}
+	if (looks.without_wait_channel && !told_channels &&
+	    (geteuid() || looks.without_wait_channel == looks.waiting)) {
+		told_channels = true;
+		snprintf(text, sizeof(text),
+			 "where %u of %u waiting threads wait is not told: that takes root, and a kernel with CONFIG_KALLSYMS",
+			 looks.without_wait_channel, looks.waiting);
+		warn("wait-channels-denied", text);
+	}
+	if (looks.coarse && !told_coarse) {
+		told_coarse = true;
+		warn("cpu-time-coarse",
+		     "CPU times are counted in ticks of 10 ms: this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO)");
+	}
+	if (looks.memory_short && !told_memory) {
+		told_memory = true;
+		warn("threads-cut", "there was no memory for all threads; the rest is left out");
+	}
+}
+
+static int look(void)
+{
+	uint64_t now_ns = clock_now_ns(), since_ns = last_look_ns ? now_ns - last_look_ns : 0;
+
+	if (threads_read(&looks))
+		return -1;
+	last_look_ns = now_ns;
+	warn_of_unseen();
+	if (lines)
+		threads_send(&json, &looks, now_ns - start_ns, since_ns);
+	else
+		threads_print(&looks, all, since_ns);
+	return 0;
+}
+
+/* Look at each interval until a signal comes or nobody reads; a look that took longer skips some. */
+static void watch(void)
+{
+	uint64_t next_ns = start_ns + interval_ns;
+
+	while (looking_wait(&json, interval_ns)) {
+		if (clock_now_ns() < next_ns)
+			continue;
+		look();
+		while (next_ns <= clock_now_ns())
+			next_ns += interval_ns;
+	}
+}
+
+int threads_main(int argc, char **argv)
+{
+	char error[512];
+	int parsed = parse(argc, argv, error, sizeof(error));
+
+	json.fd = STDOUT_FILENO;
+	if (parsed)
+		return parsed > 0 ? 0 : fail(2, error);
+	if (access("/proc/self/stat", R_OK))
+		return fail(1, "there is no /proc to read threads from: mount -t proc proc /proc");
+	start_ns = clock_now_ns();
+	looking_begin();
+	if (lines)
+		hello_write(&json);
+	if (look())
+		return fail(1, strerror(errno));
+	if (interval_ns)
+		watch();
+	if (lines)
+		looking_end(&json, interval_ns ? "interrupted" : "complete",
+			    clock_now_ns() - start_ns);
+	return json.failed || fflush(stdout) || ferror(stdout) ?
+		       fail(1, "the output could not be written in full") :
+		       0;
+}

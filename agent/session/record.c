@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The parts of a thread's record that are not on its hot path. */
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "session/record.h"
+#include "session/trace_stop.h"
+
+static void *map_touched(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	memset(memory, 0, size);
+	return memory;
+}
+
+int record_init(struct record *record, unsigned int worst_wanted, uint64_t threshold_ns,
+		bool every_sample)
+{
+	*record = (struct record){
+		.min_ns = UINT64_MAX,
+		.worst_wanted = worst_wanted,
+		.threshold_ns = threshold_ns,
+		.cpu = -1,
+		.notice_ns = worst_wanted ? 1 : threshold_ns,
+		.histogram = map_touched(sizeof(struct histogram)),
+	};
+	if (every_sample)
+		record->ring = map_touched(sizeof(struct ring));
+	return record->histogram && (record->ring || !every_sample) ? 0 : -1;
+}
+
+void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
+{
+	static unsigned long notices;
+	unsigned long notice = __atomic_add_fetch(&notices, 1, __ATOMIC_RELAXED);
+	struct worst_sample *worst = record->worst;
+	unsigned int i;
+
+	trace_stop_at(latency_ns); /* first: what follows would be in the trace */
+	if (latency_ns >= record->threshold_ns)
+		record->threshold_reached = true;
+	if (!record->worst_wanted)
+		return;
+
+	if (record->worst_count < record->worst_wanted)
+		record->worst_count++;
+	else if (latency_ns <= worst[record->worst_count - 1].latency_ns)
+		return;
+	for (i = record->worst_count - 1; i && worst[i - 1].latency_ns < latency_ns; i--)
+		worst[i] = worst[i - 1];
+	worst[i] = (struct worst_sample){
+		.time_ns = time_ns,
+		.latency_ns = latency_ns,
+		.notice = notice,
+		.cpu = record->cpu < 0 ? sched_getcpu() : record->cpu,
+	};
+
+	if (record->worst_count == record->worst_wanted)
+		record->notice_ns = worst[record->worst_count - 1].latency_ns + 1;
+	if (record->notice_ns > record->threshold_ns)
+		record->notice_ns = record->threshold_ns;
+}
+
+uintptr_t record_notice_address(void)
+{
+#if defined(__powerpc64__) && (!defined(_CALL_ELF) || _CALL_ELF != 2)
+	return *(const uintptr_t *)record_notice; /* there a function pointer is a descriptor */
+#else
+	return (uintptr_t)record_notice;
+#endif
+}
+
+/* The exchange by the housekeeping thread may come in between, but once a window. */
+void record_raise_window(struct record *record, uint64_t latency_ns)
+{
+	uint64_t max_ns = record_get(record->window_max_ns);
+
+	while (latency_ns > max_ns &&
+	       !__atomic_compare_exchange_n(&record->window_max_ns, &max_ns, latency_ns, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+uint64_t record_end_window(struct record *record)
+{
+	return __atomic_exchange_n(&record->window_max_ns, 0, __ATOMIC_RELAXED);
+}
+
+double record_mean_ns(const struct record *record)
+{
+	uint64_t count = record_get(record->count);
+
+	return count ? (double)record_get(record->sum_ns) / (double)count : 0;
+}
+
+/* The sample standard deviation, from exact integer sums. */
+double record_stddev_ns(const struct record *record)
+{
+	unsigned __int128 sum = record->sum_ns, count = record->count, scaled;
+
+	if (count < 2)
+		return 0;
+	if (record->square_sum > ~(unsigned __int128)0 / count)
+		return sqrt(((double)record->square_sum -
+			     (double)sum / (double)count * (double)sum) /
+			    (double)(count - 1));
+	scaled = record->square_sum * count - sum * sum;
+	return sqrt((double)scaled / (double)count / (double)(count - 1));
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What threads have inherited from those that were tuned.
+ *
+ * Who is born has its parent's policy, niceness and CPUs, and would keep them
+ * when that is given back its own. So a thread that has no entry, was born after
+ * its nearest ancestor with one was tuned, and has exactly what that was given,
+ * gets what that gets. Who has set itself to the very same cannot be told from it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc/threads_read.h"
+#include "tune/inherited.h"
+#include "tune/threads.h"
+
+#define ANCESTORS_MAX 64
+#define PASSES_MAX    4 /* for those who are born meanwhile, by one that had its turn */
+
+static const struct tune_kind *const kinds[] = { &tune_thread_policy, &tune_thread_nice,
+						 &tune_thread_cpus };
+
+static const struct thread *find(const struct thread_looks *looks, int tid)
+{
+	for (size_t i = 0; i < looks->count; i++) {
+		if (looks->thread[i].tid == tid)
+			return &looks->thread[i];
+	}
+	return NULL;
+}
+
+/* That is restored, whether or not it is its last. */
+static const struct journal_entry *
+find_entry(const struct journal *journal, const struct tune_kind *kind, const struct thread *thread)
+{
+	char key[TUNE_THREAD_KEY_SIZE];
+
+	tune_thread_key(thread, key);
+	for (size_t i = journal->count; i--;) {
+		const struct journal_entry *entry = &journal->entry[i];
+
+		if (entry->change.kind == kind && !strcmp(entry->change.key, key))
+			return entry;
+	}
+	return NULL;
+}
+
+/* Of the nearest ancestor that has one, where that is restored; NULL for a thread with its own. */
+static const struct journal_entry *inherited_from(const struct journal *journal,
+						  const struct tune_kind *kind,
+						  const struct thread_looks *looks,
+						  const struct thread *thread)
+{
+	const struct thread *ancestor = thread;
+	const struct journal_entry *entry = NULL;
+
+	if (find_entry(journal, kind, thread))
+		return NULL;
+	for (unsigned int i = 0; ancestor && !entry && i < ANCESTORS_MAX; i++) {
+		ancestor = find(looks,
+				ancestor->tid == ancestor->pid ? ancestor->parent : ancestor->pid);
+		entry = ancestor ? find_entry(journal, kind, ancestor) : NULL;
+	}
+	return entry && !entry->undone && entry->change.state == TUNE_RESTORED &&
+			       entry->ticks <= thread->start_ticks ?
+		       entry :
+		       NULL;
+}
+
+static bool give_back(const struct journal_entry *entry, const struct thread *thread,
+		      tune_report_fn *report)
+{
+	char key[TUNE_THREAD_KEY_SIZE], value[TUNE_VALUE_SIZE];
+	struct tune_change change = entry->change;
+
+	tune_thread_key(thread, key);
+	if (change.kind->read(key, value, sizeof(value)) || strcmp(value, change.new_value) != 0 ||
+	    !strcmp(change.new_value, change.old_value) ||
+	    change.kind->write(key, change.old_value))
+		return false;
+	change.key = key;
+	snprintf(change.why, sizeof(change.why),
+		 "it was born by a thread that was changed, and had inherited it");
+	report(&change);
+	return true;
+}
+
+static bool is_thread_kind(const struct tune_kind *kind)
+{
+	return kind == kinds[0] || kind == kinds[1] || kind == kinds[2];
+}
+
+static bool any_restored(const struct journal *journal)
+{
+	for (size_t i = 0; i < journal->count; i++) {
+		const struct journal_entry *entry = &journal->entry[i];
+
+		if (!entry->undone && entry->change.state == TUNE_RESTORED &&
+		    is_thread_kind(entry->change.kind))
+			return true;
+	}
+	return false;
+}
+
+void tune_undo_inherited(struct journal *journal, tune_report_fn *report)
+{
+	static struct thread_looks looks;
+	bool found = any_restored(journal);
+
+	for (unsigned int pass = 0; found && pass < PASSES_MAX && !threads_read(&looks); pass++) {
+		found = false;
+		for (size_t i = 0; i < looks.count; i++) {
+			const struct thread *thread = &looks.thread[i];
+
+			for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++) {
+				const struct journal_entry *entry = NULL;
+
+				if (!thread->bound && thread_irq(thread) < 0)
+					entry = inherited_from(journal, kinds[kind], &looks,
+							       thread);
+				if (entry && give_back(entry, thread, report))
+					found = true;
+			}
+		}
+	}
+}

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rtscope agent: the program that measures, run by hand."""
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+class AgentCommand(TyperCommand):
+    """A command whose every word is the agent's: --help and -- too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - as in main.py
+        """Leave the words as they are."""
+        ctx.args = args
+        return args
+
+
+def agent(context: typer.Context) -> None:
+    """
+    \b
+    rtscope agent cyclic -m -S -p 80 -D 1m
+    rtscope agent loop -D 8s -q
+    """
+    from rtscope.target.local import agent_path
+
+    sys.stdout.flush()
+    path = agent_path()
+    os.execv(path, [str(path), *context.args])  # noqa: S606 - no shell

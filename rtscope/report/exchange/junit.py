@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""JUnit XML, which CI systems show: a test case for each cell or for each rule of an audit."""
+
+import io
+from collections.abc import Sequence
+
+import junitparser
+
+from rtscope.model.audit import Audit, Finding, Severity, at_least
+from rtscope.report.experiment import CellResult
+from rtscope.report.words import plain
+from rtscope.statistics.verdict import Judgement
+
+
+def junit_report(title: str, results: Sequence[CellResult]) -> bytes:
+    """The XML. A limit that fails or is inconclusive is a failure, a cell without a run an error.
+
+    A cell that was not begun is skipped. A case's time is that of its measurement, in seconds.
+    """
+    return _document(title, [_case(result) for result in results])
+
+
+def audit_junit_report(audit: Audit, fail_on: Severity) -> bytes:
+    """The XML. A finding of `fail_on` or worse is a failure, a lesser one a word in a passed case.
+
+    A rule that could not look is skipped.
+    """
+    cases = [_finding_case(found, fail_on) for found in audit.findings]
+    for unseen in audit.unseen:
+        case = junitparser.TestCase(unseen.rule, classname="rtscope.check")
+        case.result = [junitparser.Skipped(plain(f"could not look: {unseen.reason}"))]
+        cases.append(case)
+    cases += [junitparser.TestCase(rule, classname="rtscope.check") for rule in audit.sound]
+    return _document(f"rtscope check {audit.target}", cases)
+
+
+def _document(title: str, cases: Sequence[junitparser.TestCase]) -> bytes:
+    suite = junitparser.TestSuite(plain(title))
+    for case in cases:
+        suite.add_testcase(case)
+    document = junitparser.JUnitXml(plain(title))
+    document.add_testsuite(suite)
+    for counted in (suite, document):
+        counted.update_statistics()  # type: ignore[no-untyped-call]
+    text = io.BytesIO()
+    document.write(text, pretty=True)
+    return text.getvalue()
+
+
+def _case(result: CellResult) -> junitparser.TestCase:
+    run = result.run
+    case = junitparser.TestCase(plain(result.name), classname=run.probe if run else "rtscope")
+    if run is None:
+        case.result = [
+            junitparser.Error(plain(result.failure), "not measured")
+            if result.failure
+            else junitparser.Skipped("not begun")
+        ]
+        return case
+    case.time = (run.elapsed_ns or 0) / 1e9
+    case.result = [_failure(one) for one in result.judgements if one.outcome != "pass"]
+    if run.status != "complete":
+        case.result += [junitparser.Error(f"the run's status is {run.status}", run.status)]
+    kept = [plain(one.sentence) for one in result.judgements if one.outcome == "pass"]
+    case.system_out = "\n".join([f"run {run.id}", *kept])
+    return case
+
+
+def _failure(judgement: Judgement) -> junitparser.Failure:
+    kind = judgement.outcome
+    return junitparser.Failure(plain(judgement.sentence), kind)
+
+
+def _finding_case(found: Finding, fail_on: Severity) -> junitparser.TestCase:
+    case = junitparser.TestCase(found.rule, classname="rtscope.check")
+    told = plain(f"is: {found.found}; should be: {found.wanted}")
+    if at_least(found.severity, fail_on):
+        case.result = [junitparser.Failure(told, found.severity)]
+        case.system_out = plain(f"{found.why} Change it: {found.how} ({found.link})")
+    else:
+        case.system_out = f"{found.severity}: {told}"
+    return case

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the page of one or several runs shows."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from rtscope.model.quantity import LATENCY
+from rtscope.model.reference import Reference, Table
+from rtscope.model.run import Run, Sample, Thread
+from rtscope.model.timeline import Explanation
+from rtscope.model.units import format_duration_ns
+from rtscope.report import words
+from rtscope.report.columns import Column
+from rtscope.report.ensemble import member_columns, member_lines
+from rtscope.report.explanations import (
+    Lanes,
+    headline,
+    lanes,
+    off_line,
+    totals_line,
+    tree_columns,
+)
+from rtscope.report.facts import facts_columns
+from rtscope.report.findings import findings_of
+from rtscope.report.fingerprint import fingerprint
+from rtscope.report.groups import figures_of_group, groups_of
+from rtscope.report.matrices import matrix_columns, matrix_title
+from rtscope.report.microseconds import by_microsecond
+from rtscope.report.page.bins import drawing
+from rtscope.report.page.chart import Chart
+from rtscope.report.page.distribution import Lines, shared_charts
+from rtscope.report.page.probe_charts import Labelled, charts_of
+from rtscope.report.page.reference_charts import samples_chart
+from rtscope.report.page.render import render_page
+from rtscope.report.page.step_charts import step_chart
+from rtscope.report.page.sweep import sweep_page
+from rtscope.report.page.sweeps import sweeps_page
+from rtscope.report.probes import marks_of, view_of
+from rtscope.report.references import (
+    citation,
+    column_lines,
+    columns_beside,
+    entry_lines,
+    facts_of,
+)
+from rtscope.report.takers import takers_columns
+from rtscope.report.tuning import step_columns, step_lines, steps_title
+from rtscope.report.verdict import verdict_of
+from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
+from rtscope.statistics.finding import Finding
+from rtscope.statistics.reference import beside, column_label, tables_beside
+from rtscope.statistics.steps import steps_among
+from rtscope.statistics.verdict import Judgement
+
+_WORST_SHOWN: Final = 20
+_EACH: Final = 16
+"""threads of a run that are drawn one by one at first"""
+_UNFOLDED: Final = 4
+"""runs of which everything is open to see"""
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A row of a table of figures."""
+
+    name: str
+    policy: str
+    figures: Figures
+    times: list[tuple[str, str]]
+    """min, mean, standard deviation, the quantiles and max, each with why it is not known"""
+
+
+def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
+    """Rows of one table, whose columns have one unit each."""
+    all_figures = [one for _, _, one in known]
+    columns = [
+        [(text, "") for text in words.times_texts(values)]
+        for values in (
+            [one.min_ns for one in all_figures],
+            [one.mean_ns for one in all_figures],
+            [one.stddev_ns for one in all_figures],
+        )
+    ]
+    for index, _ in enumerate(PERCENTS):
+        quantiles = [one.quantiles[index] for one in all_figures]
+        texts = words.quantiles_texts(quantiles)
+        columns.append([(t, q.reason or "") for t, q in zip(texts, quantiles, strict=True)])
+    columns.append([(text, "") for text in words.times_texts([one.max_ns for one in all_figures])])
+    return [
+        _Row(name, policy, one, list(times))
+        for (name, policy, one), times in zip(known, zip(*columns, strict=True), strict=True)
+    ]
+
+
+class _ReferenceView(msgspec.Struct, frozen=True):
+    """A published table with ours beside it, as the template prints it."""
+
+    table: Table
+    columns: list[Column]
+    ours: list[str]
+    said: list[str]
+    known: list[str]
+    chart: Chart | None
+
+
+class _StepsView(msgspec.Struct, frozen=True):
+    """What the steps of a tuning profile bought, as the template prints it."""
+
+    title: str
+    columns: list[Column]
+    lines: list[str]
+    chart: Chart | None
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """How one sample came about, as the template prints it."""
+
+    headline: str
+    timeline: Lanes
+    ticks: list[tuple[float, str]]
+    columns: list[Column]
+    lines: list[str]
+    notes: list[str]
+
+
+class _View(msgspec.Struct, frozen=True):
+    """One run as the template prints it."""
+
+    label: str
+    run: Run
+    name: str
+    """with the label, what tells it from the page's other runs"""
+    title: str
+    subtitle: str
+    found: list[Finding]
+    judgements: Sequence[Judgement]
+    rows: list[_Row]
+    totals: list[_Row]
+    """of the threads that can be put together"""
+    missing: list[str]
+    instructions: str
+    members: list[Column]
+    member_lines: list[str]
+    facts_table: list[Column]
+    takers: list[Column]
+    matrices: list[tuple[str, list[Column]]]
+    by_microsecond: list[Column]
+    rows_left_out: int
+    loads: list[str]
+    phases: str
+    worst: list[tuple[str, str, Sample, str, str]]
+    told: list[_Told]
+    command: str
+    quantity: str
+    facts: list[tuple[str, str]]
+    details: list[tuple[str, list[str]]]
+
+
+def html_report(
+    runs: Sequence[Run],
+    judgements: Sequence[Sequence[Judgement]] = (),
+    reference: Reference | None = None,
+) -> str:
+    """The page. `judgements` holds one list for each run, in order, or nothing.
+
+    Raises RtscopeError where a run's counts are impossible, or no table of `reference` was measured
+    as one of the runs.
+    """
+    if runs and all(run.sweep for run in runs) and not reference:
+        return sweep_page(runs[0]) if len(runs) == 1 else sweeps_page(runs)
+    judged = [*judgements, *([()] * (len(runs) - len(judgements)))]
+    views = [
+        _view(column_label(index), run, verdicts)
+        for index, (run, verdicts) in enumerate(zip(runs, judged, strict=True))
+    ]
+    drawn = drawing(runs)
+    lines = drawn.series
+    labels = [view.label for view in views]
+    labelled = [
+        Labelled(
+            view.label if len(views) > 1 else "",
+            view.run,
+            [found.cpu for found in view.found if found.cpu is not None],
+        )
+        for view in views
+    ]
+    published = _beside(reference, runs) if reference else []
+    stepped = _steps(runs)
+    kind = view_of(runs)
+    verdict = verdict_of(labels, runs) if 2 <= len(runs) <= _UNFOLDED else None
+    return render_page(
+        "report.html.jinja",
+        views=views,
+        folded=len(views) > _UNFOLDED,
+        shared_subtitle="".join(_shared([[view.subtitle] for view in views])),
+        doubts=words.doubts_of_all([(view.label, view.run) for view in views]),
+        verdict=verdict,
+        side_by_side=_rows([one for view in views for one in _of_all(view)]),
+        quantity=kind.quantity,
+        lines="each"
+        if sum(len(run.threads) for run in runs) <= _EACH and len(runs) == 1
+        else "all",
+        shared_charts=shared_charts(Lines(drawn, labels, kind.quantity, marks_of(runs))),
+        charts=charts_of(labelled),
+        charts_first=all(run.matrices for run in runs),
+        reference=reference,
+        citation=citation(reference) if reference else "",
+        reference_facts=facts_of(reference) if reference else [],
+        beside=published,
+        stepped=stepped,
+        named=any(thread.name for run in runs for thread in run.threads),
+        percents=[percent_name(percent) for percent in PERCENTS],
+        has_totals=any(line.total for line in lines),
+        has_histogram=any(len(line.curve.x) for line in lines),
+        has_windows=any(len(line.time.t) for line in lines),
+        has_samples=any(thread.count for run in runs for thread in run.threads),
+    )
+
+
+def _of_all(view: _View) -> list[tuple[str, str, Figures]]:
+    """A run's rows in the table of all runs."""
+    return [
+        (view.name if row.name == "all" else f"{view.name}, {row.name}", row.policy, row.figures)
+        for row in view.totals
+    ]
+
+
+def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
+    """What all of the lists hold, in the order of the first."""
+    first = lists[0] if lists else []
+    return [text for text in first if all(text in other for other in lists)]
+
+
+def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
+    groups = groups_of(run)
+    totals = [(group.label, figures_of_group(run, group)) for group in groups]
+    rows = _rows(
+        [
+            *((words.thread_name(t), words.policy_text(t), figures(t)) for t in run.threads),
+            *(
+                (name, words.policies_text(group.threads), total)
+                for (name, total), group in zip(totals, groups, strict=True)
+                if not group.lone
+            ),
+        ]
+    )
+    columns, left_out = by_microsecond(run) if run.probe == "gtod" else ([], 0)
+    facts, details = fingerprint(run)
+    where = [words.machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
+    quantity = words.quantity_text(run)
+    what = "" if quantity == LATENCY else f" ({quantity})"
+    how = [f"{words.plain(run.probe)}{what} under load {words.plain(run.load)}"]
+    if run.asked.interval_ns:
+        how.append(f"every {format_duration_ns(run.asked.interval_ns)}")
+    if run.elapsed_ns is not None:
+        how.append(f"for {words.span_text(run.elapsed_ns)}")
+    step = [words.plain(run.tuning.name)] if run.tuning else []
+    name = [label, *step, words.plain(run.load)]
+    if run.asked.interval_ns:
+        name.append(format_duration_ns(run.asked.interval_ns))
+    return _View(
+        label,
+        run,
+        ", ".join(name),
+        ", ".join([*step, *how]),
+        " · ".join(words.plain(text) for text in where if text),
+        findings_of(run),
+        judgements,
+        rows[: len(run.threads)],
+        rows[len(run.threads) :],
+        words.missing_lines(totals),
+        words.instructions_line(run),
+        member_columns(run),
+        member_lines(run),
+        facts_columns(run.threads),
+        takers_columns(run.threads),
+        [(matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices],
+        columns,
+        left_out,
+        words.load_lines(run),
+        words.phases_line(run),
+        _worst(run),
+        [_told(run, one) for one in run.explanations],
+        words.plain(shlex.join(run.asked.command)),
+        view_of([run]).quantity,
+        facts,
+        details,
+    )
+
+
+def _told(run: Run, told: Explanation) -> _Told:
+    return _Told(
+        headline(run, told),
+        lanes(told),
+        [(quarter * 250, words.time_text(told.latency_ns * quarter / 4)) for quarter in range(5)],
+        tree_columns(told),
+        [line for line in (off_line(told), totals_line(told)) if line],
+        [words.plain(note) for note in [f"witnessed by {told.witness}", *told.notes]],
+    )
+
+
+def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
+    views = []
+    for number, table in enumerate(tables_beside(reference, runs)):
+        ours = beside(reference, table, runs)
+        views.append(
+            _ReferenceView(
+                table,
+                columns_beside(table, ours),
+                column_lines(ours),
+                ours.said,
+                [*entry_lines(table), *table.caveats],
+                samples_chart(table, ours, runs, f"reference-{number}"),
+            )
+        )
+    return views
+
+
+def _steps(runs: Sequence[Run]) -> list[_StepsView]:
+    return [
+        _StepsView(
+            steps_title(steps),
+            step_columns(steps),
+            step_lines(steps),
+            step_chart(steps, runs, f"steps-{number}"),
+        )
+        for number, steps in enumerate(steps_among(runs))
+    ]
+
+
+def _worst(run: Run) -> list[tuple[str, str, Sample, str, str]]:
+    """The worst samples of all threads: thread, value, sample, CLOCK_MONOTONIC, UTC time."""
+    found: list[tuple[Thread, Sample]] = [(t, sample) for t in run.threads for sample in t.worst]
+    found.sort(key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))
+    shown = found[:_WORST_SHOWN]
+    texts = words.times_texts([sample.latency_ns for _, sample in shown])
+    return [
+        (
+            words.thread_name(
+                thread if sample.cpu is None else msgspec.structs.replace(thread, cpu=sample.cpu)
+            ),
+            text,
+            sample,
+            words.monotonic_text(run, sample.time_ns),
+            words.moment_text(run, sample.time_ns),
+        )
+        for (thread, sample), text in zip(shown, texts, strict=True)
+    ]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sweep's page: what to do first, then what was found, the curves and the figures."""
+
+import shlex
+
+from rtscope.model.run import Run
+from rtscope.model.sweep import sweep_of
+from rtscope.report.fingerprint import fingerprint
+from rtscope.report.page.render import render_page
+from rtscope.report.page.sweep_charts import sweep_charts
+from rtscope.report.scaling import (
+    how_text,
+    laws_of,
+    sweep_sentences,
+    table_of,
+    where_text,
+)
+from rtscope.report.words import doubts, plain
+from rtscope.statistics.confidence import LEVEL
+
+
+def sweep_page(run: Run) -> str:
+    """The sweep as a page."""
+    sweep = sweep_of(run)
+    first, more = sweep_sentences(run)
+    charts = sweep_charts(sweep)
+    facts, details = fingerprint(run)
+    return render_page(
+        "sweep.html.jinja",
+        title="Who disturbs whom" if sweep.has_loads else "How it scales",
+        where=where_text(run),
+        how=how_text(run),
+        doubts=doubts(run),
+        first=first,
+        more=more,
+        table=table_of(run),
+        laws=list(laws_of(run)),
+        charts=charts,
+        jitter=not sweep.has_loads,
+        command=plain(shlex.join(run.asked.command)),
+        facts=facts,
+        details=details,
+        level=f"{LEVEL * 100:.0f} %",
+    )

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Several sweeps on a page: the advice of each, their curves in one figure, and all cells."""
+
+import shlex
+from collections.abc import Sequence
+
+import msgspec
+
+from rtscope.model.run import Run
+from rtscope.model.sweep import sweep_of
+from rtscope.report.fingerprint import fingerprint
+from rtscope.report.page.render import render_page
+from rtscope.report.page.sweep_charts import charts_together
+from rtscope.report.scaling import how_text, laws_of, sweep_sentences, where_text
+from rtscope.report.sweeps_table import loads_together, placements_together
+from rtscope.report.words import doubts_of_all, plain
+from rtscope.statistics.confidence import LEVEL
+from rtscope.statistics.reference import column_label
+
+
+class _View(msgspec.Struct, frozen=True):
+    """One sweep as the template prints it."""
+
+    label: str
+    where: str
+    how: str
+    first: list[str]
+    more: list[str]
+    laws: list[str]
+    command: str
+    facts: list[tuple[str, str]]
+    details: list[tuple[str, list[str]]]
+
+
+def sweeps_page(runs: Sequence[Run]) -> str:
+    """The sweeps as a page."""
+    labelled = [(column_label(index), sweep_of(run)) for index, run in enumerate(runs)]
+    views = [_view(label, run) for (label, _), run in zip(labelled, runs, strict=True)]
+    charts = charts_together(labelled)
+    placed = [(label, sweep) for label, sweep in labelled if not sweep.has_loads]
+    loaded = [(label, sweep) for label, sweep in labelled if sweep.has_loads]
+    return render_page(
+        "sweeps.html.jinja",
+        title=_title(len(placed), len(loaded)),
+        views=views,
+        doubts=doubts_of_all([(view.label, run) for view, run in zip(views, runs, strict=True)]),
+        charts=charts,
+        placed=placements_together(placed),
+        loaded=loads_together(loaded),
+        level=f"{LEVEL * 100:.0f} %",
+    )
+
+
+def _title(placed: int, loaded: int) -> str:
+    what = ["how they scale"] * bool(placed) + ["who disturbs whom"] * bool(loaded)
+    return f"{placed + loaded} sweeps: {', and '.join(what)}"
+
+
+def _view(label: str, run: Run) -> _View:
+    first, more = sweep_sentences(run)
+    facts, details = fingerprint(run)
+    return _View(
+        label,
+        where_text(run),
+        how_text(run),
+        first,
+        more,
+        list(laws_of(run)),
+        plain(shlex.join(run.asked.command)),
+        facts,
+        details,
+    )

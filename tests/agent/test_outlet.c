@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Output through a queue: the caller never waits, and lines are whole and in order. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/outlet.h"
+
+#define LINES 40000 /* of 8 bytes: much more than a pipe takes */
+#define SIZE  64
+#define LONG  (10 * NSEC_PER_SEC)
+
+static int reader, writer;
+static struct outlet outlet;
+
+static int open_outlet(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	if (pipe(ends))
+		return -1;
+	reader = ends[0];
+	writer = ends[1];
+	return outlet_open(&outlet, writer, SIZE);
+}
+
+static int close_outlet(void **state)
+{
+	(void)state;
+	outlet_close(&outlet);
+	close(reader);
+	return close(writer);
+}
+
+static bool put_line(const char *text)
+{
+	outlet_put(&outlet, text, strlen(text));
+	return outlet_end_line(&outlet);
+}
+
+static void assert_read(const char *expected)
+{
+	char text[SIZE] = "";
+
+	assert_true(outlet_wait(&outlet, clock_now_ns() + LONG));
+	assert_int_equal(read(reader, text, sizeof(text) - 1), strlen(expected));
+	assert_string_equal(text, expected);
+}
+
+static void test_nothing_is_lost_while_nobody_reads(void **state)
+{
+	char text[16], got[16];
+
+	(void)state;
+	for (unsigned int i = 0; i < LINES; i++) {
+		snprintf(text, sizeof(text), "%07u\n", i);
+		assert_true(put_line(text));
+	}
+	assert_false(outlet_is_idle(&outlet));
+	for (unsigned int i = 0; i < LINES; i++) {
+		snprintf(text, sizeof(text), "%07u\n", i);
+		for (size_t size = 0; size < 8;)
+			size += (size_t)read(reader, got + size, 8 - size);
+		assert_memory_equal(got, text, 8);
+	}
+	assert_true(outlet_wait(&outlet, clock_now_ns() + LONG));
+	assert_true(outlet_is_idle(&outlet));
+}
+
+static void test_a_line_beyond_the_limit_is_dropped_whole(void **state)
+{
+	(void)state;
+	outlet_set_limit(&outlet, 16);
+	outlet_put(&outlet, "begun, ", 7);
+	assert_false(put_line("and too long\n"));
+	assert_true(put_line("kept\n"));
+	assert_read("kept\n");
+}
+
+static void test_a_line_leaves_when_it_is_whole(void **state)
+{
+	(void)state;
+	outlet_put(&outlet, "half ", 5);
+	assert_false(outlet_wait(&outlet, clock_now_ns() + 20 * NSEC_PER_MSEC));
+	assert_true(put_line("a line\n"));
+	assert_read("half a line\n");
+}
+
+static void test_a_stream_is_put(void **state)
+{
+	FILE *stream = outlet_stream(&outlet);
+
+	(void)state;
+	fprintf(stream, "%d lines\n", 1);
+	fflush(stream);
+	assert_true(outlet_end_line(&outlet));
+	assert_read("1 lines\n");
+	fclose(stream);
+}
+
+static void test_a_reader_that_has_gone_is_noticed(void **state)
+{
+	(void)state;
+	close(reader);
+	put_line("for nobody\n");
+	assert_true(outlet_wait(&outlet, clock_now_ns() + LONG));
+	assert_true(outlet_failed(&outlet));
+	assert_false(put_line("neither\n"));
+	assert_int_equal(outlet_waiting(&outlet), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_nothing_is_lost_while_nobody_reads,
+						open_outlet, close_outlet),
+		cmocka_unit_test_setup_teardown(test_a_line_beyond_the_limit_is_dropped_whole,
+						open_outlet, close_outlet),
+		cmocka_unit_test_setup_teardown(test_a_line_leaves_when_it_is_whole, open_outlet,
+						close_outlet),
+		cmocka_unit_test_setup_teardown(test_a_stream_is_put, open_outlet, close_outlet),
+		cmocka_unit_test_setup_teardown(test_a_reader_that_has_gone_is_noticed, open_outlet,
+						close_outlet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every command line of README.md and docs/ works by the installed rtscope, from another folder."""
+
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from tests.cli.documented import NOT_RUN, ROOT, as_run, commands, kernels, ring, statuses
+from tests.target.board import Board, running_board
+
+COMMANDS = Path(sys.executable).parent
+CARRIED = ("agent", "cross", "kernel", "meson.build", "meson.options", "setup")
+LIMIT_S = 1800
+POINTS_C = """
+#include <rtscope/points.h>
+int main(void) { return rtscope_points_error() != 0; }
+"""
+APP = "#!/bin/sh\nn=0\nwhile [ $n -lt 2000 ]; do n=$((n + 1)); done\n"
+
+LINES: dict[str, str] = {}
+"""what is run, and where it is documented first"""
+for _command, _place in commands().items():
+    if _command not in NOT_RUN:
+        LINES.setdefault(as_run(_command), _place)
+
+
+def parameters() -> Iterator[object]:
+    for line in LINES:
+        mark = ring(line)
+        yield pytest.param(line, marks=[getattr(pytest.mark, mark)] if mark else [])
+
+
+def shell(line: str, cwd: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", line], cwd=cwd, env=environment, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def installed() -> Path:
+    """The package in this environment, which has to be what this tree makes, file by file."""
+    package = Path(sysconfig.get_path("purelib")) / "rtscope"
+    pairs = [(ROOT / "rtscope", package), *((ROOT / name, package / name) for name in CARRIED)]
+    for source, copy in pairs:
+        for file in [source] if source.is_file() else sorted(source.rglob("*")):
+            place = copy / file.relative_to(source)
+            if file.is_dir() or "__pycache__" in file.parts:
+                continue
+            if not place.is_file() or place.read_bytes() != file.read_bytes():
+                pytest.fail(f"{place} is not this tree's: run `make .venv/.installed`")
+    return package
+
+
+@pytest.fixture(scope="module")
+def environment(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A user who installed rtscope, with a home and a store of his own."""
+    home = tmp_path_factory.mktemp("home")
+    series = ROOT / "kernel" / "patches" / "linux-6.12" / "lab-x86_64"
+    shutil.copytree(series, home / "my-series")
+    return {
+        "HOME": str(home),
+        "PATH": f"{COMMANDS}:{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(platformdirs.user_cache_path()),
+        "XDG_RUNTIME_DIR": str(home),
+        "COLUMNS": "120",
+        "TMPDIR": tempfile.gettempdir(),
+    }
+
+
+@pytest.fixture(scope="module")
+def measured(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with two runs."""
+    store = tmp_path_factory.mktemp("store")
+    for _ in range(2):
+        line = "rtscope measure --no-report --duration 300ms"
+        done = shell(line, store, environment | {"XDG_DATA_HOME": str(store)})
+        assert done.returncode == 0, done.stderr
+    return store
+
+
+@pytest.fixture(scope="module")
+def llrf(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, built as docs/points.md has it, and static, so that any system runs it."""
+    folder = tmp_path_factory.mktemp("examples") / "llrf"
+    shutil.copytree(ROOT / "examples" / "llrf", folder)
+    places = (
+        f"RTSCOPE_INCLUDE=$(rtscope points --include-dir) RTSCOPE_MODULES={ROOT}/kernel/modules"
+    )
+    done = shell(f"make -s LDFLAGS=-static {places}", folder, environment)
+    assert done.returncode == 0, done.stderr
+    return folder / "llrf"
+
+
+@pytest.fixture
+def process(llrf: Path) -> Iterator[str]:
+    """A running program with measurement points."""
+    with subprocess.Popen([llrf, "-t", "600"], stdout=subprocess.DEVNULL) as started:
+        yield str(started.pid)
+        started.kill()
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    with running_board(tmp_path_factory.mktemp("board")) as board:
+        yield board
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The files that the documents name, as a user has them in some folder."""
+    shutil.copy(ROOT / "tests" / "store" / "files" / "cyclictest-2.4.json", tmp_path)
+    (tmp_path / "cyclictest-2.4.json").rename(tmp_path / "cyclictest.json")
+    (tmp_path / "loop.c").write_text(POINTS_C)
+    (tmp_path / "app").write_text(APP)
+    (tmp_path / "app").chmod(0o755)
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "Makefile").write_text("all:\n\tsleep 600\n")
+    series = ROOT / "kernel" / "patches" / "linux-6.12" / "lab-x86_64"
+    patch = b"".join(path.read_bytes() for path in sorted(series.glob("*.patch")))
+    (tmp_path / "patch-6.12-rt5.patch.xz").write_bytes(lzma.compress(patch))
+    return tmp_path
+
+
+def started_there(llrf: Path, environment: dict[str, str]) -> str:
+    """Its number on the board, with which it ends."""
+    script = (
+        "cat >/tmp/llrf && chmod 700 /tmp/llrf && { /tmp/llrf -t 600 >/dev/null 2>&1 & echo $!; }"
+    )
+    done = shell(f"ssh board '{script}' <{llrf}", llrf.parent, environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def make_repository(folder: Path, environment: dict[str, str]) -> None:
+    """A tree with a tag, and a change since."""
+    who = "-c user.name=rtscope -c user.email=rtscope@example.org"
+    script = f"git init -q && git add loop.c && git {who} commit -qm one && git tag v6.12"
+    done = shell(f"{script} && echo '/* */' >>loop.c", folder, environment)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("line", list(parameters()))
+def test_a_documented_command_works(
+    line: str,
+    folder: Path,
+    environment: dict[str, str],
+    measured: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    store = shutil.copytree(measured, folder / "data")
+    own = environment | {"XDG_DATA_HOME": str(store)}
+    if line.startswith("git "):
+        make_repository(folder, environment)
+    if "examples/llrf" in line:
+        shutil.copytree(request.getfixturevalue("llrf").parent, folder / "examples" / "llrf")
+    if "ssh:" in line:
+        board: Board = request.getfixturevalue("board")
+        own |= {"PATH": f"{board.folder}/bin:{own['PATH']}", "XDG_RUNTIME_DIR": board.runtime}
+    if "$LLRF" in line:
+        llrf = request.getfixturevalue("llrf")
+        own["LLRF"] = (
+            started_there(llrf, own) if "ssh:" in line else request.getfixturevalue("process")
+        )
+    for kernel in sorted(kernels(line)):
+        give_kernel(kernel, folder, own)
+    done = shell(line, folder, own)
+    assert done.returncode in statuses(line), f"{LINES[line]}: {line}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr
+
+
+def give_kernel(name: str, folder: Path, environment: dict[str, str]) -> None:
+    """Build or fetch a kernel as the documents say, where it is not there yet."""
+    known = shell("rtscope lab kernel list", folder, environment)
+    if f"\n{name}: " in f"\n{known.stdout}":
+        return
+    debian = name.endswith("-amd64")
+    get = f"add debian:linux-image-{name}" if debian else f"build {name}"
+    done = shell(f"rtscope lab kernel {get}", folder, environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_that_is_not_run_is_in_the_documents() -> None:
+    assert NOT_RUN.keys() <= commands().keys()

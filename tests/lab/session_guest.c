@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The only program of a machine that tests what a session does with the kernel's
+ * tracing, measuring on the last CPU, and with CPU 1 going offline, if there is one. The agent's lines stand behind
+ * "@ NAME", the trace behind "@ trace", tracing_on behind "@ NAME: ".
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/wait.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guest_port.h"
+
+#define TRACING	   "/sys/kernel/tracing/"
+#define CPU_1	   "/sys/devices/system/cpu/cpu1"
+#define OFFLINE_US 1500000
+
+static void agent(const char *name, char *const *words)
+{
+	pid_t child;
+	int status;
+
+	printf("@ %s\n", name);
+	child = fork();
+	if (!child) {
+		execv("/agent", words);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
+		printf("@ failed: %s ended with %#x\n", name, status);
+}
+
+static void set(const char *name, const char *text)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), TRACING "%s", name);
+	if (!put(path, text))
+		printf("@ failed: cannot write '%s' to %s: %m\n", text, path);
+}
+
+static void show(const char *section, const char *name)
+{
+	char path[96], line[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), TRACING "%s", name);
+	file = fopen(path, "r");
+	printf("@ %s\n", section);
+	while (file && fgets(line, sizeof(line), file))
+		fputs(line, stdout);
+	if (file)
+		fclose(file);
+}
+
+static void break_at(const char *name, char *cpu)
+{
+	char *const words[] = { "agent",       "cyclic", "--json", "--progress=0", cpu, "-D5s",
+				"--break=1us", "-i10ms", NULL };
+
+	agent(name, words);
+}
+
+static void take_offline(void)
+{
+	if (fork())
+		return;
+	usleep(OFFLINE_US);
+	if (!put(CPU_1 "/online", "0"))
+		printf("@ failed: CPU 1 does not go offline: %m\n");
+	_exit(0);
+}
+
+int main(void)
+{
+	char *cpu = "-a0";
+	char *const unplugged[] = { "agent", "cyclic", "--json", "--progress=0", "-D20s", NULL };
+
+	port_open();
+	mount_at("/proc", "proc");
+	mount_at("/sys", "sysfs");
+	mount_at("/sys/kernel/tracing", "tracefs");
+	chmod("/agent", 0755);
+	if (!access(CPU_1, F_OK))
+		cpu = "-a1";
+	set("trace_clock", "mono");
+	set("events/sched/sched_switch/enable", "1");
+	set("trace", "");
+	break_at("break", cpu);
+	show("traced", "tracing_on");
+	show("trace", "trace");
+	set("events/sched/sched_switch/enable", "0");
+	set("tracing_on", "1");
+	break_at("untraced break", cpu);
+	show("untraced", "tracing_on");
+	if (!access(CPU_1, F_OK)) {
+		take_offline();
+		agent("unplugged", unplugged);
+	}
+	port_end();
+}

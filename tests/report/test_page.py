@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The page has all charts, works in a browser, needs no network, and runs nothing of a run's."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rtscope.model.budget import parse_limit
+from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
+from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
+from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Thread
+from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
+from rtscope.references.library import reference_named
+from rtscope.report.page.bins import drawing
+from rtscope.report.page.chart import GREY
+from rtscope.report.page.distribution import Lines, shared_charts
+from rtscope.report.page.probe_charts import Labelled, charts_of
+from rtscope.report.page.reference_charts import samples_chart
+from rtscope.report.page.report import html_report
+from rtscope.report.probes import marks_of, view_of
+from rtscope.statistics.reference import beside, tables_beside
+from rtscope.statistics.verdict import judge
+from tests.measured import latencies, run_of, thread_of
+from tests.strategies import runs
+
+ATTACK = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    "<!--<script>\u2028{{7*7}}&lt;b id=owned>"
+)
+
+
+def measured_run(spikes: float = 2.0, **fields: object) -> Run:
+    rng = np.random.default_rng(5)
+    return run_of(
+        *(thread_of(latencies(rng, "independent", spikes=spikes), cpu) for cpu in (0, 1)),
+        asked=Asked(["rtscope", "measure", "--load", "cmd:make -j4"], 200_000),
+        **fields,
+    )
+
+
+def hostile_run() -> Run:
+    run = measured_run(
+        machine=Machine(
+            hostname=ATTACK,
+            architecture=ATTACK,
+            cpu_model=ATTACK,
+            board=ATTACK,
+            cpus=[Cpu(0, governor=ATTACK, driver=ATTACK)],
+            caches=[Cache(1, ATTACK, 32768, [0])],
+            kernel_release=ATTACK,
+            kernel_version=ATTACK,
+            command_line=ATTACK,
+            preemption=ATTACK,
+            preemption_evidence=ATTACK,
+            clock_source=ATTACK,
+            clock_sources=[ATTACK],
+            idle_states=[IdleState(ATTACK)],
+            virtualisation=ATTACK,
+            interrupts=[Interrupt(1, ATTACK, ATTACK)],
+        ),
+        probe=ATTACK,
+        load=ATTACK,
+        source=ATTACK,
+        target=ATTACK,
+        agent_version=ATTACK,
+        loads=[LoadWork(ATTACK, 1, 1, 1.0, {ATTACK: 4})],
+        warnings=[RunWarning(ATTACK, ATTACK)],
+        explanations=[
+            Explanation(
+                0,
+                5,
+                9,
+                ATTACK,
+                [Call(0, 9, 0, ATTACK)],
+                [Call(0, 9, 0, ATTACK)],
+                [FunctionTime(ATTACK, 9)],
+                [Stretch(0, 9, ATTACK)],
+                [Stretch(0, 9, ATTACK)],
+                notes=[ATTACK],
+            )
+        ],
+    )
+    threads = [
+        msgspec.structs.replace(
+            thread, policy=ATTACK, name=ATTACK, facts={ATTACK: 1.5, "cost_ns": 20.0, "cpu0": 3.0}
+        )
+        for thread in run.threads
+    ]
+    asked = msgspec.structs.replace(
+        run.asked, command=["rtscope", ATTACK], options={ATTACK: ATTACK}
+    )
+    return msgspec.structs.replace(run, threads=threads, asked=asked)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.fail("no chromium: the report can only be tested in a browser; install chromium")
+    return path
+
+
+def dom(chromium: str, page: str, folder: Path) -> str:
+    """The document after its scripts have run, as HTML."""
+    file = folder / "report.html"
+    file.write_text(page, encoding="utf-8")
+    command = [
+        chromium,
+        *["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+        *["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+        "--disable-dev-shm-usage",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+        file.as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=True)
+    shutil.rmtree(folder / "profile", ignore_errors=True)
+    return done.stdout.decode()
+
+
+def without_scripts(page: str) -> str:
+    return re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL)
+
+
+def marks(page: str, figure: str, panel: str = "log") -> list[tuple[str, str, str]]:
+    """Key, classes and path of each mark in a figure's panels of one kind."""
+    part = page.split(f'id="{figure}"', 1)[1].split("</figure>", 1)[0]
+    panels = re.findall(rf'<div class="panel {panel}">.*?</svg>', part, re.DOTALL)
+    found = re.findall(r'<path class="([^"]*)" data-k="(\d+)"[^>]* d="([^"]*)"', "".join(panels))
+    return [(key, classes, path) for classes, key, path in found]
+
+
+def lines(page: str, figure: str) -> int:
+    """How many marks of a figure are lines of more than two points."""
+    return sum("dots" not in classes and len(path) > 20 for _, classes, path in marks(page, figure))
+
+
+def test_the_charts_of_one_run_have_a_line_for_each_cpu_and_one_for_all() -> None:
+    page = html_report([measured_run()])
+    assert lines(page, "histogram") == lines(page, "percentiles") == 3
+    assert lines(page, "time") == 6
+    for figure in ("histogram", "percentiles", "time"):
+        shown = [classes.split()[1] for _, classes, path in marks(page, figure)]
+        assert set(shown) == {"each", "all"}
+        linear = marks(page, figure, "linear")
+        assert [key for key, *_ in linear] == [key for key, *_ in marks(page, figure)]
+    worst = max(thread.max_ns or 0 for thread in measured_run().threads) / 1000
+    assert f"worst: {worst:.2f} us, CPU " in page
+
+
+ACTS = """<script>
+Element.prototype.setPointerCapture = () => {};
+const $ = (selector) => document.querySelector(selector);
+const shown = (selector) => [...document.querySelectorAll(selector)].filter((one) =>
+  getComputedStyle(one).display !== "none").length;
+const area = () => $("#histogram .log svg");
+const pointer = (type, across, down) => {
+  const box = area().getBoundingClientRect();
+  const [clientX, clientY] = [box.left + across * box.width, box.top + down * box.height];
+  area().dispatchEvent(new PointerEvent(type, { bubbles: true, clientX, clientY }));
+};
+const state = () => ({
+  each: shown("#histogram .log path.each[data-k]"), all: shown("#histogram .log path.all[data-k]"),
+  log: shown("#histogram .panel.log"), linear: shown("#histogram .panel.linear"),
+  box: area().getAttribute("viewBox").split(" ").map(Number),
+  ticks: [...document.querySelectorAll("#histogram .log .x span")].map((one) => one.textContent),
+});
+const seen = { first: state() };
+$("input[value=all]").click(); $("input[value=linear]").click();
+seen.switched = state();
+$("input[value=each]").click(); $("input[value=log]").click();
+$("#histogram .keys button").click();
+seen.hidden = state();
+$("#histogram .keys button").click();
+const dot = area().querySelector("path.dots.each").getAttribute("d").match(/\\d+/g);
+pointer("pointermove", dot[0] / 20000, dot[1] / 20000);
+seen.reading = $("#histogram .reading")?.textContent;
+pointer("pointerdown", 0.25, 0.2); pointer("pointermove", 0.5, 0.7); pointer("pointerup", 0.5, 0.7);
+seen.zoomed = state();
+$("#histogram .whole").click();
+seen.whole = state();
+const pre = document.createElement("pre");
+pre.id = "seen"; pre.textContent = JSON.stringify(seen); document.body.append(pre);
+</script>"""
+
+
+def test_a_reader_can_switch_hide_read_and_zoom(chromium: str, tmp_path: Path) -> None:
+    run = measured_run()
+    page = re.sub(r"<meta http-equiv[^>]*>", "", html_report([run]))
+    document = dom(chromium, page.replace("</body>", f"{ACTS}</body>"), tmp_path)
+    found = re.search(r'<pre id="seen">(.*?)</pre>', document)
+    assert found
+    seen = json.loads(html.unescape(found[1]))
+    first, switched, zoomed = seen["first"], seen["switched"], seen["zoomed"]
+    assert (first["each"], first["all"], first["log"], first["linear"]) == (4, 0, 1, 0)
+    assert (switched["each"], switched["all"], switched["log"], switched["linear"]) == (0, 2, 0, 1)
+    assert seen["hidden"]["each"] == 2
+    assert seen["reading"] == f"CPU 0: worst: {(run.threads[0].max_ns or 0) / 1000:.2f} us"
+    assert zoomed["box"] == pytest.approx([5000, 4000, 5000, 10_000], rel=0.02)
+    assert zoomed["ticks"] != first["ticks"]
+    assert len(zoomed["ticks"]) >= 3
+    assert seen["whole"] == first
+
+
+def test_runs_overlay_in_the_same_figures() -> None:
+    page = html_report([measured_run(), measured_run(spikes=4.0)])
+    assert lines(page, "histogram") == 2 * 3
+    assert {"c0", "c1"} == {classes.split()[0] for _, classes, _ in marks(page, "histogram")}
+    assert "A, all CPUs" in page
+    assert "B, all CPUs" in page
+    assert "Side by side" in page
+
+
+def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
+    run = hostile_run()
+    page = html_report([run, run], [judge(run, [parse_limit("max<1us")])])
+    document = dom(chromium, page, tmp_path)
+    assert lines(document, "histogram") == 6
+    assert "<title>No evidence that B differs from A</title>" in document
+    shown = without_scripts(document)
+    assert "<img" not in shown
+    assert not re.search(r"<b[^>]*id=", shown)
+    assert document.count("<script") == page.count("<script") == 1
+    assert html.escape("{{7*7}}") in shown
+
+
+def test_hostile_names_in_probes_own_figures_execute_nothing(chromium: str, tmp_path: Path) -> None:
+    one = hostile_run()
+    one = msgspec.structs.replace(
+        one, asked=msgspec.structs.replace(one.asked, interval_ns=3000), cell=ATTACK
+    )
+    probes = ["gtod", "noise", "loop", "signal", "migrate"]
+    page = html_report([msgspec.structs.replace(one, probe=probe) for probe in probes])
+    document = dom(chromium, page, tmp_path)
+    shown = without_scripts(document)
+    for number, _ in enumerate(probes):
+        assert f'id="chart-{number}"' in shown
+    assert "<title>rtscope report</title>" in document
+    assert "<img" not in shown
+    assert not re.search(r"<b[^>]*id=", shown)
+    assert document.count("<script") == page.count("<script")
+
+
+def probe_run(probe: str) -> Run:
+    """A run as the probe's: its names, facts and options, with latencies around 3 us."""
+    rng = np.random.default_rng(7)
+    names = {
+        "gtod": ["gettimeofday", "CLOCK_TAI", "rdtsc"],
+        "loop": ["relative", "absolute"],
+        "signal": ["asynchronous", "synchronous"],
+        "event": ["sigio", "sigwait"],
+        "pi": ["inherit", "none"],
+        "migrate": ["rank 1", "rank 2"],
+        "daq": ["module 1", "module 2"],
+        "async": ["cond from same CPU", "cond from other CPU"],
+    }.get(probe, ["", ""])
+    facts = {"cost_ns": 20.5, "cpu0": 7.0, "cpu1": 5.0} if probe in ("gtod", "migrate") else {}
+    options: dict[str, str | int | float | bool] = {
+        "low_ns": 2900, "high_ns": 3100, "hold_ns": 2000, "medium_ns": 9000,
+        "deadline_ns": 5000, "threshold_ns": 1000, "criterion_ns": 6000, "tolerance_ns": 4000,
+    }  # fmt: skip
+    threads = [
+        msgspec.structs.replace(
+            thread_of(latencies(rng, "independent", 5000), cpu), name=name, facts=facts
+        )
+        for cpu, name in enumerate(names)
+    ]
+    return run_of(*threads, probe=probe, asked=Asked(interval_ns=3000, options=options))
+
+
+@pytest.mark.parametrize(
+    ("probe", "quantity", "thresholds", "title"),
+    [
+        ("gtod", "time between two reads", [], "Cost of reading each clock"),
+        ("noise", "gap", ["threshold 1.00 us"], "Stolen time"),
+        (
+            "loop",
+            "period",
+            ["low 2.90 us", "asked 3.00 us", "high 3.10 us"],
+            "Periods within 5 % of the period asked for",
+        ),
+        ("signal", "delay", ["deadline 5.00 us"], "Side by side"),
+        ("event", "delay", ["deadline 5.00 us"], "Side by side"),
+        ("pi", "wait", ["hold 2.00 us", "hold and medium 11.00 us"], "Side by side"),
+        ("migrate", "latency", ["tolerance 4.00 us"], "Which thread ran where"),
+        ("async", "latency", [], "Side by side"),
+        ("daq", "latency", [], "Side by side"),
+        ("sched", "delay", ["criterion 6.00 us"], None),
+        ("cyclic", "latency", [], "Each CPU"),
+    ],
+)
+def test_each_probe_has_its_word_its_thresholds_and_its_figure(
+    probe: str, quantity: str, thresholds: list[str], title: str | None
+) -> None:
+    run = probe_run(probe)
+    shared = shared_charts(Lines(drawing([run]), [""], view_of([run]).quantity, marks_of([run])))
+    assert [chart.title for chart in shared] == ["Histogram", "Percentiles", "Over time"]
+    for chart in shared:
+        for panel in chart.panels:
+            axis = panel.x if chart.title == "Histogram" else panel.y
+            assert quantity in axis.title
+            assert [mark.name for mark in panel.marks if mark.colour == GREY] == thresholds
+    own = charts_of([Labelled("", run)])
+    assert [chart.title for chart in own] == ([title] if title else [])
+    if title == "Side by side":
+        assert [mark.name for mark in own[0].marks] == ["min", "mean", "p99", "max", *thresholds]
+    assert f"{quantity} (us)" in html_report([run])
+
+
+def test_the_loops_figure_tells_what_lies_outside_it() -> None:
+    run = probe_run("loop")
+    page = html.unescape(html_report([run]))
+    thread = run.threads[0]
+    inside = sum(
+        count
+        for lower, count in zip(thread.histogram.lower_ns, thread.histogram.count, strict=True)
+        if 2850 <= lower <= 3150
+    )
+    assert f"relative on CPU 0 {thread.count - inside:,} of 5,000" in page
+
+
+def test_gtod_has_the_table_by_microsecond_and_facts_have_units() -> None:
+    page = html.unescape(html_report([probe_run("gtod")]))
+    assert "By microsecond" in page
+    assert "20.5 ns" in page
+    assert "By microsecond" not in html_report([probe_run("cyclic")])
+
+
+def test_the_published_figure_is_drawn_from_our_data() -> None:
+    runs_of = [
+        msgspec.structs.replace(measured_run(load=load), id=f"{number:016x}")
+        for number, load in enumerate(["idle", "network:1", "files:50", "idle"])
+    ]
+    reference = reference_named("loongson-2f")
+    [table] = tables_beside(reference, runs_of)
+    chart = samples_chart(table, beside(reference, table, runs_of), runs_of, "reference-0")
+    assert chart
+    assert [panel.title for panel in chart.panels] == ["idle", "ping", "find"]
+    for panel in chart.panels:
+        names = [mark.name for mark in panel.marks]
+        assert names == ["max here", "mean here", "published Max", "published Avg."]
+    page = html_report(runs_of, reference=reference)
+    assert "Nothing better or worse follows from them" in page
+    assert "15.553 us" in page
+    with pytest.raises(RtscopeError, match="no table of slac-microtca"):
+        html_report(runs_of, reference=reference_named("slac-microtca"))
+
+
+def test_what_all_runs_share_is_told_once_and_many_are_folded() -> None:
+    doubt = RunWarning("no-memlock", "memory is not locked")
+    other = RunWarning("rt-throttling", "throttled")
+    first = measured_run(warnings=[doubt, other])
+    page = html_report([first, *[measured_run(warnings=[doubt])] * 4])
+    assert page.count("memory is not locked") == 1
+    assert page.count("<li>A: throttled</li>") == 1
+    assert page.count('<details class="folded">') == 5
+    assert '<details class="folded">' not in html_report([first])
+
+
+def test_the_page_tells_when_the_load_ran_beside_the_latency_over_time() -> None:
+    phases = [Phase("load alone", -20_000_000, 0), Phase(ATTACK, 0, 10**9)]
+    run = measured_run(loads=[LoadWork("cpu", 1, 1, 1.0)], phases=phases)
+    for count in (1, 2, 5):
+        page = without_scripts(html_report([run] * count))
+        assert page.count("load alone −20ms to 0 s; ") == count
+        assert ATTACK not in page
+
+
+def test_a_worst_sample_can_be_found_in_a_trace() -> None:
+    page = without_scripts(html_report([measured_run(start_monotonic_ns=6_978_000_000_123)]))
+    run = measured_run()
+    found = 6978 + max(thread.worst[0].time_ns for thread in run.threads) / 1e9
+    assert f"<td>{found:.6f} s</td>" in page
+    assert "CLOCK_MONOTONIC" not in without_scripts(html_report([run]))
+
+
+def test_the_published_tables_come_before_a_long_list_of_runs() -> None:
+    run = measured_run()
+    for count, first in ((1, False), (5, True)):
+        page = html_report([run] * count, reference=reference_named("loongson-2f"))
+        assert (page.index("Beside Porting") < page.index('<section class="run">')) is first
+        assert page.count("Beside Porting") == 1
+
+
+def test_the_policy_stops_a_script_even_if_one_got_in(chromium: str, tmp_path: Path) -> None:
+    page = html_report([measured_run()])
+    holed = page.replace(
+        "<h1>",
+        "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><h1>",
+        1,
+    )
+    assert "<title>rtscope report</title>" in dom(chromium, holed, tmp_path)
+    open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", holed)
+    assert "<title>owned</title>" in dom(chromium, open_page, tmp_path)
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    page = html_report([hostile_run()])
+    assert not re.search(
+        r"<(link|iframe|object|embed|base)\b|\ssrc=[\"']?(?!x)", without_scripts(page)
+    )
+    assert "@import" not in page
+    assert "url(" not in page
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src" not in policy[1]
+
+
+def test_a_lab_run_tells_all_that_somebody_else_needs_for_the_same_bits() -> None:
+    lab = Lab(
+        mode="exact",
+        mips=1000,
+        cpus=1,
+        seed=7,
+        qemu="7.2.22",
+        command=["qemu-system-x86_64", "-append", "quiet panic=-1"],
+        kernel="mine-rt",
+        kernel_source="debian:linux-source-6.12",
+        kernel_sha256="a1" * 32,
+        config_sha256="b2" * 32,
+        initramfs_sha256="c3" * 32,
+        patches=["lab-x86_64: 1 patches, sha256 d4"],
+        restored=True,
+        console="the guest's last words <b>",
+    )
+    machine = Machine(hostname="(none)")
+    page = html_report([measured_run(lab=lab, target="vm:mine-rt,seed=7", machine=machine)])
+    assert "<h1>Measured on vm:mine-rt,seed=7</h1>" in page
+    for told in (
+        "exact mode, restored from a snapshot of its booted machine, seed 7", "QEMU 7.2.22",
+        "qemu-system-x86_64 -append &#39;quiet panic=-1&#39;", "debian:linux-source-6.12",
+        "a1" * 32, "b2" * 32, "c3" * 32, "d4", "last words &lt;b&gt;",
+    ):  # fmt: skip
+        assert told in page
+
+
+def test_everything_about_the_run_is_in_the_page() -> None:
+    run = measured_run(
+        status="interrupted",
+        warnings=[RunWarning("no-memlock", "memory is not locked")],
+        loads=[LoadWork("files", 4, 1, 2.0, {"stats": 3000})],
+        machine=Machine(
+            hostname="board",
+            kernel_release="6.12.1-rt",
+            preemption="rt",
+            preemption_evidence="uname -v says PREEMPT_RT",
+            command_line="isolcpus=1",
+            clock_source="tsc",
+            cpus=[Cpu(0, smt_siblings=[0, 1], governor="performance"), Cpu(1, isolated=True)],
+            idle_states=[IdleState("C6", 133, disabled=True)],
+            interrupts=[Interrupt(24, "eth0", "0-1")],
+            rt_runtime_us=-1,
+            high_resolution_timers=False,
+        ),
+    )
+    limits = [parse_limit("max<1us"), parse_limit("p99.999<1s")]
+    page = html.unescape(without_scripts(html_report([run], [judge(run, limits)])))
+    for words in [
+        "PARTIAL: interrupted",
+        "High-resolution timers were off",
+        "memory is not locked",
+        "max<1us: fail",
+        "p99.999<1s: inconclusive, 970,000 more samples",
+        "rt (uname -v says PREEMPT_RT)",
+        "isolcpus=1",
+        "tsc",
+        "on for 1 CPUs",
+        "isolated: 1",
+        "C6: 133 us to leave, disabled",
+        "24 eth0: CPUs 0-1",
+        "files ×4: 1.50 k stats/s",
+        "rtscope measure --load 'cmd:make -j4'",
+        "2026-11-21 12:00:",
+        "p99.99: needs 100,000 samples, has 60,000",
+    ]:
+        assert words in page, words
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (run_of(), "This run has no samples."),
+        (run_of(thread_of([], 0), thread_of([], 1)), "This run has no samples."),
+        (run_of(thread_of([1000] * 90, 0), thread_of([], 1)), "No sample came from CPU 1."),
+        (
+            run_of(Thread(0, 0, "fifo", 80, 50, Histogram([], [], [], 50, 3000), 3000, 9000, 4e3)),
+            "kept no histogram",
+        ),
+        (
+            run_of(Thread(0, 0, "fifo", 80, 50, Histogram([0], [9], [24], 26, 3000), 1, 9000)),
+            "≥ 3.00 us",
+        ),
+    ],
+)
+def test_poor_runs_give_a_sensible_page(run: Run, words: str) -> None:
+    page = html_report([run])
+    has_lines = any(thread.histogram.count for thread in run.threads)
+    shown = without_scripts(page)
+    assert words in shown
+    assert "nan" not in " ".join(re.findall(r' (?:d|style)="([^"]*)"', shown))
+    assert (' id="histogram"' in shown) is has_lines
+    if has_lines:
+        assert lines(page, "histogram") >= 1
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(runs(), max_size=3))
+def test_any_run_that_can_be_stored_can_be_shown(many: list[Run]) -> None:
+    page = html_report(many, [judge(run, [parse_limit("p99<5us")]) for run in many])
+    drawn = [text for *_, text in marks(page, "histogram")] if ' id="histogram"' in page else []
+    assert all(re.fullmatch(r"[MhvlHV0-9 -]*", text) for text in drawn)
+
+
+def test_pages_are_small() -> None:
+    rng = np.random.default_rng(6)
+    threads = [thread_of(latencies(rng, "bursts", 20_000), cpu, windows=2000) for cpu in range(64)]
+    assert len(html_report([run_of(*threads)])) < 1_200_000
+    assert len(html_report([run_of(*threads[:4])])) < 200_000
