@@ -10,6 +10,7 @@
 #include "base/warning.h"
 #include "proc/throttling.h"
 #include "session/table.h"
+#include "tune/change.h"
 
 /* Warnings and the start line: some 200 bytes a thread. It grows where there are many. */
 #define QUEUE_SIZE (64 * 1024)
@@ -115,6 +116,16 @@ void output_warning(struct session *session, const char *code, const char *text)
 		json_warning(&session->json, code, text);
 	else
 		output_complain(session, "warning: ", text);
+}
+
+void output_change(struct session *session, const struct tune_change *change)
+{
+	if (session->options.json) {
+		tune_change_send(&session->json, change);
+		return;
+	}
+	tune_change_print(session->text, change);
+	output_end_text(session);
 }
 
 static void put_tristate(struct json *json, const char *key, enum tristate state)

@@ -7,6 +7,7 @@
 #include "session/session.h"
 
 struct throttling;
+struct tune_change;
 
 struct session {
 	const struct probe *probe;
@@ -53,6 +54,7 @@ void output_end_text(struct session *session);
 void output_complain(struct session *session, const char *before, const char *text);
 
 void output_warning(struct session *session, const char *code, const char *text);
+void output_change(struct session *session, const struct tune_change *change);
 void output_start(struct session *session);
 void output_progress(struct session *session, uint64_t now_ns);
 void output_result(struct session *session, uint64_t end_ns);

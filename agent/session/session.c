@@ -522,10 +522,9 @@ static int write_result(const char *status, uint64_t end_ns)
 	return strcmp(status, "failed") ? 0 : 1;
 }
 
-/* Where the changes of the machine are told as lines. */
-static struct json *changes_out(void)
+static void report_change(const struct tune_change *change)
 {
-	return session.options.json ? &session.json : NULL;
+	output_change(&session, change);
 }
 
 static void read_throttling(void)
@@ -570,7 +569,7 @@ static int measure(const sigset_t *waited, char *error, size_t error_size)
 	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
 		return fail(1, error);
 	session.load_up_ns = clock_now_ns();
-	if (tune_session_begin(session.options.tune_journal, changes_out(), session_warn, error,
+	if (tune_session_begin(session.options.tune_journal, report_change, session_warn, error,
 			       error_size))
 		return fail(1, error);
 	if (threads_start(&session, samples_file, error, error_size))
@@ -625,7 +624,7 @@ static int rehearse(char *error, size_t error_size)
 {
 	if (threads_plan(&session, session_warn, error, error_size))
 		return fail(2, error);
-	if (tune_session_rehearse(session.options.tune_journal, changes_out(), session_warn, error,
+	if (tune_session_rehearse(session.options.tune_journal, report_change, session_warn, error,
 				  error_size))
 		return fail(1, error);
 	if (!session.options.json) {

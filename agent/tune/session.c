@@ -25,7 +25,7 @@ static struct tune_rules rules = { .profile = PROFILE };
 static struct journal journal = { .directory = -1, .fd = -1 };
 static struct tune_plan plan;
 static unsigned int failed;
-static struct json *lines; /* NULL: a person reads */
+static tune_report_fn *report;
 
 int tune_session_parse(char **words, unsigned int count, char *error, size_t error_size)
 {
@@ -45,23 +45,15 @@ static void drop_boot(warn_fn *warn)
 		     "parameters of the kernel count from the next boot on, so they are not part of this measurement: apply them, boot and measure again");
 }
 
-static void tell(const struct tune_change *change)
-{
-	if (lines)
-		tune_change_send(lines, change);
-	else
-		tune_change_print(stdout, change);
-}
-
-static void tell_plan(void)
+static void report_plan(void)
 {
 	for (size_t i = 0; i < plan.count; i++) {
 		if (plan.change[i].kind != &tune_side_effect)
-			tell(&plan.change[i]);
+			report(&plan.change[i]);
 	}
 }
 
-int tune_session_rehearse(const char *folder, struct json *json, warn_fn *warn, char *error,
+int tune_session_rehearse(const char *folder, tune_report_fn *to, warn_fn *warn, char *error,
 			  size_t error_size)
 {
 	drop_boot(warn);
@@ -69,8 +61,8 @@ int tune_session_rehearse(const char *folder, struct json *json, warn_fn *warn, 
 		return 0;
 	tune_resolve(&rules, &plan, warn);
 	tune_claim(&journal, PROFILE, &plan, 0);
-	lines = json;
-	tell_plan();
+	report = to;
+	report_plan();
 	if (tune_may(&plan, error, error_size))
 		return -1;
 	return journal_may(folder, error, error_size);
@@ -81,12 +73,12 @@ static void count_failed(const struct tune_change *change)
 	failed += change->state == TUNE_FAILED;
 }
 
-/* What somebody has set back while it was measured is of the run. */
-static void tell_unlike(const struct tune_change *change)
+/* A setting that others changed while the probe measured belongs to the run's result. */
+static void report_unlike(const struct tune_change *change)
 {
 	count_failed(change);
 	if (change->state == TUNE_LEFT || change->state == TUNE_FAILED)
-		tell(change);
+		report(change);
 }
 
 static void move_away(void)
@@ -136,13 +128,13 @@ static void warn_of_not_restored(warn_fn *warn)
 	warn("tune-not-restored", text);
 }
 
-int tune_session_begin(const char *folder, struct json *json, warn_fn *warn, char *error,
+int tune_session_begin(const char *folder, tune_report_fn *to, warn_fn *warn, char *error,
 		       size_t error_size)
 {
 	drop_boot(warn);
 	if (!rules.count)
 		return 0;
-	lines = json;
+	report = to;
 	if (journal_open(&journal, folder, true, warn, error, error_size))
 		return -1;
 	tune_undo(&journal, PROFILE, NULL, count_failed); /* of one that was killed */
@@ -157,7 +149,7 @@ int tune_session_begin(const char *folder, struct json *json, warn_fn *warn, cha
 		tune_wait(NSEC_PER_SEC);
 	tune_look_again(&journal, &plan);
 	warn_of_not_held(warn);
-	tell_plan();
+	report_plan();
 	return 0;
 }
 
@@ -166,7 +158,7 @@ void tune_session_end(warn_fn *warn)
 	if (journal.directory < 0)
 		return;
 	failed = 0;
-	tune_undo(&journal, PROFILE, NULL, tell_unlike);
+	tune_undo(&journal, PROFILE, NULL, report_unlike);
 	journal_close(&journal);
 	warn_of_not_restored(warn);
 }

@@ -3,8 +3,8 @@
 #ifndef RTSCOPE_SYSTEM_TUNE_SESSION_H
 #define RTSCOPE_SYSTEM_TUNE_SESSION_H
 
-#include "base/json.h"
 #include "base/warning.h"
+#include "tune/apply.h"
 
 #define TUNE_RULES_MAX 64
 
@@ -15,20 +15,23 @@ int tune_session_parse(char **words, unsigned int count, char *error, size_t err
 uint64_t tune_session_latency_ns(void);
 
 /*
- * Tell what would be changed; nothing is. @json is NULL where a person reads. Returns 0, or -1 with
- * a sentence in @error where this process may not do it.
+ * Report what the rules would change, and change nothing. Returns 0, or -1 with a sentence in
+ * @error where this process may not make the changes.
  */
-int tune_session_rehearse(const char *journal, struct json *json, warn_fn *warn, char *error,
+int tune_session_rehearse(const char *journal, tune_report_fn *report, warn_fn *warn, char *error,
 			  size_t error_size);
 
 /*
- * Change it, look again a second later, and tell all changes. What an earlier measurement that was
- * killed has left is taken back first. Returns 0, or -1 with a sentence in @error.
+ * Make the changes, check them again a second later, and report all of them. Restores first what an
+ * earlier measurement that was killed has left. Returns 0, or -1 with a sentence in @error.
  */
-int tune_session_begin(const char *journal, struct json *json, warn_fn *warn, char *error,
+int tune_session_begin(const char *journal, tune_report_fn *report, warn_fn *warn, char *error,
 		       size_t error_size);
 
-/* Take it back, and warn of what could not be. Does nothing where nothing was begun. */
+/*
+ * Undo the changes, report those that are otherwise than expected, and warn of those that could not
+ * be undone. Does nothing where nothing was begun.
+ */
 void tune_session_end(warn_fn *warn);
 
 #endif

@@ -10,13 +10,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.agent.probing import Lines, children, hogged, needs_root, of_type
+from tests.agent.tuning import MARK, given, waiting_threads
 
 DURATION_S = 5
 BLOCKED_S = 3.5
@@ -66,6 +67,18 @@ def all_of(fd: int) -> bytes:
     return b"".join(parts)
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + BOUND_S
+    while not holds():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+
+
+def has_measuring_threads(pid: int) -> bool:
+    names = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/comm")]
+    return any(name.startswith("cyclic/") for name in names)
+
+
 def parsed(output: bytes) -> Lines:
     return [json.loads(line) for line in output.splitlines()]
 
@@ -103,6 +116,26 @@ def test_ctrl_s_on_the_table(agent_path: Path, blocked_s: float) -> None:
     assert process.returncode == 0
     assert b"# complete after" in output
     assert b"table updates were left out" in output
+
+
+@needs_root
+def test_a_measurement_under_ctrl_s_is_tuned_and_undone(agent_path: Path, tmp_path: Path) -> None:
+    tune = ("--tune", f"thread name={MARK}-o* nice=4", "--tune-journal", str(tmp_path / "journal"))
+    with (
+        waiting_threads(f"{MARK}-o main", f"{MARK}-o two") as (undone, changed),
+        on_a_terminal(agent_path, "cyclic", *tune, *RUN) as (process, master),
+    ):
+        os.write(master, CTRL_S)  # the first change is reported a second later
+        wait_until(lambda: has_measuring_threads(process.pid))
+        assert given(undone).nice == given(changed).nice == 4
+        os.setpriority(os.PRIO_PROCESS, changed, 7)
+        wait_until(lambda: given(undone).nice == 0)
+        assert process.poll() is None
+        os.write(master, CTRL_Q)
+        lines = all_of(master).decode().splitlines()
+    assert process.returncode == 0
+    events = [line.split()[0] for line in lines if "thread-nice" in line or line.startswith("# c")]
+    assert events == ["applied", "applied", "left", "#"]
 
 
 LONG_S = 20
