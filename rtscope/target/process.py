@@ -22,7 +22,15 @@ from rtscope.target.bounds import (
     Span,
     check_length,
 )
-from rtscope.target.protocol import AnyLine, End, Start, check_hello, decode_line
+from rtscope.target.protocol import (
+    UNKNOWN_LINE,
+    AgentWarning,
+    AnyLine,
+    End,
+    Start,
+    check_hello,
+    decode_line,
+)
 
 _CHUNK = 1 << 20
 _LEAST_WAIT_S = 0.05
@@ -91,14 +99,14 @@ class AgentProcess:
         return None
 
     def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
-        """Yield the agent's lines, hello first, end last.
+        """Yield the agent's lines, hello first, end last; of UNKNOWN_LINE warnings the first only.
 
         Raises RtscopeError where the agent refuses, dies, breaks the protocol, sends nothing for
         `silence_limit_s` seconds, takes longer than its `span`, or sends too much.
         """
         self._silence_limit_s = silence_limit_s
         self._end_by_s = self._lasted_s + span.answer_s
-        hello = started = ended = False
+        hello = started = warned = ended = False
         for raw in self._raw_lines():
             self._allowance.take_line(raw, self._lasted_s)
             line = decode_line(raw)
@@ -106,6 +114,10 @@ class AgentProcess:
             if not hello:
                 check_hello(line)
                 hello = True
+            if isinstance(line, AgentWarning) and line.code == UNKNOWN_LINE:
+                if warned:
+                    continue
+                warned = True
             if isinstance(line, Start) and not started:
                 started = True
                 self._bound_measuring(line, span)

@@ -2,7 +2,7 @@
 """The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
 
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import Annotated, Final, get_args
 
 import msgspec
 
@@ -248,17 +248,42 @@ AnyLine = (
 )
 
 _DECODER: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
+_TYPES: Final = {line.__struct_config__.tag for line in get_args(AnyLine)}
+UNKNOWN_LINE: Final = "unknown-line"
+"""the code of the warning about a line of a type that a later release has added"""
+
+
+class _AnyType(msgspec.Struct, frozen=True):
+    type: Short
 
 
 def decode_line(line: bytes) -> AnyLine:
-    """Read one line of the agent. Raises RtscopeError where it is not of the protocol."""
+    """Read one line of the agent.
+
+    A line of an unknown type is read as a warning, UNKNOWN_LINE. Raises RtscopeError where the line
+    is not of the protocol.
+    """
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if (kind := _unknown_type(line)) is not None:
+            return AgentWarning(
+                UNKNOWN_LINE,
+                f"lines of the type {kind!r} were ignored: this rtscope does not know that type, "
+                "so the agent is probably newer; update rtscope to read them",
+            )
         start = line[:_LONGEST_SHOWN].decode(errors="replace")
         raise RtscopeError(
             f"the agent sent a line that is not of protocol {PROTOCOL_VERSION} ({error}): {start!r}"
         ) from error
+
+
+def _unknown_type(line: bytes) -> str | None:
+    try:
+        kind = msgspec.json.decode(line, type=_AnyType).type
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return None if kind in _TYPES else kind
 
 
 def check_hello(line: AnyLine) -> Hello:
