@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "probe/async.c" /* its pairs are its own */
 #include "no_session.h"
+#include "unit.h"
 
 #define ROUNDS	9
 #define HELD_NS (50 * NSEC_PER_MSEC)
@@ -35,14 +30,13 @@ static void sleep_ns(uint64_t ns)
 }
 
 /* The mutex that the woken thread must have again is held: it runs only after that. */
-static void a_held_lock_delays_the_signalled_thread_as_long_as_it_is_held(void **state)
+TEST(a_held_lock_delays_the_signalled_thread_as_long_as_it_is_held)
 {
 	struct measuring *measuring = receiver();
 	struct pair *pair = &pairs[0];
 	unsigned int within_a_tenth = 0;
 	pthread_t thread;
 
-	(void)state;
 	*pair = (struct pair){ .way = &async_ways[0] };
 	assert_string_equal(pair->way->name, "cond");
 	assert_int_equal(pair->way->open(pair), 0);
@@ -102,31 +96,28 @@ static struct measuring *received_by(void (*wait)(struct pair *))
 	return measuring;
 }
 
-static void a_message_to_a_thread_that_did_not_sleep_is_no_sample(void **state)
+TEST(a_message_to_a_thread_that_did_not_sleep_is_no_sample)
 {
 	struct measuring *measuring = received_by(return_at_once);
 
-	(void)state;
 	assert_int_equal(measuring->record.count, 0);
 	assert_int_equal(measuring->record.missed, ROUNDS);
 	assert_true(fact(measuring, "not_waiting") == ROUNDS);
 }
 
-static void a_message_to_a_sleeping_thread_is_a_sample(void **state)
+TEST(a_message_to_a_sleeping_thread_is_a_sample)
 {
 	struct measuring *measuring = received_by(sleep_and_return);
 
-	(void)state;
 	assert_int_equal(measuring->record.count, ROUNDS);
 	assert_int_equal(measuring->record.missed, 0);
 	assert_true(fact(measuring, "not_waiting") == 0);
 }
 
-static void a_rehearsal_is_neither(void **state)
+TEST(a_rehearsal_is_neither)
 {
 	struct measuring *measuring = received_by(rehearse_only);
 
-	(void)state;
 	assert_int_equal(measuring->record.count, 0);
 	assert_int_equal(measuring->record.missed, 0);
 	assert_true(fact(measuring, "not_waiting") == 0);
@@ -146,12 +137,11 @@ static void note_stamp(struct pair *pair)
 	stamp_at_send_ns = pair->stamp_ns;
 }
 
-static void the_clock_is_read_after_all_preparation_and_before_the_send(void **state)
+TEST(the_clock_is_read_after_all_preparation_and_before_the_send)
 {
 	struct way way = { .ready = ready_now, .send = note_stamp };
 	struct pair pair = { .way = &way };
 
-	(void)state;
 	assert_true(send_one(&pair, 0));
 	assert_true(stamp_at_send_ns >= asked_ns);
 	assert_int_equal(pair.stamp_ns, stamp_at_send_ns);
@@ -176,11 +166,10 @@ static bool share_a_cpu(const struct role *a, const struct role *b)
 	       a[1].cpu == b[1].cpu;
 }
 
-static void no_two_pairs_that_share_a_cpu_send_at_one_time(void **state)
+TEST(no_two_pairs_that_share_a_cpu_send_at_one_time)
 {
 	static struct role roles[ROLES_MAX];
 
-	(void)state;
 	for (unsigned int cpus = 1; cpus <= 5; cpus++) {
 		int count = planned("all", cpus, roles);
 
@@ -193,12 +182,11 @@ static void no_two_pairs_that_share_a_cpu_send_at_one_time(void **state)
 	}
 }
 
-static void a_pair_sends_once_an_interval_with_random_pauses(void **state)
+TEST(a_pair_sends_once_an_interval_with_random_pauses)
 {
 	static struct role roles[ROLES_MAX];
 	uint64_t random = 1, shortest_ns = UINT64_MAX, longest_ns = 0, due_ns = 0;
 
-	(void)state;
 	planned("cond", 2, roles);
 	for (unsigned int i = 0; i < 10000; i++) {
 		uint64_t next_ns = next_turn_ns(due_ns, &random), pause_ns = next_ns - due_ns;
@@ -212,13 +200,12 @@ static void a_pair_sends_once_an_interval_with_random_pauses(void **state)
 	assert_in_range(longest_ns, NSEC_PER_MSEC * 135 / 100, NSEC_PER_MSEC * 3 / 2);
 }
 
-static void pairs_of_one_seed_keep_their_order_for_ever(void **state)
+TEST(pairs_of_one_seed_keep_their_order_for_ever)
 {
 	struct pair first = { .turn = 0 }, second = { .turn = 1 };
 	uint64_t random_first = 5, random_second = 5, a_ns, b_ns, next_ns;
 	static struct role roles[ROLES_MAX];
 
-	(void)state;
 	planned("cond", 2, roles);
 	a_ns = first_turn_ns(&first, 1000, &random_first);
 	b_ns = first_turn_ns(&second, 1000, &random_second);
@@ -231,18 +218,4 @@ static void pairs_of_one_seed_keep_their_order_for_ever(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_held_lock_delays_the_signalled_thread_as_long_as_it_is_held),
-		cmocka_unit_test(a_message_to_a_thread_that_did_not_sleep_is_no_sample),
-		cmocka_unit_test(a_message_to_a_sleeping_thread_is_a_sample),
-		cmocka_unit_test(a_rehearsal_is_neither),
-		cmocka_unit_test(the_clock_is_read_after_all_preparation_and_before_the_send),
-		cmocka_unit_test(no_two_pairs_that_share_a_cpu_send_at_one_time),
-		cmocka_unit_test(a_pair_sends_once_an_interval_with_random_pauses),
-		cmocka_unit_test(pairs_of_one_seed_keep_their_order_for_ever),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

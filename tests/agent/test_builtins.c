@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What stands in for libgcc on MIPS III and powerpc64 computes what the compiler does here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define __clzdi2      our_clzdi2
 #define __ctzdi2      our_ctzdi2
 #define __udivti3     our_udivti3
 #define __floatuntidf our_floatuntidf
 #include "../../setup/builtins.c"
+#include "unit.h"
 
 #define ROUNDS 20000
 
@@ -45,9 +40,8 @@ static uint128_t any(void)
 	return value >> next() % 128;
 }
 
-static void test_bits_are_counted(void **state)
+TEST(bits_are_counted)
 {
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t value = any();
 
@@ -58,9 +52,8 @@ static void test_bits_are_counted(void **state)
 	}
 }
 
-static void test_128_bits_are_divided(void **state)
+TEST(values_of_128_bits_are_divided)
 {
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		uint128_t dividend = any(), divisor = any();
 
@@ -69,9 +62,8 @@ static void test_128_bits_are_divided(void **state)
 	}
 }
 
-static void test_128_bits_round_to_the_nearest_double(void **state)
+TEST(values_of_128_bits_round_to_the_nearest_double)
 {
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		uint128_t value = any();
 		double ours = our_floatuntidf(value), theirs = (double)value;
@@ -80,13 +72,4 @@ static void test_128_bits_round_to_the_nearest_double(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bits_are_counted),
-		cmocka_unit_test(test_128_bits_are_divided),
-		cmocka_unit_test(test_128_bits_round_to_the_nearest_double),
-	};
-
-	return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_TESTS(start, NULL)

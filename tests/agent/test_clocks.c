@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/clocks.c" /* reading a clock in a child is its own */
 #include "base/vdso.c"
+#include "unit.h"
 
 static const char *const gettime_names[] = { "__vdso_clock_gettime", "__kernel_clock_gettime",
 					     NULL };
 
-static void the_vdso_has_the_clock_and_not_what_nobody_made(void **state)
+TEST(the_vdso_has_the_clock_and_not_what_nobody_made)
 {
 	static const char *const nobodys[] = { "__vdso_nobody", NULL };
 	int (*gettime)(clockid_t clock, struct timespec *now) = vdso_function(gettime_names);
 	struct timespec before, now, after;
 
-	(void)state;
 	assert_null(vdso_function(nobodys));
 	if (!getauxval(AT_SYSINFO_EHDR))
 		skip();
@@ -29,12 +23,11 @@ static void the_vdso_has_the_clock_and_not_what_nobody_made(void **state)
 }
 
 /* Symbols 3 to 7 in two chains, of which the second is longer. */
-static void a_gnu_hash_table_tells_how_many_symbols_there_are(void **state)
+TEST(a_gnu_hash_table_tells_how_many_symbols_there_are)
 {
 	static const uint32_t table[] = { 2, 3, 1, 0, 0, 0, 3, 5, 10, 11, 20, 22, 25 };
 	static const uint32_t empty[] = { 1, 4, 1, 0, 0, 0, 0 };
 
-	(void)state;
 	assert_int_equal(gnu_hash_symbols(table), 8);
 	assert_int_equal(gnu_hash_symbols(empty), 4);
 }
@@ -65,11 +58,10 @@ static void read_monotonic_ticks(clockid_t clock, struct timespec *now)
 	now->tv_sec = (time_t)(clock_now_ns() / 100);
 }
 
-static void who_answers_is_seen(void **state)
+TEST(who_answers_is_seen)
 {
 	struct clock_source source = { .clock = CLOCK_MONOTONIC, .unit_ns = 1 };
 
-	(void)state;
 	source.read = read_syscall;
 	assert_int_equal(who_answers(&source), ANSWER_KERNEL);
 	source.read = read_as_the_kernel;
@@ -80,11 +72,10 @@ static void who_answers_is_seen(void **state)
 	assert_int_equal(who_answers(&source), ANSWER_USER);
 }
 
-static void a_source_that_crashes_or_stands_still_does_not_work(void **state)
+TEST(a_source_that_crashes_or_stands_still_does_not_work)
 {
 	struct clock_source source = { .name = "" };
 
-	(void)state;
 	source.read = read_forbidden;
 	assert_false(works(&source));
 	source.read = read_nothing;
@@ -96,12 +87,11 @@ static void a_source_that_crashes_or_stands_still_does_not_work(void **state)
 	assert_false(works(&source));
 }
 
-static void time_is_counted_in_the_sources_own_units(void **state)
+TEST(time_is_counted_in_the_sources_own_units)
 {
 	struct clock_source source = { .unit_ns = 1 };
 	struct timespec from = { 5, 999999000 }, to = { 6, 1000 };
 
-	(void)state;
 	assert_int_equal(clock_source_elapsed_ns(&source, &from, &to), 2000);
 	assert_int_equal(clock_source_elapsed_ns(&source, &to, &from), -2000);
 	source.unit_ns = 1000;
@@ -113,26 +103,13 @@ static void time_is_counted_in_the_sources_own_units(void **state)
 	assert_int_equal(clock_source_elapsed_ns(&source, &to, &from), -3);
 }
 
-static void a_counters_tick_is_measured(void **state)
+TEST(a_counters_tick_is_measured)
 {
 	struct clock_source source = { .read = read_monotonic_ticks };
 
-	(void)state;
 	clock_source_calibrate(&source);
 	assert_true(source.tick_ns > 99.9 && source.tick_ns < 100.1);
 	assert_true(source.resolution_ns == source.tick_ns);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_vdso_has_the_clock_and_not_what_nobody_made),
-		cmocka_unit_test(a_gnu_hash_table_tells_how_many_symbols_there_are),
-		cmocka_unit_test(who_answers_is_seen),
-		cmocka_unit_test(a_source_that_crashes_or_stands_still_does_not_work),
-		cmocka_unit_test(time_is_counted_in_the_sources_own_units),
-		cmocka_unit_test(a_counters_tick_is_measured),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -4,21 +4,16 @@
  * with his work, for that may wait for it.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "probe/crew.h"
+#include "unit.h"
 
 #define MEMBERS	    2
 #define SLOT_NS	    NSEC_PER_MSEC
@@ -119,26 +114,16 @@ static void work_together(uint64_t (*first)(struct member *, void *),
 	free(crew_member(0));
 }
 
-static void a_member_sleeps_while_another_takes_long(void **state)
+TEST(a_member_sleeps_while_another_takes_long)
 {
-	(void)state;
 	work_together(count_quickly, wait_for_the_other);
 	assert_true(made_room);
 }
 
-static void a_member_gets_his_answer_however_late_he_asks(void **state)
+TEST(a_member_gets_his_answer_however_late_he_asks)
 {
-	(void)state;
 	work_together(answer, wait_for_an_answer);
 	assert_true(answered);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_member_sleeps_while_another_takes_long),
-		cmocka_unit_test(a_member_gets_his_answer_however_late_he_asks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "probe/cyclic.c" /* its deadlines are its own */
+
+#include "unit.h"
 
 #define INTERVAL_NS 1000000ULL
 
@@ -27,12 +23,11 @@ static struct deadline sweeping(uint64_t seed)
 	return first(seed, 0, INTERVAL_NS);
 }
 
-static void the_phase_sweeps_the_whole_interval_evenly(void **state)
+TEST(the_phase_sweeps_the_whole_interval_evenly)
 {
 	struct deadline deadline = sweeping(1);
 	unsigned int hits[100] = { 0 };
 
-	(void)state;
 	for (unsigned int i = 0; i < 100000; i++) {
 		uint64_t phase_ns = deadline_ns(&deadline) - deadline.period_start_ns;
 
@@ -44,12 +39,11 @@ static void the_phase_sweeps_the_whole_interval_evenly(void **state)
 		assert_in_range(hits[i], 980, 1020);
 }
 
-static void deadlines_are_near_an_interval_apart_and_keep_its_mean(void **state)
+TEST(deadlines_are_near_an_interval_apart_and_keep_its_mean)
 {
 	struct deadline deadline = sweeping(7);
 	uint64_t first_ns = deadline_ns(&deadline), last_ns = first_ns;
 
-	(void)state;
 	for (unsigned int i = 0; i < 100000; i++) {
 		uint64_t due_ns = deadline_advance(&deadline, 1);
 
@@ -71,19 +65,17 @@ static unsigned int met(struct deadline deadline)
 	return count;
 }
 
-static void a_disturbance_that_shares_a_factor_with_the_interval_is_met(void **state)
+TEST(a_disturbance_that_shares_a_factor_with_the_interval_is_met)
 {
 	struct deadline fixed = { .period_start_ns = INTERVAL_NS / 2, .interval_ns = INTERVAL_NS };
 
-	(void)state;
 	assert_int_equal(met(fixed), 0);
 	for (uint64_t seed = 0; seed < 50; seed++)
 		assert_in_range(met(sweeping(seed)), 1800, 2200);
 }
 
-static void each_missed_period_is_counted_once(void **state)
+TEST(each_missed_period_is_counted_once)
 {
-	(void)state;
 	for (uint64_t late_ns = 0; late_ns < 40 * INTERVAL_NS; late_ns += 7919) {
 		struct deadline jumped = sweeping(late_ns), walked = jumped;
 		uint64_t now_ns = deadline_ns(&jumped) + late_ns, missed = 0;
@@ -97,36 +89,22 @@ static void each_missed_period_is_counted_once(void **state)
 	}
 }
 
-static void an_hour_of_stall_at_10_us_is_passed_over_at_once(void **state)
+TEST(an_hour_of_stall_at_10_us_is_passed_over_at_once)
 {
 	struct deadline deadline = first(1, 0, 10000);
 	uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t missed = deadline_catch_up(&deadline, 3600 * NSEC_PER_SEC);
 
-	(void)state;
 	assert_in_range(missed, 359999999, 360000001);
 	assert_true(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns < NSEC_PER_SEC / 10);
 }
 
-static void two_threads_and_two_seeds_have_other_phases(void **state)
+TEST(two_threads_and_two_seeds_have_other_phases)
 {
 	struct deadline a = sweeping(1), b = first(1, 1, INTERVAL_NS), c = sweeping(3);
 
-	(void)state;
 	assert_true(a.phase != b.phase);
 	assert_true(a.phase != c.phase);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_phase_sweeps_the_whole_interval_evenly),
-		cmocka_unit_test(deadlines_are_near_an_interval_apart_and_keep_its_mean),
-		cmocka_unit_test(a_disturbance_that_shares_a_factor_with_the_interval_is_met),
-		cmocka_unit_test(each_missed_period_is_counted_once),
-		cmocka_unit_test(an_hour_of_stall_at_10_us_is_passed_over_at_once),
-		cmocka_unit_test(two_threads_and_two_seeds_have_other_phases),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

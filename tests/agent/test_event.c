@@ -3,19 +3,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <unistd.h>
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "no_session.h"
 #include "probe/event_handler.h"
 #include "probe/event_roads.h"
 #include "probe/event_stages.h"
 #include "probe/takers.h"
+#include "unit.h"
 
 #define MANY 3000
 
@@ -50,20 +45,18 @@ static void send(unsigned int count, uint64_t interrupt_ns)
 	raise(SIGIO);
 }
 
-static void nothing_is_there_before_an_event(void **state)
+TEST(nothing_is_there_before_an_event, set_up, tear_down)
 {
-	(void)state;
 	assert_null(handler_first());
 	raise(SIGIO);
 	assert_null(handler_first());
 }
 
-static void an_event_tells_when_and_by_whom_it_was_taken(void **state)
+TEST(an_event_tells_when_and_by_whom_it_was_taken, set_up, tear_down)
 {
 	uint64_t before_ns = clock_now_ns();
 	const struct handled *handled;
 
-	(void)state;
 	event_taker = 7;
 	send(1, 1);
 	handled = handler_first();
@@ -76,9 +69,8 @@ static void an_event_tells_when_and_by_whom_it_was_taken(void **state)
 	assert_null(handler_first());
 }
 
-static void those_that_come_with_an_earlier_one_are_merged_and_in_order(void **state)
+TEST(those_that_come_with_an_earlier_one_are_merged_and_in_order, set_up, tear_down)
 {
-	(void)state;
 	send(20, 1);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_int_equal(handler_first()->event.sequence, i);
@@ -89,21 +81,19 @@ static void those_that_come_with_an_earlier_one_are_merged_and_in_order(void **s
 	assert_false(handler_first()->merged);
 }
 
-static void one_that_came_after_the_look_at_the_clock_is_taken_after_it_came(void **state)
+TEST(one_that_came_after_the_look_at_the_clock_is_taken_after_it_came, set_up, tear_down)
 {
 	const struct rtevent_event early = { .interrupt_ns = 100 }, late = { .interrupt_ns = 101 };
 	uint64_t before_ns = clock_now_ns(), taken_ns = event_taken_ns(&late, 100);
 
-	(void)state;
 	assert_int_equal(event_taken_ns(&early, 100), 100);
 	assert_in_range(taken_ns, before_ns, clock_now_ns());
 }
 
-static void what_nobody_collects_is_lost_and_the_rest_stays_whole(void **state)
+TEST(what_nobody_collects_is_lost_and_the_rest_stays_whole, set_up, tear_down)
 {
 	uint32_t kept = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < MANY; i++)
 		send(1, 1);
 	for (; handler_first(); kept++) {
@@ -122,12 +112,11 @@ static const struct rtevent_event staged = {
 	.wake_ns = 1100,
 };
 
-static void the_stages_have_their_means_and_their_longest(void **state)
+TEST(the_stages_have_their_means_and_their_longest)
 {
 	struct measuring measuring = { 0 };
 	struct stages stages = { 0 };
 
-	(void)state;
 	stages_add(&stages, &staged, 1500);
 	stages_add(&stages, &staged, 1700);
 	stages_tell(&stages, &measuring);
@@ -138,25 +127,23 @@ static void the_stages_have_their_means_and_their_longest(void **state)
 	assert_true(fact(&measuring, "wake_to_user_max_ns") == 600);
 }
 
-static void an_event_that_no_thread_has_seen_has_no_stages_of_it(void **state)
+TEST(an_event_that_no_thread_has_seen_has_no_stages_of_it)
 {
 	struct rtevent_event event = { .due_ns = 5, .interrupt_ns = 9 };
 	struct measuring measuring = { 0 };
 	struct stages stages = { 0 };
 
-	(void)state;
 	stages_add(&stages, &event, 20);
 	stages_tell(&stages, &measuring);
 	assert_true(fact(&measuring, "due_to_interrupt_max_ns") == 4);
 	assert_int_equal(measuring.fact_count, 1);
 }
 
-static void an_event_that_was_taken_before_its_stamp_violates_no_deadline(void **state)
+TEST(an_event_that_was_taken_before_its_stamp_violates_no_deadline)
 {
 	static struct measuring measuring;
 	static struct takers takers = { .deadline_ns = 1000 };
 
-	(void)state;
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
 	assert_true(takers_note(&takers, &measuring, 5000, 4990, 1, 0));
 	assert_int_equal(takers.violations, 0);
@@ -165,12 +152,11 @@ static void an_event_that_was_taken_before_its_stamp_violates_no_deadline(void *
 	assert_int_equal(takers.violations, 1);
 }
 
-static void an_event_of_the_wait_for_the_lease_counts_as_taken_alone(void **state)
+TEST(an_event_of_the_wait_for_the_lease_counts_as_taken_alone)
 {
 	static struct measuring measuring;
 	static struct takers takers = { .deadline_ns = 1000 };
 
-	(void)state;
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
 	measuring.record.resumed_ns = 9000;
 	assert_false(takers_note(&takers, &measuring, 5000, 9001, 1, 0));
@@ -179,24 +165,4 @@ static void an_event_of_the_wait_for_the_lease_counts_as_taken_alone(void **stat
 	assert_int_equal(measuring.record.count, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_is_there_before_an_event, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(an_event_tells_when_and_by_whom_it_was_taken,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(those_that_come_with_an_earlier_one_are_merged_and_in_order,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_that_came_after_the_look_at_the_clock_is_taken_after_it_came,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_nobody_collects_is_lost_and_the_rest_stays_whole,
-						set_up, tear_down),
-		cmocka_unit_test(the_stages_have_their_means_and_their_longest),
-		cmocka_unit_test(an_event_that_no_thread_has_seen_has_no_stages_of_it),
-		cmocka_unit_test(an_event_that_was_taken_before_its_stamp_violates_no_deadline),
-		cmocka_unit_test(an_event_of_the_wait_for_the_lease_counts_as_taken_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

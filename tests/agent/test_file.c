@@ -2,18 +2,13 @@
 /* A file that is longer than the room for it, empty, full or absent. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "unit.h"
 
 static char folder[] = "/tmp/rtscope-test-XXXXXX";
 static int directory;
@@ -42,11 +37,10 @@ static int remove_files(void **state)
 	return rmdir(folder);
 }
 
-static void a_file_is_given_whole_where_there_is_room(void **state)
+TEST(a_file_is_given_whole_where_there_is_room)
 {
 	char path[64], text[64];
 
-	(void)state;
 	assert_int_equal(file_text(directory, "word", text, sizeof(text)), 11);
 	assert_string_equal(text, "nanosecond\n");
 	snprintf(path, sizeof(path), "%s/word", folder);
@@ -54,21 +48,19 @@ static void a_file_is_given_whole_where_there_is_room(void **state)
 	assert_string_equal(text, "nanosecond\n");
 }
 
-static void a_longer_file_is_cut_where_the_room_ends(void **state)
+TEST(a_longer_file_is_cut_where_the_room_ends)
 {
 	char text[6] = "******";
 
-	(void)state;
 	assert_int_equal(file_text(directory, "word", text, 5), 4);
 	assert_memory_equal(text, "nano\0*", sizeof(text));
 }
 
-static void what_is_empty_absent_or_no_file_is_no_text(void **state)
+TEST(what_is_empty_absent_or_no_file_is_no_text)
 {
 	static const char *const names[] = { "empty", "absent", "." };
 	char text[8];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		strcpy(text, "before");
 		assert_int_equal(file_text(directory, names[i], text, sizeof(text)), 0);
@@ -76,11 +68,10 @@ static void what_is_empty_absent_or_no_file_is_no_text(void **state)
 	}
 }
 
-static void only_a_file_that_is_there_is_written_into(void **state)
+TEST(only_a_file_that_is_there_is_written_into)
 {
 	char path[64], text[64];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/word", folder);
 	assert_true(file_put(AT_FDCWD, path, "micro"));
 	file_text(AT_FDCWD, path, text, sizeof(text));
@@ -93,14 +84,4 @@ static void only_a_file_that_is_there_is_written_into(void **state)
 	assert_int_equal(errno, ENOSPC);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_is_given_whole_where_there_is_room),
-		cmocka_unit_test(a_longer_file_is_cut_where_the_room_ends),
-		cmocka_unit_test(what_is_empty_absent_or_no_file_is_no_text),
-		cmocka_unit_test(only_a_file_that_is_there_is_written_into),
-	};
-
-	return cmocka_run_group_tests(tests, make_files, remove_files);
-}
+UNIT_TESTS(make_files, remove_files)

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "probe/gtod.c" /* its steps and its table are its own */
 
-static void each_sample_is_in_the_row_of_its_microsecond(void **state)
+#include "unit.h"
+
+TEST(each_sample_is_in_the_row_of_its_microsecond)
 {
 	static const uint64_t latencies_ns[] = { 0, 1, 999, 1000, 1999, 2000, 7999, 20000000 };
 	static const struct {
@@ -16,7 +12,6 @@ static void each_sample_is_in_the_row_of_its_microsecond(void **state)
 	struct measuring measuring = { 0 };
 	unsigned int first = 0;
 
-	(void)state;
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
 	for (size_t i = 0; i < sizeof(latencies_ns) / sizeof(latencies_ns[0]); i++)
 		histogram_add(measuring.record.histogram, latencies_ns[i]);
@@ -30,11 +25,10 @@ static void each_sample_is_in_the_row_of_its_microsecond(void **state)
 	assert_true(next_sample_us(&measuring, 1, &first) == UINT64_MAX);
 }
 
-static void the_shortest_step_and_every_step_back_are_kept(void **state)
+TEST(the_shortest_step_and_every_step_back_are_kept)
 {
 	struct steps steps = { .shortest_ns = INT64_MAX };
 
-	(void)state;
 	steps_add(&steps, 0);
 	assert_true(steps.shortest_ns == INT64_MAX);
 	steps_add(&steps, 30);
@@ -45,13 +39,12 @@ static void the_shortest_step_and_every_step_back_are_kept(void **state)
 	assert_int_equal(steps.backwards, 1);
 }
 
-static void the_clocks_share_a_duration_evenly(void **state)
+TEST(the_clocks_share_a_duration_evenly)
 {
 	struct session_options options = { .duration_ns = 900 };
 	const struct measuring measuring = { .options = &options, .start_ns = 10000 };
 	struct series series = { .position = 0 };
 
-	(void)state;
 	gtod.sources = 3;
 	assert_int_equal(series_end_ns(&measuring, &series), 10300);
 	series.position = 2;
@@ -60,13 +53,4 @@ static void the_clocks_share_a_duration_evenly(void **state)
 	assert_true(series_end_ns(&measuring, &series) == UINT64_MAX);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_sample_is_in_the_row_of_its_microsecond),
-		cmocka_unit_test(the_shortest_step_and_every_step_back_are_kept),
-		cmocka_unit_test(the_clocks_share_a_duration_evenly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

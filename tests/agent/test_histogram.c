@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
-
 #include "base/histogram.h"
+#include "unit.h"
 
 static uint64_t random_state = 88172645463325252ULL;
 
@@ -18,9 +13,8 @@ static uint64_t random_ns(void)
 	return random_state >> (1 + random_state % 63);
 }
 
-static void every_value_is_inside_its_bucket(void **state)
+TEST(every_value_is_inside_its_bucket)
 {
-	(void)state;
 	for (int i = 0; i < 2000000; i++) {
 		uint64_t ns = random_ns();
 		unsigned int index = histogram_index(ns);
@@ -31,9 +25,8 @@ static void every_value_is_inside_its_bucket(void **state)
 	}
 }
 
-static void buckets_follow_each_other_without_a_gap(void **state)
+TEST(buckets_follow_each_other_without_a_gap)
 {
-	(void)state;
 	for (unsigned int i = 0; i + 1 < HISTOGRAM_BUCKETS; i++)
 		assert_true(histogram_lower_ns(i) + histogram_width_ns(i) ==
 			    histogram_lower_ns(i + 1));
@@ -42,9 +35,8 @@ static void buckets_follow_each_other_without_a_gap(void **state)
 		    HISTOGRAM_MAX_NS);
 }
 
-static void exact_below_2048_ns_and_within_a_thousandth_above(void **state)
+TEST(exact_below_2048_ns_and_within_a_thousandth_above)
 {
-	(void)state;
 	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		uint64_t lower = histogram_lower_ns(i), width = histogram_width_ns(i);
 
@@ -55,12 +47,11 @@ static void exact_below_2048_ns_and_within_a_thousandth_above(void **state)
 	}
 }
 
-static void coarse_buckets_are_whole_ones_without_a_gap(void **state)
+TEST(coarse_buckets_are_whole_ones_without_a_gap)
 {
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
 	uint64_t coarse = 0, expected_ns = 0;
 
-	(void)state;
 	assert_non_null(histogram);
 	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++)
 		histogram->count[i] = 1;
@@ -82,22 +73,20 @@ static void coarse_buckets_are_whole_ones_without_a_gap(void **state)
 	free(histogram);
 }
 
-static void the_largest_latency_of_all_is_kept(void **state)
+TEST(the_largest_latency_of_all_is_kept)
 {
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
 
-	(void)state;
 	assert_non_null(histogram);
 	histogram_add(histogram, HISTOGRAM_MAX_NS);
 	assert_true(histogram->count[HISTOGRAM_BUCKETS - 1] == 1);
 	free(histogram);
 }
 
-static void the_tail_is_what_at_most_so_many_samples_exceed(void **state)
+TEST(the_tail_is_what_at_most_so_many_samples_exceed)
 {
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
 
-	(void)state;
 	assert_non_null(histogram);
 	assert_true(histogram_tail_ns(histogram, 0, 0) == 0);
 	for (uint64_t ns = 1; ns <= 1000; ns++)
@@ -110,16 +99,4 @@ static void the_tail_is_what_at_most_so_many_samples_exceed(void **state)
 	free(histogram);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_value_is_inside_its_bucket),
-		cmocka_unit_test(buckets_follow_each_other_without_a_gap),
-		cmocka_unit_test(exact_below_2048_ns_and_within_a_thousandth_above),
-		cmocka_unit_test(coarse_buckets_are_whole_ones_without_a_gap),
-		cmocka_unit_test(the_largest_latency_of_all_is_kept),
-		cmocka_unit_test(the_tail_is_what_at_most_so_many_samples_exceed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

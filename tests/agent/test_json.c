@@ -3,17 +3,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/json.h"
+#include "unit.h"
 
 static int reader;
 static struct json json;
@@ -23,6 +18,7 @@ static int open_pipe(void **state)
 	int ends[2];
 
 	(void)state;
+	signal(SIGPIPE, SIG_IGN);
 	/* O_DIRECT: one read() returns what one write() wrote. */
 	if (pipe2(ends, O_DIRECT | O_CLOEXEC))
 		return -1;
@@ -48,17 +44,15 @@ static void assert_line(const char *expected)
 	assert_string_equal(line, expected);
 }
 
-static void test_a_line_without_values_is_its_type(void **state)
+TEST(a_line_without_values_is_its_type, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "end");
 	json_end(&json);
 	assert_line("{\"type\":\"end\"}\n");
 }
 
-static void test_values_nest_with_commas_only_between(void **state)
+TEST(values_nest_with_commas_only_between, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "x");
 	json_array_begin(&json, "empty");
 	json_array_end(&json);
@@ -79,9 +73,8 @@ static void test_values_nest_with_commas_only_between(void **state)
 		    "\"null\":null,\"bracket\":\"[\",\"brace\":\"{\"}\n");
 }
 
-static void test_integers_keep_their_extremes(void **state)
+TEST(integers_keep_their_extremes, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "x");
 	json_u64(&json, "u", UINT64_MAX);
 	json_i64(&json, "i", INT64_MIN);
@@ -89,9 +82,8 @@ static void test_integers_keep_their_extremes(void **state)
 	assert_line("{\"type\":\"x\",\"u\":18446744073709551615,\"i\":-9223372036854775808}\n");
 }
 
-static void test_doubles_have_all_their_digits_and_are_never_nan(void **state)
+TEST(doubles_have_all_their_digits_and_are_never_nan, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "x");
 	json_array_begin(&json, "d");
 	json_double(&json, NULL, 0.1);
@@ -105,9 +97,8 @@ static void test_doubles_have_all_their_digits_and_are_never_nan(void **state)
 	assert_line("{\"type\":\"x\",\"d\":[0.10000000000000001,7,0.30000000000000004,null,null,null]}\n");
 }
 
-static void test_what_is_not_known_is_null(void **state)
+TEST(what_is_not_known_is_null, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "x");
 	json_u64_if(&json, true, "min_ns", 0);
 	json_u64_if(&json, false, "max_ns", 7);
@@ -120,17 +111,15 @@ static void test_what_is_not_known_is_null(void **state)
 		    "\"stddev_ns\":null,\"cpu\":0,\"cpu\":null}\n");
 }
 
-static void test_a_warning_is_a_line_of_its_own(void **state)
+TEST(a_warning_is_a_line_of_its_own, open_pipe, close_pipe)
 {
-	(void)state;
 	json_warning(&json, "no-memlock", "memory is not locked");
 	assert_line("{\"type\":\"warning\",\"code\":\"no-memlock\","
 		    "\"text\":\"memory is not locked\"}\n");
 }
 
-static void test_what_would_break_a_line_is_escaped(void **state)
+TEST(what_would_break_a_line_is_escaped, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "x");
 	json_string(&json, "a\"b", "q\" b\\ n\n t\t \x01 \x7f \xc3\xa9 \xff \xed\xa0\x80");
 	json_end(&json);
@@ -139,9 +128,8 @@ static void test_what_would_break_a_line_is_escaped(void **state)
 }
 
 /* RFC 4648, section 10 */
-static void test_base64_pads_as_the_rfc_says(void **state)
+TEST(base64_pads_as_the_rfc_says, open_pipe, close_pipe)
 {
-	(void)state;
 	json_begin(&json, "x");
 	json_array_begin(&json, "b");
 	for (size_t size = 0; size <= 6; size++)
@@ -153,9 +141,8 @@ static void test_base64_pads_as_the_rfc_says(void **state)
 		    "\"Zm9vYmE=\",\"Zm9vYmFy\"],\"high\":\"//4=\"}\n");
 }
 
-static void test_a_line_is_one_write_and_the_next_starts_anew(void **state)
+TEST(a_line_is_one_write_and_the_next_starts_anew, open_pipe, close_pipe)
 {
-	(void)state;
 	for (uint64_t i = 0; i < 2; i++) {
 		json_begin(&json, "x");
 		json_u64(&json, "i", i);
@@ -165,9 +152,8 @@ static void test_a_line_is_one_write_and_the_next_starts_anew(void **state)
 	assert_line("{\"type\":\"x\",\"i\":1}\n");
 }
 
-static void test_a_reader_that_left_is_noticed(void **state)
+TEST(a_reader_that_left_is_noticed, open_pipe, close_pipe)
 {
-	(void)state;
 	close(reader);
 	reader = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	json_begin(&json, "x");
@@ -180,11 +166,10 @@ static void test_a_reader_that_left_is_noticed(void **state)
 	assert_int_equal(json.used, 0);
 }
 
-static void test_a_full_disk_is_noticed(void **state)
+TEST(a_full_disk_is_noticed)
 {
 	struct json full = { .fd = open("/dev/full", O_WRONLY | O_CLOEXEC) };
 
-	(void)state;
 	assert_true(full.fd >= 0);
 	json_begin(&full, "x");
 	json_end(&full);
@@ -192,24 +177,4 @@ static void test_a_full_disk_is_noticed(void **state)
 	close(full.fd);
 }
 
-#define on_pipe(test) cmocka_unit_test_setup_teardown(test, open_pipe, close_pipe)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_pipe(test_a_line_without_values_is_its_type),
-		on_pipe(test_values_nest_with_commas_only_between),
-		on_pipe(test_integers_keep_their_extremes),
-		on_pipe(test_doubles_have_all_their_digits_and_are_never_nan),
-		on_pipe(test_what_is_not_known_is_null),
-		on_pipe(test_a_warning_is_a_line_of_its_own),
-		on_pipe(test_what_would_break_a_line_is_escaped),
-		on_pipe(test_base64_pads_as_the_rfc_says),
-		on_pipe(test_a_line_is_one_write_and_the_next_starts_anew),
-		on_pipe(test_a_reader_that_left_is_noticed),
-		cmocka_unit_test(test_a_full_disk_is_noticed),
-	};
-
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

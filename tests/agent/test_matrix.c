@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A matrix tells the median of its repeats, and limits that hold it in 95 of 100 cases. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/matrix.h"
+#include "unit.h"
 
 static const char *taken_from(const int ends[2])
 {
@@ -68,11 +63,10 @@ static struct matrix of_count(unsigned int count)
 	return matrix;
 }
 
-static void each_cell_stands_in_its_row_and_one_without_a_figure_is_null(void **state)
+TEST(each_cell_stands_in_its_row_and_one_without_a_figure_is_null)
 {
 	struct matrix matrix;
 
-	(void)state;
 	assert_int_equal(matrix_init(&matrix, "message", "ns", 2, 3, 4), 0);
 	matrix_label_row(&matrix, 0, "CPU 0");
 	matrix_label_row(&matrix, 1, "CPU 1");
@@ -88,7 +82,7 @@ static void each_cell_stands_in_its_row_and_one_without_a_figure_is_null(void **
 }
 
 /* The ranks of the limits as tables of the binomial distribution have them. */
-static void limits_are_those_of_the_sign_test(void **state)
+TEST(limits_are_those_of_the_sign_test)
 {
 	static const struct {
 		unsigned int count;
@@ -103,7 +97,6 @@ static void limits_are_those_of_the_sign_test(void **state)
 		{ 50, "\"value\":[[25.5]],\"low\":[[18]],\"high\":[[33]]" },
 	};
 
-	(void)state;
 	for (unsigned int i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		struct matrix matrix = of_count(known[i].count);
 
@@ -112,11 +105,10 @@ static void limits_are_those_of_the_sign_test(void **state)
 	}
 }
 
-static void the_oldest_repeats_give_way(void **state)
+TEST(the_oldest_repeats_give_way)
 {
 	struct matrix matrix;
 
-	(void)state;
 	assert_int_equal(matrix_init(&matrix, "m", "ns", 1, 1, 3), 0);
 	for (unsigned int i = 0; i < 10; i++)
 		matrix_add(&matrix, 0, 0, i);
@@ -125,11 +117,10 @@ static void the_oldest_repeats_give_way(void **state)
 	discard(&matrix);
 }
 
-static void repeats_are_told_in_the_order_measured(void **state)
+TEST(repeats_are_told_in_the_order_measured)
 {
 	struct matrix matrix;
 
-	(void)state;
 	assert_int_equal(matrix_init(&matrix, "m", "ratio", 1, 2, 3), 0);
 	matrix.tells_repeats = true;
 	for (unsigned int i = 0; i < 4; i++)
@@ -138,11 +129,10 @@ static void repeats_are_told_in_the_order_measured(void **state)
 	discard(&matrix);
 }
 
-static void people_see_a_line_for_each_row_and_gigabytes(void **state)
+TEST(people_see_a_line_for_each_row_and_gigabytes)
 {
 	struct matrix matrix;
 
-	(void)state;
 	assert_int_equal(matrix_init(&matrix, "read", "bytes_per_s", 1, 2, 1), 0);
 	matrix_label_row(&matrix, 0, "CPU 0");
 	matrix_label_column(&matrix, 0, "4096");
@@ -154,13 +144,12 @@ static void people_see_a_line_for_each_row_and_gigabytes(void **state)
 	discard(&matrix);
 }
 
-static void a_matrix_too_wide_for_a_terminal_is_printed_by_columns(void **state)
+TEST(a_matrix_too_wide_for_a_terminal_is_printed_by_columns)
 {
 	char label[MATRIX_LABEL_SIZE];
 	struct matrix matrix;
 	const char *text;
 
-	(void)state;
 	assert_int_equal(matrix_init(&matrix, "latency", "ns", 2, 22, 1), 0);
 	matrix.of_columns = "bytes";
 	matrix_label_row(&matrix, 0, "CPU 0");
@@ -177,16 +166,4 @@ static void a_matrix_too_wide_for_a_terminal_is_printed_by_columns(void **state)
 	discard(&matrix);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_cell_stands_in_its_row_and_one_without_a_figure_is_null),
-		cmocka_unit_test(limits_are_those_of_the_sign_test),
-		cmocka_unit_test(the_oldest_repeats_give_way),
-		cmocka_unit_test(repeats_are_told_in_the_order_measured),
-		cmocka_unit_test(people_see_a_line_for_each_row_and_gigabytes),
-		cmocka_unit_test(a_matrix_too_wide_for_a_terminal_is_printed_by_columns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,10 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "proc/newcomers.h"
+#include "unit.h"
 
 #define NEWS_LIMIT_NS (5 * NSEC_PER_SEC)
 
@@ -129,12 +124,11 @@ static pid_t begin_child(int *order)
 	_exit(0);
 }
 
-static void test_a_thread_that_begins_or_has_another_name_is_told(void **state)
+TEST(a_thread_that_begins_or_has_another_name_is_told, start, stop)
 {
 	int order;
 	pid_t child;
 
-	(void)state;
 	need_events();
 	child = begin_child(&order);
 	assert_true(is_told(child));
@@ -144,13 +138,12 @@ static void test_a_thread_that_begins_or_has_another_name_is_told(void **state)
 	waitpid(child, NULL, 0);
 }
 
-static void test_one_that_ends_is_not(void **state)
+TEST(one_that_ends_is_not, start, stop)
 {
 	const struct timespec moment = { .tv_nsec = 100000000 };
 	int order;
 	pid_t child;
 
-	(void)state;
 	need_events();
 	child = begin_child(&order);
 	assert_true(is_told(child));
@@ -161,14 +154,13 @@ static void test_one_that_ends_is_not(void **state)
 	assert_false(told(child));
 }
 
-static void test_of_the_kernels_own_threads_alone_others_are_not_told(void **state)
+TEST(of_the_kernels_own_threads_alone_others_are_not_told, start, stop)
 {
 	const struct timespec moment = { .tv_nsec = 100000000 };
 	char error[512];
 	int order;
 	pid_t child;
 
-	(void)state;
 	need_events();
 	newcomers_close(&from);
 	assert_int_equal(newcomers_open(&from, NEWCOMERS_KERNEL_THREADS, error, sizeof(error)), 0);
@@ -180,9 +172,8 @@ static void test_of_the_kernels_own_threads_alone_others_are_not_told(void **sta
 	waitpid(child, NULL, 0);
 }
 
-static void test_more_than_can_be_kept_are_everything(void **state)
+TEST(more_than_can_be_kept_are_everything, start, stop)
 {
-	(void)state;
 	need_events();
 	newcomers_read(&from, &news);
 	news = (struct news){ 0 };
@@ -198,17 +189,4 @@ static void test_more_than_can_be_kept_are_everything(void **state)
 	assert_true(news.everything);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_thread_that_begins_or_has_another_name_is_told,
-						start, stop),
-		cmocka_unit_test_setup_teardown(test_one_that_ends_is_not, start, stop),
-		cmocka_unit_test_setup_teardown(test_of_the_kernels_own_threads_alone_others_are_not_told,
-						start, stop),
-		cmocka_unit_test_setup_teardown(test_more_than_can_be_kept_are_everything, start,
-						stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

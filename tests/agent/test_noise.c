@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <pthread.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "probe/noise.c" /* spin() is its own */
 #include "no_session.h"
+#include "unit.h"
 
 #define LEASE_LATE_NS (200 * NSEC_PER_MSEC)
 
@@ -20,7 +15,7 @@ static void *renew_late(void *argument)
 	return NULL;
 }
 
-static void the_wait_for_a_late_lease_is_neither_a_gap_nor_observed(void **state)
+TEST(the_wait_for_a_late_lease_is_neither_a_gap_nor_observed)
 {
 	static struct control control = { .until_ns = 1 };
 	struct measuring measuring = {
@@ -31,7 +26,6 @@ static void the_wait_for_a_late_lease_is_neither_a_gap_nor_observed(void **state
 	struct spinning spinning = { 0 };
 	pthread_t thread;
 
-	(void)state;
 	noise.threshold_ns = NSEC_PER_USEC;
 	noise.runtime_ns = LEASE_LATE_NS + 10 * NSEC_PER_MSEC;
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
@@ -43,11 +37,4 @@ static void the_wait_for_a_late_lease_is_neither_a_gap_nor_observed(void **state
 	assert_true(spinning.observed_ns >= measuring.record.sum_ns);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_wait_for_a_late_lease_is_neither_a_gap_nor_observed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Output through a queue: the caller never waits, and lines are whole and in order. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/outlet.h"
+#include "unit.h"
 
 #define LINES 40000 /* of 8 bytes: much more than a pipe takes */
 #define SIZE  64
@@ -56,11 +51,10 @@ static void assert_read(const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_nothing_is_lost_while_nobody_reads(void **state)
+TEST(nothing_is_lost_while_nobody_reads, open_outlet, close_outlet)
 {
 	char text[16], got[16];
 
-	(void)state;
 	for (unsigned int i = 0; i < LINES; i++) {
 		snprintf(text, sizeof(text), "%07u\n", i);
 		assert_true(put_line(text));
@@ -76,9 +70,8 @@ static void test_nothing_is_lost_while_nobody_reads(void **state)
 	assert_true(outlet_is_idle(&outlet));
 }
 
-static void test_a_line_beyond_the_limit_is_dropped_whole(void **state)
+TEST(a_line_beyond_the_limit_is_dropped_whole, open_outlet, close_outlet)
 {
-	(void)state;
 	outlet_set_limit(&outlet, 16);
 	outlet_put(&outlet, "begun, ", 7);
 	assert_false(put_line("and too long\n"));
@@ -86,20 +79,18 @@ static void test_a_line_beyond_the_limit_is_dropped_whole(void **state)
 	assert_read("kept\n");
 }
 
-static void test_a_line_leaves_when_it_is_whole(void **state)
+TEST(a_line_leaves_when_it_is_whole, open_outlet, close_outlet)
 {
-	(void)state;
 	outlet_put(&outlet, "half ", 5);
 	assert_false(outlet_wait(&outlet, clock_now_ns() + 20 * NSEC_PER_MSEC));
 	assert_true(put_line("a line\n"));
 	assert_read("half a line\n");
 }
 
-static void test_a_stream_is_put(void **state)
+TEST(a_stream_is_put, open_outlet, close_outlet)
 {
 	FILE *stream = outlet_stream(&outlet);
 
-	(void)state;
 	fprintf(stream, "%d lines\n", 1);
 	fflush(stream);
 	assert_true(outlet_end_line(&outlet));
@@ -107,9 +98,8 @@ static void test_a_stream_is_put(void **state)
 	fclose(stream);
 }
 
-static void test_a_reader_that_has_gone_is_noticed(void **state)
+TEST(a_reader_that_has_gone_is_noticed, open_outlet, close_outlet)
 {
-	(void)state;
 	close(reader);
 	put_line("for nobody\n");
 	assert_true(outlet_wait(&outlet, clock_now_ns() + LONG));
@@ -118,19 +108,4 @@ static void test_a_reader_that_has_gone_is_noticed(void **state)
 	assert_int_equal(outlet_waiting(&outlet), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_nothing_is_lost_while_nobody_reads,
-						open_outlet, close_outlet),
-		cmocka_unit_test_setup_teardown(test_a_line_beyond_the_limit_is_dropped_whole,
-						open_outlet, close_outlet),
-		cmocka_unit_test_setup_teardown(test_a_line_leaves_when_it_is_whole, open_outlet,
-						close_outlet),
-		cmocka_unit_test_setup_teardown(test_a_stream_is_put, open_outlet, close_outlet),
-		cmocka_unit_test_setup_teardown(test_a_reader_that_has_gone_is_noticed, open_outlet,
-						close_outlet),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

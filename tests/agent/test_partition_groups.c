@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Halves of the caches on trees of files as resctrl has them, whose groups are there beforehand. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "probe/partition_groups.h"
+#include "unit.h"
 
 static char root[] = "/tmp/rtscope-groups-XXXXXX";
 static int directory;
@@ -65,11 +60,10 @@ static void mount_as(const char *schemata)
 #define VICTIM "sys/fs/resctrl/rtscope-victim/"
 #define OTHERS "sys/fs/resctrl/rtscope-others/"
 
-static void each_has_half_the_ways_of_each_cache(void **state)
+TEST(each_has_half_the_ways_of_each_cache, make_tree, remove_tree)
 {
 	char why[256];
 
-	(void)state;
 	mount_as("    MB:0=100;1=100\\n    L3:0=7ff;1=7f0\\n    L2:0=ff\\n");
 	assert_true(partition_groups_make(directory, why, sizeof(why)));
 	assert_holds(VICTIM "schemata", "L3:0=7e0;1=780\nL2:0=f0\n");
@@ -77,11 +71,10 @@ static void each_has_half_the_ways_of_each_cache(void **state)
 	partition_groups_remove();
 }
 
-static void threads_go_into_their_group_and_back(void **state)
+TEST(threads_go_into_their_group_and_back, make_tree, remove_tree)
 {
 	char why[256];
 
-	(void)state;
 	mount_as("L3:0=fff\\n");
 	assert_true(partition_groups_make(directory, why, sizeof(why)));
 	assert_true(partition_groups_join(SIDE_VICTIM, 17));
@@ -93,11 +86,10 @@ static void threads_go_into_their_group_and_back(void **state)
 	partition_groups_remove();
 }
 
-static void what_divides_no_cache_makes_none_and_says_nothing(void **state)
+TEST(what_divides_no_cache_makes_none_and_says_nothing, make_tree, remove_tree)
 {
 	char why[256] = "?";
 
-	(void)state;
 	assert_false(partition_groups_make(directory, why, sizeof(why)));
 	assert_string_equal(why, "");
 	mount_as("MB:0=100\\n");
@@ -105,11 +97,10 @@ static void what_divides_no_cache_makes_none_and_says_nothing(void **state)
 	assert_string_equal(why, "");
 }
 
-static void groups_are_gone_at_the_end(void **state)
+TEST(groups_are_gone_at_the_end, make_tree, remove_tree)
 {
 	char why[256];
 
-	(void)state;
 	mount_as("L3:0=fff\\n");
 	run("cd %s/sys/fs/resctrl && rm rtscope-victim/tasks rtscope-others/tasks%s", "");
 	assert_true(partition_groups_make(directory, why, sizeof(why)));
@@ -119,12 +110,11 @@ static void groups_are_gone_at_the_end(void **state)
 	assert_int_equal(faccessat(directory, OTHERS, F_OK, 0), -1);
 }
 
-static void groups_of_another_rtscope_are_left_to_it(void **state)
+TEST(groups_of_another_rtscope_are_left_to_it, make_tree, remove_tree)
 {
 	char why[256];
 	int other;
 
-	(void)state;
 	mount_as("L3:0=fff\\n");
 	other = openat(directory, OTHERS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(flock(other, LOCK_EX), 0);
@@ -133,11 +123,10 @@ static void groups_of_another_rtscope_are_left_to_it(void **state)
 	close(other);
 }
 
-static void what_the_kernel_says_of_a_refusal_is_told(void **state)
+TEST(what_the_kernel_says_of_a_refusal_is_told, make_tree, remove_tree)
 {
 	char why[256];
 
-	(void)state;
 	mount_as("L3:0=fff\\n");
 	run("cd %s/sys/fs/resctrl && rm rtscope-victim/schemata && "
 	    "printf 'Mask too small\\n' >info/last_cmd_status%s",
@@ -146,18 +135,4 @@ static void what_the_kernel_says_of_a_refusal_is_told(void **state)
 	assert_non_null(strstr(why, "cannot be given to /sys/fs/resctrl/rtscope-victim: Mask too"));
 }
 
-#define TREE(test) cmocka_unit_test_setup_teardown(test, make_tree, remove_tree)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TREE(each_has_half_the_ways_of_each_cache),
-		TREE(threads_go_into_their_group_and_back),
-		TREE(what_divides_no_cache_makes_none_and_says_nothing),
-		TREE(groups_are_gone_at_the_end),
-		TREE(groups_of_another_rtscope_are_left_to_it),
-		TREE(what_the_kernel_says_of_a_refusal_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

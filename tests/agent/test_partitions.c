@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What resctrl offers is told as it is, and nothing where it offers nothing. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "probe/partitions.h"
+#include "unit.h"
 
 /* A file and the folders above it, below @root. */
 static void put(const char *root, const char *path, const char *text)
@@ -46,11 +41,10 @@ static const char *told(const char *root)
 	return line;
 }
 
-static void what_can_be_partitioned_is_told(void **state)
+TEST(what_can_be_partitioned_is_told)
 {
 	char root[] = "/tmp/rtscope-partitions-XXXXXX", command[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	put(root, "proc/filesystems", "nodev\\tsysfs\\n\\text4\\n");
 	assert_string_equal(told(root), "{\"type\":\"t\",\"resctrl\":false}\n");
@@ -74,11 +68,4 @@ static void what_can_be_partitioned_is_told(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_can_be_partitioned_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

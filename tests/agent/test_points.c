@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <cmocka.h>
-
 #include "proc/points_page.h"
+#include "unit.h"
 
 #define THREADS	       4
 #define THREAD_SAMPLES 50000
@@ -41,11 +36,10 @@ static int open_self(void **state)
 	return 0;
 }
 
-static void every_time_is_inside_its_bucket(void **state)
+TEST(every_time_is_inside_its_bucket)
 {
 	uint64_t random = 88172645463325252ULL;
 
-	(void)state;
 	for (int i = 0; i < 1000000; i++) {
 		uint64_t ns;
 		unsigned int index;
@@ -62,9 +56,8 @@ static void every_time_is_inside_its_bucket(void **state)
 	assert_int_equal(rtscope_bucket(INT64_MAX), RTSCOPE_BUCKETS - 1);
 }
 
-static void buckets_are_exact_below_64_ns_and_within_a_32nd_above(void **state)
+TEST(buckets_are_exact_below_64_ns_and_within_a_32nd_above)
 {
-	(void)state;
 	for (unsigned int i = 0; i + 1 < RTSCOPE_BUCKETS; i++) {
 		uint64_t lower = point_bucket_lower_ns(i), width = point_bucket_width_ns(i);
 
@@ -73,12 +66,11 @@ static void buckets_are_exact_below_64_ns_and_within_a_32nd_above(void **state)
 	}
 }
 
-static void figures_are_those_of_the_samples(void **state)
+TEST(figures_are_those_of_the_samples)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "FIGURES", 900, "text");
 	struct point_reading reading;
 
-	(void)state;
 	for (uint64_t ns = 1; ns <= 1000; ns++)
 		rtscope_sample(point, ns);
 	reading = read_point("FIGURES");
@@ -95,11 +87,10 @@ static void figures_are_those_of_the_samples(void **state)
 	assert_int_equal(point_tail_ns(&reading, 999), 1);
 }
 
-static void a_clock_that_went_back_is_a_sample_of_nothing(void **state)
+TEST(a_clock_that_went_back_is_a_sample_of_nothing)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "BACK", 0, NULL);
 
-	(void)state;
 	rtscope_sample(point, (uint64_t)-5);
 	assert_int_equal(read_point("BACK").max_ns, 0);
 	assert_int_equal(read_point("BACK").count, 1);
@@ -122,13 +113,12 @@ static void *sample_alike(void *point)
 	return NULL;
 }
 
-static void threads_in_one_point_lose_no_sample(void **state)
+TEST(threads_in_one_point_lose_no_sample)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "SHARED", 0, NULL);
 	struct point_reading reading;
 	pthread_t thread[THREADS];
 
-	(void)state;
 	pthread_barrier_init(&together, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, sample_alike, point), 0);
@@ -141,12 +131,11 @@ static void threads_in_one_point_lose_no_sample(void **state)
 	assert_true(reading.mean_ns == 20.5);
 }
 
-static void a_reset_meanwhile_halves_no_sample(void **state)
+TEST(a_reset_meanwhile_halves_no_sample)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "RESET", 0, NULL);
 	unsigned int meanwhile = 0;
 
-	(void)state;
 	/* On a busy CPU, few resets happen while the thread samples. */
 	for (int i = 0; i < 50 || (!meanwhile && i < 5000); i++) {
 		uint64_t before, after;
@@ -170,12 +159,11 @@ static void a_reset_meanwhile_halves_no_sample(void **state)
 	assert_int_equal(read_point("RESET").max_ns, 7);
 }
 
-static void a_point_counts_only_while_it_is_on(void **state)
+TEST(a_point_counts_only_while_it_is_on)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "SWITCH", 0, NULL);
 	uint64_t begun_ns;
 
-	(void)state;
 	rtscope_point_enable(point, 0);
 	begun_ns = rtscope_begin(point);
 	assert_int_equal(begun_ns, 0);
@@ -189,12 +177,11 @@ static void a_point_counts_only_while_it_is_on(void **state)
 	assert_false(read_point("SWITCH").enabled);
 }
 
-static void a_pause_holds_all_and_those_to_come_and_keeps_their_own_switches(void **state)
+TEST(a_pause_holds_all_and_those_to_come_and_keeps_their_own_switches)
 {
 	struct rtscope_point *on = rtscope_point_add(NULL, "PAUSED ON", 0, NULL);
 	struct rtscope_point *off = rtscope_point_add(NULL, "PAUSED OFF", 0, NULL), *later;
 
-	(void)state;
 	rtscope_point_enable(off, 0);
 	rtscope_points_pause(1);
 	later = rtscope_point_add(NULL, "PAUSED LATER", 0, NULL);
@@ -207,22 +194,20 @@ static void a_pause_holds_all_and_those_to_come_and_keeps_their_own_switches(voi
 	assert_int_equal(rtscope_begin(off), 0);
 }
 
-static void one_name_is_one_point(void **state)
+TEST(one_name_is_one_point)
 {
 	struct rtscope_point *outer = rtscope_point_add(NULL, "OUTER", 0, NULL);
 	struct rtscope_point *inner = rtscope_point_add(outer, "INNER", 0, NULL);
 
-	(void)state;
 	assert_ptr_equal(rtscope_point_add(outer, "INNER", 0, NULL), inner);
 	assert_int_equal(read_point("INNER").parent, outer - rtscope_points_v1.page->point);
 	assert_int_equal(read_point("OUTER").parent, -1);
 }
 
-static void a_name_that_cannot_be_is_refused_and_the_program_goes_on(void **state)
+TEST(a_name_that_cannot_be_is_refused_and_the_program_goes_on)
 {
 	const char *const names[] = { "", "123456789012345678901234567890123456789012345678" };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		unsigned int before = self.page[0].memory->refused;
 		struct rtscope_point *point = rtscope_point_add(NULL, names[i], 0, NULL);
@@ -274,12 +259,11 @@ static int child_samples(void)
 	return 4;
 }
 
-static void a_child_has_the_points_and_its_own_figures(void **state)
+TEST(a_child_has_the_points_and_its_own_figures)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "FORKED", 0, NULL);
 	unsigned int points = points_count(&self.page[0]);
 
-	(void)state;
 	parents_fd = rtscope_points_v1.fd;
 	rtscope_sample(point, 5);
 	assert_int_equal(in_child(child_samples), 0);
@@ -302,9 +286,8 @@ static int child_fills_up(void)
 	return strstr(rtscope_points_error(), "room for 128") ? 0 : 3;
 }
 
-static void there_is_room_for_128_and_one_more_is_refused(void **state)
+TEST(there_is_room_for_128_and_one_more_is_refused)
 {
-	(void)state;
 	assert_int_equal(in_child(child_fills_up), 0);
 }
 
@@ -326,11 +309,10 @@ static void page_end(struct points_page *page)
 	close(page->fd);
 }
 
-static void a_count_beyond_the_file_is_held_to_the_file(void **state)
+TEST(a_count_beyond_the_file_is_held_to_the_file)
 {
 	const unsigned int counts[] = { 3, 128, 129, UINT32_MAX };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct points_page page = page_of(counts[i], 2);
 
@@ -339,12 +321,11 @@ static void a_count_beyond_the_file_is_held_to_the_file(void **state)
 	}
 }
 
-static void a_sample_that_is_not_counted_yet_is_not_over_budget_either(void **state)
+TEST(a_sample_that_is_not_counted_yet_is_not_over_budget_either)
 {
 	struct points_page page = page_of(1, 1);
 	struct point_reading reading;
 
-	(void)state;
 	page.memory->point[0].parent = RTSCOPE_NO_PARENT;
 	rtscope_sample(&page.memory->point[0], 70);
 	page.memory->point[0].figures[0].over_budget = 2;
@@ -353,12 +334,11 @@ static void a_sample_that_is_not_counted_yet_is_not_over_budget_either(void **st
 	page_end(&page);
 }
 
-static void names_end_whatever_the_memory_holds(void **state)
+TEST(names_end_whatever_the_memory_holds)
 {
 	struct points_page page = page_of(1, 1);
 	struct point_reading reading;
 
-	(void)state;
 	memset(&page.memory->point[0], 0xff, offsetof(struct rtscope_point, figures));
 	assert_null(points_read(&page, 0, &reading));
 	assert_int_equal(strlen(reading.name), RTSCOPE_NAME_SIZE - 1);
@@ -401,7 +381,7 @@ static void spoil_over(struct rtscope_point *point)
 	point->figures[0].over_budget = UINT64_MAX;
 }
 
-static void figures_that_cannot_be_are_left_out_with_a_reason(void **state)
+TEST(figures_that_cannot_be_are_left_out_with_a_reason)
 {
 	static const struct {
 		void (*spoil)(struct rtscope_point *point);
@@ -413,7 +393,6 @@ static void figures_that_cannot_be_are_left_out_with_a_reason(void **state)
 		{ spoil_histogram, "histogram" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct points_page page = page_of(2, 2);
 		struct rtscope_point *point = &page.memory->point[1];
@@ -434,26 +413,4 @@ static void figures_that_cannot_be_are_left_out_with_a_reason(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_time_is_inside_its_bucket),
-		cmocka_unit_test(buckets_are_exact_below_64_ns_and_within_a_32nd_above),
-		cmocka_unit_test(figures_are_those_of_the_samples),
-		cmocka_unit_test(a_clock_that_went_back_is_a_sample_of_nothing),
-		cmocka_unit_test(threads_in_one_point_lose_no_sample),
-		cmocka_unit_test(a_reset_meanwhile_halves_no_sample),
-		cmocka_unit_test(a_point_counts_only_while_it_is_on),
-		cmocka_unit_test(a_pause_holds_all_and_those_to_come_and_keeps_their_own_switches),
-		cmocka_unit_test(one_name_is_one_point),
-		cmocka_unit_test(a_name_that_cannot_be_is_refused_and_the_program_goes_on),
-		cmocka_unit_test(a_child_has_the_points_and_its_own_figures),
-		cmocka_unit_test(there_is_room_for_128_and_one_more_is_refused),
-		cmocka_unit_test(a_count_beyond_the_file_is_held_to_the_file),
-		cmocka_unit_test(a_sample_that_is_not_counted_yet_is_not_over_budget_either),
-		cmocka_unit_test(names_end_whatever_the_memory_holds),
-		cmocka_unit_test(figures_that_cannot_be_are_left_out_with_a_reason),
-	};
-
-	return cmocka_run_group_tests(tests, open_self, NULL);
-}
+UNIT_TESTS(open_self, NULL)

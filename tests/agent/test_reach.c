@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A chase meets every line of its set once before it comes back; streams touch all they should. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "probe/reach.h"
+#include "unit.h"
 
 #define SIZE (256 * 1024)
 
@@ -32,9 +27,8 @@ size_t file_text(int directory, const char *path, char *text, size_t size)
 	return (size_t)snprintf(text, size, "128\n");
 }
 
-static void the_length_of_a_line_is_that_of_the_cpu_that_asks(void **state)
+TEST(the_length_of_a_line_is_that_of_the_cpu_that_asks)
 {
-	(void)state;
 	assert_int_equal(reach_line_size(), 128);
 }
 
@@ -45,12 +39,11 @@ static int map_set(void **state)
 	return set ? 0 : -1;
 }
 
-static void a_chase_is_one_round_of_all_lines(void **state)
+TEST(a_chase_is_one_round_of_all_lines)
 {
 	static const size_t sizes[] = { 64, 128, 4096, 6 * 4096, SIZE };
 	size_t line = 64;
 
-	(void)state;
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		bool *met = calloc(sizes[i] / line, 1);
 		char *at = set;
@@ -69,11 +62,10 @@ static void a_chase_is_one_round_of_all_lines(void **state)
 }
 
 /* A chase that mostly goes on to the next line would measure the prefetcher. */
-static void a_chase_goes_to_no_neighbour(void **state)
+TEST(a_chase_goes_to_no_neighbour)
 {
 	unsigned int near = 0;
 
-	(void)state;
 	reach_link(set, SIZE, 64, 1);
 	for (char *at = set; at < set + SIZE; at += 64) {
 		ptrdiff_t far = *(char **)at - at;
@@ -83,24 +75,22 @@ static void a_chase_goes_to_no_neighbour(void **state)
 	assert_true(near < SIZE / 64 / 50);
 }
 
-static void a_chase_follows_as_many_loads_as_it_is_told(void **state)
+TEST(a_chase_follows_as_many_loads_as_it_is_told)
 {
 	char *at = set;
 
-	(void)state;
 	reach_link(set, SIZE, 64, 3);
 	for (unsigned int i = 0; i < 1000; i++)
 		at = *(char **)at;
 	assert_ptr_equal(reach_chase(set, 1000), at);
 }
 
-static void huge_pages_are_begun_where_one_begins(void **state)
+TEST(huge_pages_are_begun_where_one_begins)
 {
 	size_t huge = reach_huge_page();
 	uint64_t before = 0, after = 0;
 	char *memory;
 
-	(void)state;
 	if (!huge)
 		return;
 	assert_true(reach_in_huge_pages(&before));
@@ -113,11 +103,10 @@ static void huge_pages_are_begun_where_one_begins(void **state)
 	assert_true(after <= before + 2 * huge);
 }
 
-static void what_is_written_and_copied_is_all_of_it_and_no_more(void **state)
+TEST(what_is_written_and_copied_is_all_of_it_and_no_more)
 {
 	char *other = set + SIZE / 2;
 
-	(void)state;
 	memset(set, 0, SIZE);
 	reach_write(set, 4096);
 	for (unsigned int i = 0; i < 512; i++)
@@ -130,16 +119,4 @@ static void what_is_written_and_copied_is_all_of_it_and_no_more(void **state)
 	reach_read(set, SIZE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_length_of_a_line_is_that_of_the_cpu_that_asks),
-		cmocka_unit_test(a_chase_is_one_round_of_all_lines),
-		cmocka_unit_test(a_chase_goes_to_no_neighbour),
-		cmocka_unit_test(a_chase_follows_as_many_loads_as_it_is_told),
-		cmocka_unit_test(huge_pages_are_begun_where_one_begins),
-		cmocka_unit_test(what_is_written_and_copied_is_all_of_it_and_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, map_set, NULL);
-}
+UNIT_TESTS(map_set, NULL)

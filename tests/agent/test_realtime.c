@@ -2,16 +2,12 @@
 /* What a user gets who may have less than was asked: the kernel's answers are played here. */
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 static int highest_allowed;
 static rlim_t limit;
@@ -66,29 +62,26 @@ static struct schedule allowed(enum policy policy, int may, rlim_t user_limit)
 	return realtime_allowed(wanted, heard);
 }
 
-static void all_that_is_asked_is_given_in_silence(void **state)
+TEST(all_that_is_asked_is_given_in_silence)
 {
 	struct schedule given = allowed(POLICY_FIFO, 99, 0);
 
-	(void)state;
 	assert_int_equal(given.priority, 80);
 	assert_string_equal(code, "");
 }
 
-static void a_limited_priority_is_used_and_told(void **state)
+TEST(a_limited_priority_is_used_and_told)
 {
 	struct schedule given = allowed(POLICY_FIFO, 12, 12);
 
-	(void)state;
 	assert_int_equal(given.policy, POLICY_FIFO);
 	assert_int_equal(given.priority, 12);
 	assert_string_equal(code, "lower-rt-priority");
 	assert_non_null(strstr(text, "priority 12, not 80"));
 }
 
-static void without_any_priority_the_thread_is_ordinary_and_that_is_told(void **state)
+TEST(without_any_priority_the_thread_is_ordinary_and_that_is_told)
 {
-	(void)state;
 	assert_int_equal(allowed(POLICY_FIFO, 0, 0).policy, POLICY_OTHER);
 	assert_string_equal(code, "no-rt-priority");
 	assert_int_equal(allowed(POLICY_DEADLINE, 0, 0).policy, POLICY_OTHER);
@@ -96,13 +89,4 @@ static void without_any_priority_the_thread_is_ordinary_and_that_is_told(void **
 	assert_non_null(strstr(text, "SCHED_DEADLINE"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_that_is_asked_is_given_in_silence),
-		cmocka_unit_test(a_limited_priority_is_used_and_told),
-		cmocka_unit_test(without_any_priority_the_thread_is_ordinary_and_that_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -2,13 +2,8 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "session/record.h"
+#include "unit.h"
 
 static struct record *fresh(unsigned int worst, uint64_t threshold_ns, bool every_sample)
 {
@@ -25,11 +20,10 @@ static void add(struct record *record, uint64_t latency_ns)
 	record_add(record, due_ns, due_ns + latency_ns);
 }
 
-static void figures_are_exact(void **state)
+TEST(figures_are_exact)
 {
 	struct record *record = fresh(10, UINT64_MAX, false);
 
-	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
 		add(record, 5000 + i % 2 * 1000000000);
 	assert_int_equal(record->count, 100);
@@ -39,22 +33,20 @@ static void figures_are_exact(void **state)
 	assert_true(fabs(record_stddev_ns(record) - 500000000.0 * sqrt(100.0 / 99)) < 1e-3);
 }
 
-static void deviation_survives_sums_beyond_64_bits(void **state)
+TEST(deviation_survives_sums_beyond_64_bits)
 {
 	struct record *record = fresh(0, UINT64_MAX, false);
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		add(record, (1ULL << 60) + (i % 2 ? 1ULL << 50 : 0));
 	assert_true(fabs(record_stddev_ns(record) / ((1ULL << 49) * sqrt(4.0 / 3)) - 1) < 0.01);
 }
 
-static void the_worst_samples_are_kept_largest_first(void **state)
+TEST(the_worst_samples_are_kept_largest_first)
 {
 	struct record *record = fresh(3, UINT64_MAX, false);
 	static const uint64_t latencies_ns[] = { 5, 900, 7, 1, 900, 2000, 6, 1500, 0 };
 
-	(void)state;
 	for (unsigned int i = 0; i < sizeof(latencies_ns) / sizeof(latencies_ns[0]); i++)
 		add(record, latencies_ns[i]);
 	assert_int_equal(record->worst_count, 3);
@@ -65,14 +57,13 @@ static void the_worst_samples_are_kept_largest_first(void **state)
 }
 
 /* 1 and 6 are not among the three worst when they come. */
-static void the_call_that_told_of_a_worst_sample_is_counted_from_the_first(void **state)
+TEST(the_call_that_told_of_a_worst_sample_is_counted_from_the_first)
 {
 	static const uint64_t latencies_ns[] = { 5, 7, 900, 1, 900, 2000, 6, 1500 };
 	static const unsigned int of_2000 = 5, of_1500 = 6;
 	struct record *other = fresh(3, UINT64_MAX, false), *record;
 	unsigned long before;
 
-	(void)state;
 	add(other, 1);
 	before = other->worst[0].notice;
 	record = fresh(3, UINT64_MAX, false);
@@ -83,9 +74,8 @@ static void the_call_that_told_of_a_worst_sample_is_counted_from_the_first(void 
 	assert_true(record_notice_address());
 }
 
-static void a_threshold_is_reached_at_itself_with_and_without_worst_samples(void **state)
+TEST(a_threshold_is_reached_at_itself_with_and_without_worst_samples)
 {
-	(void)state;
 	for (unsigned int worst = 0; worst < 3; worst++) {
 		struct record *record = fresh(worst, 1000, false);
 
@@ -97,22 +87,20 @@ static void a_threshold_is_reached_at_itself_with_and_without_worst_samples(void
 	}
 }
 
-static void an_early_wake_up_is_counted_and_not_a_huge_latency(void **state)
+TEST(an_early_wake_up_is_counted_and_not_a_huge_latency)
 {
 	struct record *record = fresh(1, UINT64_MAX, false);
 
-	(void)state;
 	assert_true(record_add(record, 1000, 990));
 	assert_int_equal(record->early, 1);
 	assert_int_equal(record->max_ns, 0);
 	assert_int_equal(record->histogram->count[0], 1);
 }
 
-static void a_window_has_its_own_largest_latency_and_is_read_once(void **state)
+TEST(a_window_has_its_own_largest_latency_and_is_read_once)
 {
 	struct record *record = fresh(0, UINT64_MAX, false);
 
-	(void)state;
 	add(record, 700);
 	assert_int_equal(record_end_window(record), 700);
 	assert_int_equal(record_end_window(record), 0);
@@ -154,12 +142,11 @@ static void *add_samples(void *argument)
 	return NULL;
 }
 
-static void no_sample_is_lost_between_two_windows(void **state)
+TEST(no_sample_is_lost_between_two_windows)
 {
 	struct record *record = fresh(0, UINT64_MAX, false);
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, add_samples, record), 0);
 	while (!__atomic_load_n(&windows.over, __ATOMIC_ACQUIRE)) {
 		uint64_t max_ns = record_end_window(record);
@@ -172,11 +159,10 @@ static void no_sample_is_lost_between_two_windows(void **state)
 	assert_int_equal(windows.lost, 0);
 }
 
-static void a_sample_that_waited_for_the_lease_is_not_added(void **state)
+TEST(a_sample_that_waited_for_the_lease_is_not_added)
 {
 	struct record *record = fresh(1, UINT64_MAX, false);
 
-	(void)state;
 	record->resumed_ns = 5000;
 	assert_false(record_add(record, 4999, 5000));
 	assert_true(record_add(record, 4000, 4999));
@@ -185,12 +171,11 @@ static void a_sample_that_waited_for_the_lease_is_not_added(void **state)
 	assert_int_equal(record->max_ns, 999);
 }
 
-static void a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it(void **state)
+TEST(a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it)
 {
 	struct record *record = fresh(2, UINT64_MAX, false);
 	cpu_set_t before, one;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, &before))
@@ -207,12 +192,11 @@ static void a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it(vo
 	assert_int_equal(record->worst[0].cpu, 4711);
 }
 
-static void a_full_ring_drops_and_counts_and_keeps_what_it_had(void **state)
+TEST(a_full_ring_drops_and_counts_and_keeps_what_it_had)
 {
 	struct record *record = fresh(0, UINT64_MAX, true);
 	struct ring_sample sample;
 
-	(void)state;
 	for (unsigned int i = 0; i < RING_SLOTS + 5; i++)
 		add(record, i);
 	assert_int_equal(record->ring->dropped, 5);
@@ -233,7 +217,7 @@ static void *produce(void *ring)
 	return NULL;
 }
 
-static void a_ring_between_two_threads_never_tears_or_reorders_a_sample(void **state)
+TEST(a_ring_between_two_threads_never_tears_or_reorders_a_sample)
 {
 	struct record *record = fresh(0, UINT64_MAX, true);
 	struct ring *ring = record->ring;
@@ -241,7 +225,6 @@ static void a_ring_between_two_threads_never_tears_or_reorders_a_sample(void **s
 	uint64_t popped = 0, next = 0;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, produce, ring), 0);
 	while (popped + __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED) < STREAMED) {
 		if (!ring_pop(ring, &sample))
@@ -255,22 +238,4 @@ static void a_ring_between_two_threads_never_tears_or_reorders_a_sample(void **s
 	assert_true(popped > 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(figures_are_exact),
-		cmocka_unit_test(deviation_survives_sums_beyond_64_bits),
-		cmocka_unit_test(the_worst_samples_are_kept_largest_first),
-		cmocka_unit_test(the_call_that_told_of_a_worst_sample_is_counted_from_the_first),
-		cmocka_unit_test(a_threshold_is_reached_at_itself_with_and_without_worst_samples),
-		cmocka_unit_test(an_early_wake_up_is_counted_and_not_a_huge_latency),
-		cmocka_unit_test(a_window_has_its_own_largest_latency_and_is_read_once),
-		cmocka_unit_test(no_sample_is_lost_between_two_windows),
-		cmocka_unit_test(a_sample_that_waited_for_the_lease_is_not_added),
-		cmocka_unit_test(a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it),
-		cmocka_unit_test(a_full_ring_drops_and_counts_and_keeps_what_it_had),
-		cmocka_unit_test(a_ring_between_two_threads_never_tears_or_reorders_a_sample),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <pthread.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "probe/sched.c" /* its periods are its own */
 #include "no_session.h"
+#include "unit.h"
 
-static void each_period_that_began_is_counted_once(void **state)
+TEST(each_period_that_began_is_counted_once)
 {
-	(void)state;
 	for (uint64_t due_ns = 1000; due_ns < 1010; due_ns++) {
 		for (uint64_t now_ns = 990; now_ns < 1100; now_ns++) {
 			uint64_t passed = 0;
@@ -34,9 +28,8 @@ static int planned(uint64_t interval_ns, uint64_t busy_ns, enum policy policy)
 	return plan(&session, &cpus, roles, error, sizeof(error));
 }
 
-static void work_must_leave_room_in_its_period(void **state)
+TEST(work_must_leave_room_in_its_period)
 {
-	(void)state;
 	assert_int_equal(planned(5000000, 4950000, POLICY_FIFO), 2);
 	assert_int_equal(planned(5000000, 4950001, POLICY_FIFO), -1);
 	assert_int_equal(planned(49999, 1, POLICY_FIFO), -1);
@@ -67,21 +60,19 @@ static struct measuring measured(uint64_t late_ns, uint64_t criterion_ns)
 	return measuring;
 }
 
-static void a_late_start_is_told_and_is_no_iteration_that_failed(void **state)
+TEST(a_late_start_is_told_and_is_no_iteration_that_failed)
 {
 	struct measuring late = measured(20 * NSEC_PER_SEC, 10 * NSEC_PER_SEC);
 
-	(void)state;
 	assert_true(fact(&late, "start_ns") >= 20e9);
 	assert_true(fact(&late, "failed") == 0);
 	assert_true(fact(&late, "pass") == (late.record.missed == 0));
 }
 
-static void a_late_iteration_fails_the_result(void **state)
+TEST(a_late_iteration_fails_the_result)
 {
 	struct measuring late = measured(0, 1);
 
-	(void)state;
 	assert_true(fact(&late, "failed") == 5);
 	assert_true(fact(&late, "pass") == 0);
 }
@@ -97,7 +88,7 @@ static void *renew_late(void *argument)
 	return NULL;
 }
 
-static void the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed(void **state)
+TEST(the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed)
 {
 	static struct control control = { .until_ns = 1 };
 	static const struct session_options session;
@@ -111,7 +102,6 @@ static void the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed(v
 	};
 	pthread_t thread;
 
-	(void)state;
 	sched.busy_ns = 0;
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
 	assert_int_equal(pthread_create(&thread, NULL, renew_late, &control), 0);
@@ -122,15 +112,4 @@ static void the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed(v
 	assert_true(measuring.record.missed >= LEASE_LATE_NS / NSEC_PER_MSEC - 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_period_that_began_is_counted_once),
-		cmocka_unit_test(work_must_leave_room_in_its_period),
-		cmocka_unit_test(a_late_start_is_told_and_is_no_iteration_that_failed),
-		cmocka_unit_test(a_late_iteration_fails_the_result),
-		cmocka_unit_test(the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sched.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "no_session.h"
 #include "probe/signal_events.h"
+#include "unit.h"
 
 #define ROUNDS	   9
 #define BLOCKED_NS (20 * NSEC_PER_MSEC)
@@ -32,9 +27,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
+TEST(a_blocked_signal_is_late_by_as_long_as_it_was_blocked, set_up)
 {
-	(void)state;
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		uint64_t sent_ns[2], open_ns[2];
 
@@ -57,9 +51,8 @@ static void a_blocked_signal_is_late_by_as_long_as_it_was_blocked(void **state)
 	assert_true(fact(&measuring, "deadline_violations") == ROUNDS);
 }
 
-static void signals_that_wait_together_are_not_merged(void **state)
+TEST(signals_that_wait_together_are_not_merged, set_up)
 {
-	(void)state;
 	events_mask(&events, SIG_BLOCK);
 	for (unsigned int i = 0; i < 100; i++)
 		events_send(&events);
@@ -70,9 +63,8 @@ static void signals_that_wait_together_are_not_merged(void **state)
 	assert_true(fact(&measuring, "lost") == 0);
 }
 
-static void what_was_never_taken_is_lost(void **state)
+TEST(what_was_never_taken_is_lost, set_up)
 {
-	(void)state;
 	events_send(&events);
 	events_mask(&events, SIG_BLOCK);
 	events_send(&events);
@@ -84,9 +76,8 @@ static void what_was_never_taken_is_lost(void **state)
 	assert_true(fact(&measuring, "lost") == 2);
 }
 
-static void who_took_is_told(void **state)
+TEST(who_took_is_told, set_up)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 7; i++) {
 		event_taker = i % 4;
 		events_send(&events);
@@ -100,11 +91,10 @@ static void who_took_is_told(void **state)
 		    (double)(measuring.record.max_ns - measuring.record.min_ns));
 }
 
-static void a_worst_event_tells_the_cpu_that_its_taker_ran_on(void **state)
+TEST(a_worst_event_tells_the_cpu_that_its_taker_ran_on, set_up)
 {
 	cpu_set_t before, one;
 
-	(void)state;
 	measuring.record.cpu = CPU_SETSIZE; /* of the thread that keeps the record */
 	sched_getaffinity(0, sizeof(before), &before);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -123,11 +113,10 @@ static void a_worst_event_tells_the_cpu_that_its_taker_ran_on(void **state)
 	}
 }
 
-static void the_slots_are_used_again_and_never_overrun(void **state)
+TEST(the_slots_are_used_again_and_never_overrun, set_up)
 {
 	unsigned int sent = 0;
 
-	(void)state;
 	while (events_have_room(&events)) {
 		events_send(&events);
 		sent++;
@@ -147,17 +136,4 @@ static void the_slots_are_used_again_and_never_overrun(void **state)
 	events_mask(&events, SIG_UNBLOCK);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_blocked_signal_is_late_by_as_long_as_it_was_blocked,
-				       set_up),
-		cmocka_unit_test_setup(signals_that_wait_together_are_not_merged, set_up),
-		cmocka_unit_test_setup(what_was_never_taken_is_lost, set_up),
-		cmocka_unit_test_setup(who_took_is_told, set_up),
-		cmocka_unit_test_setup(a_worst_event_tells_the_cpu_that_its_taker_ran_on, set_up),
-		cmocka_unit_test_setup(the_slots_are_used_again_and_never_overrun, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

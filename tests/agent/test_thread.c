@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads with hostile names, and who comes before whom. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proc/thread.h"
+#include "unit.h"
 
 #define KERNEL_THREAD 2129984u
 
@@ -39,11 +34,10 @@ static struct thread kernel(const char *name)
 	return parsed(name, KERNEL_THREAD, -51, 0, 50, 1);
 }
 
-static void what_the_kernel_tells_is_read(void **state)
+TEST(what_the_kernel_tells_is_read)
 {
 	struct thread thread = parsed("llrf", 4194560, -91, 0, 90, 2);
 
-	(void)state;
 	assert_int_equal(thread.pid, 41);
 	assert_int_equal(thread.tid, 42);
 	assert_int_equal(thread.state, 'S');
@@ -59,7 +53,7 @@ static void what_the_kernel_tells_is_read(void **state)
 	assert_false(thread.inherited);
 }
 
-static void a_name_may_be_anything(void **state)
+TEST(a_name_may_be_anything)
 {
 	static const char *const names[] = {
 		"",	    ")",	 ")(",		"a) R 1 (",  "a) R 1 2 3 0 -1",
@@ -67,7 +61,6 @@ static void a_name_may_be_anything(void **state)
 		"\xff\xfe", "a b",	 "irq/24-x) I", " ",	     ") ",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct thread thread = user(names[i]);
 
@@ -77,19 +70,18 @@ static void a_name_may_be_anything(void **state)
 	}
 }
 
-static void a_name_that_is_too_long_is_cut(void **state)
+TEST(a_name_that_is_too_long_is_cut)
 {
 	char name[200];
 	struct thread thread;
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	thread = user(name);
 	assert_int_equal(strlen(thread.name), THREAD_NAME_SIZE - 1);
 }
 
-static void what_is_no_thread_is_refused(void **state)
+TEST(what_is_no_thread_is_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -105,7 +97,6 @@ static void what_is_no_thread_is_refused(void **state)
 		"42 (a) S 1 2 x 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct thread thread = { 0 };
 		char text[128];
@@ -115,11 +106,10 @@ static void what_is_no_thread_is_refused(void **state)
 	}
 }
 
-static void an_interrupts_number_is_in_the_kernels_own_names_alone(void **state)
+TEST(an_interrupts_number_is_in_the_kernels_own_names_alone)
 {
 	struct thread named = user("irq/24-x");
 
-	(void)state;
 	assert_int_equal(thread_irq(&named), -1);
 	named = kernel("irq/24-ACPI:Ged");
 	assert_int_equal(thread_irq(&named), 24);
@@ -133,11 +123,10 @@ static void an_interrupts_number_is_in_the_kernels_own_names_alone(void **state)
 	assert_int_equal(thread_irq(&named), -1);
 }
 
-static void soft_interrupts_have_their_threads(void **state)
+TEST(soft_interrupts_have_their_threads)
 {
 	struct thread named = kernel("ksoftirqd/3");
 
-	(void)state;
 	assert_string_equal(thread_softirq(&named), "all");
 	named = kernel("ktimers/0");
 	assert_string_equal(thread_softirq(&named), "timers");
@@ -151,12 +140,11 @@ static void soft_interrupts_have_their_threads(void **state)
 	assert_null(thread_softirq(&named));
 }
 
-static void an_inherited_priority_is_the_one_that_counts(void **state)
+TEST(an_inherited_priority_is_the_one_that_counts)
 {
 	struct thread other = parsed("a", 0, -51, 5, 0, 0), fifo = parsed("a", 0, -91, 0, 50, 1);
 	struct thread deadline = parsed("a", 0, -101, 0, 0, 6);
 
-	(void)state;
 	assert_true(other.inherited);
 	assert_int_equal(other.rank, -51);
 	assert_true(thread_is_realtime(&other));
@@ -167,12 +155,11 @@ static void an_inherited_priority_is_the_one_that_counts(void **state)
 }
 
 /* Each can preempt those after it. */
-static void who_can_preempt_whom_comes_first(void **state)
+TEST(who_can_preempt_whom_comes_first)
 {
 	struct thread threads[12], expected[12];
 	size_t count = 0;
 
-	(void)state;
 	expected[count++] = parsed("migration/1", KERNEL_THREAD, -100, 0, 99, 1);
 	expected[count] = parsed("soon", 0, -101, 0, 0, 6);
 	expected[count++].given.deadline_ns = 1000000;
@@ -196,11 +183,10 @@ static void who_can_preempt_whom_comes_first(void **state)
 	assert_false(threads[3].kernel);
 }
 
-static void threads_of_one_rank_are_in_the_order_of_their_numbers(void **state)
+TEST(threads_of_one_rank_are_in_the_order_of_their_numbers)
 {
 	struct thread first = user("b"), second = user("a"), third = user("c");
 
-	(void)state;
 	first.pid = 5;
 	first.tid = 50;
 	second.pid = 41;
@@ -211,19 +197,17 @@ static void threads_of_one_rank_are_in_the_order_of_their_numbers(void **state)
 	assert_int_equal(thread_order(&third, &third), 0);
 }
 
-static void a_policy_to_come_has_no_name(void **state)
+TEST(a_policy_to_come_has_no_name)
 {
 	struct thread thread = parsed("a", 0, 20, 0, 0, 4);
 
-	(void)state;
 	assert_null(thread_policy_name(&thread));
 	thread = parsed("a", 0, 20, 0, 0, 4000000000u);
 	assert_null(thread_policy_name(&thread));
 }
 
-static void cpu_lists_hold_each_other(void **state)
+TEST(cpu_lists_hold_each_other)
 {
-	(void)state;
 	assert_true(cpu_list_has("2-3", "2"));
 	assert_true(cpu_list_has("2-3", "2-3"));
 	assert_true(cpu_list_has("0,2-3,8", "0,8"));
@@ -236,21 +220,4 @@ static void cpu_lists_hold_each_other(void **state)
 	assert_false(cpu_list_has("(null)", "0"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_kernel_tells_is_read),
-		cmocka_unit_test(a_name_may_be_anything),
-		cmocka_unit_test(a_name_that_is_too_long_is_cut),
-		cmocka_unit_test(what_is_no_thread_is_refused),
-		cmocka_unit_test(an_interrupts_number_is_in_the_kernels_own_names_alone),
-		cmocka_unit_test(soft_interrupts_have_their_threads),
-		cmocka_unit_test(an_inherited_priority_is_the_one_that_counts),
-		cmocka_unit_test(who_can_preempt_whom_comes_first),
-		cmocka_unit_test(threads_of_one_rank_are_in_the_order_of_their_numbers),
-		cmocka_unit_test(a_policy_to_come_has_no_name),
-		cmocka_unit_test(cpu_lists_hold_each_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

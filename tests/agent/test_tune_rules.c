@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CPU lists and masks, patterns, and which rule of a thread or an interrupt wins. */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cpulist.h"
 #include "base/pattern.h"
 #include "proc/cpus.h"
 #include "tune/files.h"
 #include "tune/rules.h"
+#include "unit.h"
 
 static cpu_set_t cpus_of(const char *list)
 {
@@ -33,7 +28,7 @@ static void assert_cpus(const cpu_set_t *cpus, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void lists_and_masks_come_back_as_they_were(void **state)
+TEST(lists_and_masks_come_back_as_they_were)
 {
 	static const char *const lists[] = { "", "0", "0-3,8", "31-32,64,1022-1023" };
 	static const char *const masks[] = { "0", "1", "10f", "c0000000,00000001",
@@ -41,7 +36,6 @@ static void lists_and_masks_come_back_as_they_were(void **state)
 	char text[CPULIST_SIZE];
 	cpu_set_t cpus;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		assert_true(cpulist_parse(lists[i], &cpus));
 		assert_cpus(&cpus, lists[i]);
@@ -56,12 +50,11 @@ static void lists_and_masks_come_back_as_they_were(void **state)
 	}
 }
 
-static void every_second_cpu_still_fits(void **state)
+TEST(every_second_cpu_still_fits)
 {
 	char text[CPULIST_SIZE];
 	cpu_set_t cpus, read;
 
-	(void)state;
 	CPU_ZERO(&cpus);
 	for (int cpu = 0; cpu < 1024; cpu += 2)
 		CPU_SET(cpu, &cpus);
@@ -70,13 +63,12 @@ static void every_second_cpu_still_fits(void **state)
 	assert_true(CPU_EQUAL(&cpus, &read));
 }
 
-static void what_is_no_list_or_mask_is_refused(void **state)
+TEST(what_is_no_list_or_mask_is_refused)
 {
 	static const char *const lists[] = { "x",   "1-",   "-1",     "2-1", "1,",   ",1",   "1;2",
 					     "1 2", "1024", "0-1024", "all", "0x10", "0-1-2" };
 	cpu_set_t cpus;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		assert_false(cpulist_parse(lists[i], &cpus));
 	assert_false(cpulist_parse_mask("", &cpus));
@@ -84,7 +76,7 @@ static void what_is_no_list_or_mask_is_refused(void **state)
 	assert_true(cpulist_parse("0-3\n", &cpus)); /* as a file has it */
 }
 
-static void values_of_files_are_compared_as_the_kernel_prints_them(void **state)
+TEST(values_of_files_are_compared_as_the_kernel_prints_them)
 {
 	static const char *const same[][2] = {
 		{ "10", "010" },
@@ -107,7 +99,6 @@ static void values_of_files_are_compared_as_the_kernel_prints_them(void **state)
 		{ "ff", "255" }, { "18446744073709551615", "18446744073709551614" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		assert_true(tune_same(&tune_file, same[i][0], same[i][1]));
 	for (size_t i = 0; i < sizeof(unlike) / sizeof(unlike[0]); i++)
@@ -119,9 +110,8 @@ static bool fits(const char *name, const char *pattern)
 	return pattern_fits(name, pattern, strlen(pattern));
 }
 
-static void patterns_fit_whole_names(void **state)
+TEST(patterns_fit_whole_names)
 {
-	(void)state;
 	assert_true(fits("irq/24-eth0", "irq/*-eth?"));
 	assert_true(fits("a b", "a?b"));
 	assert_true(fits("", "*"));
@@ -160,7 +150,7 @@ static struct tune_rule away(enum tune_rule_kind kind, const char *cpus)
 	return (struct tune_rule){ .kind = kind, .policy = -1, .cpus = cpus_of(cpus) };
 }
 
-static void the_last_rule_that_says_something_of_a_thread_wins(void **state)
+TEST(the_last_rule_that_says_something_of_a_thread_wins)
 {
 	struct tune_rule rule[] = { thread_rule("ctrl*", SCHED_FIFO, NULL), away(RULE_TASKS, "1-2"),
 				    thread_rule("ctrl-a", -1, "2"),
@@ -169,7 +159,6 @@ static void the_last_rule_that_says_something_of_a_thread_wins(void **state)
 	cpu_set_t now = cpus_of("0-3");
 	struct tune_wish wish;
 
-	(void)state;
 	match(&rules, "ctrl-a", false, &now, &wish);
 	assert_int_equal(wish.policy, SCHED_RR);
 	assert_true(wish.has_cpus && wish.explicit_cpus);
@@ -184,14 +173,13 @@ static void the_last_rule_that_says_something_of_a_thread_wins(void **state)
 	assert_cpus(&wish.cpus, "0");
 }
 
-static void kernel_threads_and_programs_are_told_apart(void **state)
+TEST(kernel_threads_and_programs_are_told_apart)
 {
 	struct tune_rule rule = thread_rule("x", SCHED_FIFO, NULL);
 	struct tune_rules rules = { .rule = &rule, .count = 1 };
 	cpu_set_t now = cpus_of("0");
 	struct tune_wish wish;
 
-	(void)state;
 	rule.owner = OWNER_KERNEL;
 	match(&rules, "x", false, &now, &wish);
 	assert_int_equal(wish.policy, -1);
@@ -203,7 +191,7 @@ static void kernel_threads_and_programs_are_told_apart(void **state)
 	assert_int_equal(wish.policy, -1);
 }
 
-static void a_rule_wants_threads_of_its_user_and_executable_alone(void **state)
+TEST(a_rule_wants_threads_of_its_user_and_executable_alone)
 {
 	const uint32_t me = geteuid(), other = me + 4711;
 	const struct thread_identity other_user = { { other, other, other, other }, "/bin/x" },
@@ -211,7 +199,6 @@ static void a_rule_wants_threads_of_its_user_and_executable_alone(void **state)
 	struct tune_rule rule = thread_rule("x*", SCHED_FIFO, NULL);
 	struct thread_identity mixed = own;
 
-	(void)state;
 	assert_true(tune_rule_wants_thread(&rule, "x", NULL));
 	assert_true(tune_rule_wants_thread(&rule, "x", &own));
 	assert_true(tune_rule_wants_thread(&rule, "x", &root));
@@ -234,7 +221,7 @@ static void a_rule_wants_threads_of_its_user_and_executable_alone(void **state)
 	assert_false(tune_rule_wants_thread(&rule, "x", &other_user));
 }
 
-static void an_interrupt_goes_by_the_last_rule_of_any_of_its_names(void **state)
+TEST(an_interrupt_goes_by_the_last_rule_of_any_of_its_names)
 {
 	static const char *const names[] = { "eth0", "uart", NULL };
 	struct tune_rule rule[] = {
@@ -244,7 +231,6 @@ static void an_interrupt_goes_by_the_last_rule_of_any_of_its_names(void **state)
 	struct tune_rules rules = { .rule = rule, .count = 2 };
 	cpu_set_t cpus = cpus_of("0-3");
 
-	(void)state;
 	assert_true(tune_rules_match_interrupt(&rules, names, &cpus));
 	assert_cpus(&cpus, "3");
 	rules.count = 1;
@@ -255,24 +241,22 @@ static void an_interrupt_goes_by_the_last_rule_of_any_of_its_names(void **state)
 	assert_false(tune_rules_match_interrupt(&rules, names, &cpus));
 }
 
-static void who_has_nowhere_left_goes_to_what_is_online(void **state)
+TEST(who_has_nowhere_left_goes_to_what_is_online)
 {
 	cpu_set_t cpus = cpus_of("900"), gone = cpus_of("900"), online;
 
-	(void)state;
 	cpus_online(&online);
 	cpus_leave(&cpus, &gone);
 	assert_true(CPU_EQUAL(&cpus, &online));
 }
 
-static void the_words_of_a_rule_come_in_any_order(void **state)
+TEST(the_words_of_a_rule_come_in_any_order)
 {
 	char *words[] = { "thread priority=7 policy=fifo name=a?b=c nice=-3",
 			  "file value=a b=c path", "boot add=quiet threadirqs" };
 	struct tune_rules rules;
 	char error[512];
 
-	(void)state;
 	assert_int_equal(tune_rules_parse(words, 1, &rules, error, sizeof(error)), 0);
 	assert_string_equal(rules.rule[0].name, "a?b=c");
 	assert_int_equal(rules.rule[0].policy, SCHED_FIFO);
@@ -285,21 +269,4 @@ static void the_words_of_a_rule_come_in_any_order(void **state)
 	tune_rules_free(&rules);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_and_masks_come_back_as_they_were),
-		cmocka_unit_test(every_second_cpu_still_fits),
-		cmocka_unit_test(what_is_no_list_or_mask_is_refused),
-		cmocka_unit_test(values_of_files_are_compared_as_the_kernel_prints_them),
-		cmocka_unit_test(patterns_fit_whole_names),
-		cmocka_unit_test(the_last_rule_that_says_something_of_a_thread_wins),
-		cmocka_unit_test(kernel_threads_and_programs_are_told_apart),
-		cmocka_unit_test(a_rule_wants_threads_of_its_user_and_executable_alone),
-		cmocka_unit_test(an_interrupt_goes_by_the_last_rule_of_any_of_its_names),
-		cmocka_unit_test(who_has_nowhere_left_goes_to_what_is_online),
-		cmocka_unit_test(the_words_of_a_rule_come_in_any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

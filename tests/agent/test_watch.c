@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "probe/watch.h"
+#include "unit.h"
 
 #define MS	NSEC_PER_MSEC
 #define LOOK_NS 100
@@ -41,9 +36,8 @@ static void edge(uint64_t at_ns, bool begins, uint64_t late_ns)
 	watch_look(&watch, &limits, pulse_edges(&pulse), at_ns - LOOK_NS, at_ns + late_ns);
 }
 
-static void a_period_is_from_one_look_to_another(void **state)
+TEST(a_period_is_from_one_look_to_another, set_up)
 {
-	(void)state;
 	edge(50 * MS, true, 30);
 	edge(60 * MS, false, 50);
 	assert_int_equal(measuring.record.count, 1);
@@ -52,9 +46,8 @@ static void a_period_is_from_one_look_to_another(void **state)
 	assert_int_equal(watch.uncertain, 0);
 }
 
-static void no_period_ends_where_a_turn_begins(void **state)
+TEST(no_period_ends_where_a_turn_begins, set_up)
 {
-	(void)state;
 	edge(50 * MS, true, 0);
 	edge(60 * MS, false, 0);
 	edge(4000 * MS, true, 0);
@@ -63,13 +56,12 @@ static void no_period_ends_where_a_turn_begins(void **state)
 	assert_int_equal(measuring.record.max_ns, 10 * MS);
 }
 
-static void the_thresholds_themselves_are_in_range(void **state)
+TEST(the_thresholds_themselves_are_in_range, set_up)
 {
 	static const uint64_t periods_ns[] = { 9699999, 9700000, 10300000, 10300001,
 					       7999999, 8000000, 12000000, 12000001 };
 	uint64_t at_ns = 50 * MS;
 
-	(void)state;
 	edge(at_ns, true, 0);
 	for (unsigned int i = 0; i < 8; i++)
 		edge(at_ns += periods_ns[i], false, 0);
@@ -81,10 +73,8 @@ static void the_thresholds_themselves_are_in_range(void **state)
 	assert_int_equal(watch.over_20pct, 1);
 }
 
-static void
-a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain(void **state)
+TEST(a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain, set_up)
 {
-	(void)state;
 	edge(50 * MS, true, 0);
 	edge(60 * MS, false, 7 * MS);
 	edge(70 * MS, false, 0);
@@ -95,9 +85,8 @@ a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain(v
 	assert_int_equal(watch.uncertain, 2);
 }
 
-static void edges_that_came_together_are_told_apart_by_their_marks(void **state)
+TEST(edges_that_came_together_are_told_apart_by_their_marks, set_up)
 {
-	(void)state;
 	edge(50 * MS, true, 0);
 	pulse_show(&pulse, 60 * MS, false);
 	pulse_show(&pulse, 75 * MS, false);
@@ -109,11 +98,10 @@ static void edges_that_came_together_are_told_apart_by_their_marks(void **state)
 	assert_int_equal(watch.unseen, 0);
 }
 
-static void what_no_mark_is_left_of_is_unseen_and_makes_no_period(void **state)
+TEST(what_no_mark_is_left_of_is_unseen_and_makes_no_period, set_up)
 {
 	unsigned int shown = 3 * PULSE_MARKS;
 
-	(void)state;
 	edge(50 * MS, true, 0);
 	for (unsigned int i = 1; i <= shown; i++)
 		pulse_show(&pulse, (50 + 10 * i) * MS, false);
@@ -124,9 +112,8 @@ static void what_no_mark_is_left_of_is_unseen_and_makes_no_period(void **state)
 	assert_int_equal(measuring.record.max_ns, 10 * MS);
 }
 
-static void no_more_than_the_samples_asked_for_are_taken(void **state)
+TEST(no_more_than_the_samples_asked_for_are_taken, set_up)
 {
-	(void)state;
 	measuring.samples = 2;
 	edge(50 * MS, true, 0);
 	for (uint64_t at_ns = 60 * MS; at_ns < 100 * MS; at_ns += 10 * MS)
@@ -135,9 +122,8 @@ static void no_more_than_the_samples_asked_for_are_taken(void **state)
 	assert_int_equal(watch.in_range, 2);
 }
 
-static void time_between_two_clocks_never_runs_backwards(void **state)
+TEST(time_between_two_clocks_never_runs_backwards, set_up)
 {
-	(void)state;
 	edge(50 * MS, true, 90000);
 	edge(50 * MS + 40000, false, MS);
 	assert_int_equal(measuring.record.count, 1);
@@ -145,21 +131,4 @@ static void time_between_two_clocks_never_runs_backwards(void **state)
 	assert_int_equal(measuring.record.max_ns, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_period_is_from_one_look_to_another, set_up),
-		cmocka_unit_test_setup(no_period_ends_where_a_turn_begins, set_up),
-		cmocka_unit_test_setup(the_thresholds_themselves_are_in_range, set_up),
-		cmocka_unit_test_setup(a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain,
-				       set_up),
-		cmocka_unit_test_setup(edges_that_came_together_are_told_apart_by_their_marks,
-				       set_up),
-		cmocka_unit_test_setup(what_no_mark_is_left_of_is_unseen_and_makes_no_period,
-				       set_up),
-		cmocka_unit_test_setup(no_more_than_the_samples_asked_for_are_taken, set_up),
-		cmocka_unit_test_setup(time_between_two_clocks_never_runs_backwards, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)
