@@ -67,6 +67,8 @@ SUBSTITUTIONS: Final = [
     (r"(-D|--duration) \S+", r"\1 300ms"),
     (_MEASURE, r"\1 -D 300ms"),
     (r"(-l|--samples) \d+", r"\1 20"),
+    (r"(measure.* memory)$", r"\1 -O largest=8"),
+    (r"largest([ =])64", r"largest\g<1>8"),
     (r"--interval 1s", "--interval 100ms"),
     (r"--scale [\d.]+", "--scale 0.0001"),
     (r"^rtscope run(?!.*(?:--scale|--dry-run))", "rtscope run --scale 0.05"),
