@@ -2,7 +2,6 @@
 """What every room's tests may use."""
 
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -11,8 +10,6 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-
-from rtscope.lab.emulator import STALE_CODE
 
 # The machine is shared: how long an example takes says nothing. A change is judged by the same
 # examples each time; new ones are searched for by `make check-long`.
@@ -23,36 +20,25 @@ hypothesis.settings.load_profile("same")
 # In the background of a script it is ignored, and so it would be in all that is started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is left of it where pytest shortens what a test printed.
-_STALE_CODE = STALE_CODE.partition(",")[0]
-_MEASURING = ("tests/agent", "tests/cli", "tests/lab")
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try again what measures this machine: a stall of somebody else's is not ours to fail on.
-
-    What is broken fails every time. Tests on built kernels take too long to be run again, and those
-    of exact repetition must hold every time, where the lab gets what docs/lab.md says it needs:
-    both are run again only where the emulator itself failed, as it says.
-    """
-    root = Path(__file__).parents[1]
-    markers = ["kernels", "long", *(["exact"] if _may_run_in_real_time() else [])]
+    """Run a timing test again when it fails, up to twice: another program may have stalled it."""
     for item in items:
-        once = any(item.get_closest_marker(name) for name in markers)
-        if not item.path.relative_to(root).as_posix().startswith(_MEASURING):
-            continue
-        only = {"only_rerun": re.escape(_STALE_CODE)} if once else {}
-        item.add_marker(pytest.mark.flaky(reruns=3, reruns_delay=1, **only))
+        if marker := item.get_closest_marker("timing"):
+            (reason,) = marker.args
+            item.user_properties.append(("timing", reason))
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=1))
 
 
-def _may_run_in_real_time() -> bool:
-    policy = os.sched_getscheduler(0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except OSError:
-        return False
-    os.sched_setscheduler(0, policy, os.sched_param(0))
-    return True
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Report each test that was run again, and why that was allowed."""
+    reruns = terminalreporter.getreports("rerun")
+    if reruns:
+        terminalreporter.section("timing tests that were run again")
+    for report in reruns:
+        failure = str(report.longrepr).splitlines()[-1]
+        reason = dict(report.user_properties)["timing"]
+        terminalreporter.write_line(f"{report.nodeid} ({reason}): {failure}")
 
 
 @pytest.fixture(scope="session")

@@ -197,7 +197,7 @@ def test_a_stopped_and_continued_agent_counts_what_it_missed_and_goes_on(agent_p
 
 @needs_two_cpus
 def test_a_thread_that_is_moved_off_its_cpu_ends_the_run_with_the_reason(agent_path: Path) -> None:
-    with started(agent_path, "cyclic", "-a", "0,1", "-D", "20s", until="start") as process:
+    with started(agent_path, "cyclic", "-a", "0,1", "-D", "20s") as process:
         tids = {int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()}
         pinned = [tid for tid in tids - {process.pid} if os.sched_getaffinity(tid) == {1}]
         os.sched_setaffinity(pinned[0], {0})

@@ -46,6 +46,7 @@ def is_stopped(pid: int) -> bool:
     return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
+@pytest.mark.timing("a loop that is stalled drifts")
 def test_each_way_to_sleep_has_the_period_it_is_known_for(agent_path: Path) -> None:
     lines = measure(agent_path, "loop", "-D", "4s", "--work", "4ms", *HIGH)
     assert list(threads(lines)) == METHODS

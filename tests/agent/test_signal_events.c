@@ -91,6 +91,14 @@ TEST(who_took_is_told, set_up)
 		    (double)(measuring.record.max_ns - measuring.record.min_ns));
 }
 
+static bool is_of_a_worst_event(int cpu)
+{
+	for (unsigned int i = 0; i < measuring.record.worst_count; i++)
+		if (measuring.record.worst[i].cpu == cpu)
+			return true;
+	return false;
+}
+
 TEST(a_worst_event_tells_the_cpu_that_its_taker_ran_on, set_up)
 {
 	cpu_set_t before, one;
@@ -109,7 +117,7 @@ TEST(a_worst_event_tells_the_cpu_that_its_taker_ran_on, set_up)
 		events_mask(&events, SIG_UNBLOCK);
 		sched_setaffinity(0, sizeof(before), &before);
 		events_collect(&events, &measuring);
-		assert_int_equal(measuring.record.worst[0].cpu, cpu);
+		assert_true(is_of_a_worst_event(cpu));
 	}
 }
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A CPU of which something else has half is named."""
 
+import pytest
+
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.report.findings import findings_of
 from rtscope.store.runfile import decode_run
@@ -13,6 +15,7 @@ CPUS = ("--cpus", format_cpu_list([0, LAST_CPU]), "--json", "--no-report")
 ABOVE_PRIORITY = 95
 
 
+@pytest.mark.timing("another program can slow the other CPU too")
 def test_a_cpu_of_which_another_program_has_half_is_slower(rtscope: Rtscope) -> None:
     with hogged(LAST_CPU, 1, 2, ABOVE_PRIORITY):
         done = rtscope("measure", "topology", *CPUS, "-O", "slot=4ms", "--quiet")

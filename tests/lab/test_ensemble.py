@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.model.run import Run
@@ -24,7 +23,6 @@ def measured(*words: str, data: Path) -> Run:
     return msgspec.json.decode(done.stdout, type=Run)
 
 
-@pytest.mark.exact
 def test_members_are_the_runs_of_their_seeds_and_differ(rt_kernel: Kernel, tmp_path: Path) -> None:
     target = f"--target=vm:{rt_kernel.name}"
     together = measured(target, "--seeds=2", data=tmp_path)

@@ -48,7 +48,6 @@ def check_story(told: Explanation) -> None:
     assert told.notes == []
 
 
-@pytest.mark.exact
 def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
     standard_kernel: Kernel, tmp_path: Path
 ) -> None:
@@ -74,7 +73,6 @@ def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
         assert told.preemption_off
 
 
-@pytest.mark.exact
 @pytest.mark.kernels
 def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
     arm64_kernel: Kernel,

@@ -42,7 +42,6 @@ def hashes(kernel: Kernel, load: str, runs: int, place: Path, start: str) -> lis
     return found
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize(
     ("load", "start"),
     [
@@ -57,7 +56,6 @@ def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
     assert len(set(hashes(rt_kernel, load, 2, tmp_path, start))) == 1
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("load", ["idle", "process"])
 @pytest.mark.parametrize("start", ["restored", pytest.param("booted", marks=pytest.mark.long)])
 def test_a_run_whose_samples_are_wanted_is_the_same_as_one_without(

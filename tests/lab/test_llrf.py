@@ -34,7 +34,6 @@ def built_example(arch: str, directory: Path) -> bytes:
     return (directory / "llrf").read_bytes()
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("name", [pytest.param("x86_64-rt", marks=pytest.mark.kernels)])
 def test_it_keeps_2_7_ms_under_load_on_the_real_time_kernel_and_shows_its_points_meanwhile(
     name: str, kernel_named: KernelNamed, tmp_path: Path

@@ -106,7 +106,6 @@ def test_what_made_a_period_long_in_the_kernel_is_not_explained_by_what_came_lat
     check_noticed_at_once(Request(probe="loop", options={"in": "program"}))
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
 def test_each_loop_is_the_same_to_the_nanosecond_on_every_run(

@@ -43,7 +43,6 @@ def kept(cache: Path) -> list[Path]:
     return [path for path in (cache / "snapshots").iterdir() if not path.name.startswith(".")]
 
 
-@pytest.mark.exact
 def test_a_damaged_snapshot_is_made_again_and_runs_are_the_same(
     target: VmTarget, cache: Path
 ) -> None:
