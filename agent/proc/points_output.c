@@ -129,7 +129,7 @@ static void tell_refused(const struct points_target *target, warn_fn *warn)
 		return;
 	told = true;
 	snprintf(text, sizeof(text),
-		 "%s asked for %llu points that it could not have; its rtscope_points_error() tells why",
+		 "%s was refused %llu of the points that it asked for; its rtscope_points_error() returns the reason",
 		 target->name, (unsigned long long)refused);
 	warn("points-refused", text);
 }

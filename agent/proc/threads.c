@@ -126,7 +126,7 @@ static void warn_of_unseen(void)
 	if (looks.denied && !told_denied) {
 		told_denied = true;
 		snprintf(text, sizeof(text),
-			 "%u processes may not be looked into (/proc is mounted with hidepid): their threads are missing; run as root",
+			 "cannot read %u of the processes (/proc is mounted with hidepid): their threads are missing; run as root",
 			 looks.denied);
 		warn("threads-denied", text);
 	} else if (!looks.kernel_seen && !told_hidden) {

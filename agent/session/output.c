@@ -97,7 +97,7 @@ void output_report_blocked(struct session *session)
 	if (session->blocked_longest_ns < BLOCKED_NS)
 		return;
 	snprintf(text, sizeof(text),
-		 "nothing read the output for up to %.1f s: %llu %s were left out; the measurement went on",
+		 "nothing read the output for up to %.1f s, so %llu of the %s were left out; the measurement went on",
 		 (double)session->blocked_longest_ns / NSEC_PER_SEC,
 		 (unsigned long long)session->progress_dropped,
 		 session->options.json ? "progress lines" : "table updates");

@@ -256,7 +256,7 @@ static void close_samples_file(void)
 	if (!dropped)
 		return;
 	snprintf(text, sizeof(text),
-		 "the samples file lacks %llu samples, which came faster than they could be written; the histogram has them all",
+		 "the samples file lacks %llu of the samples, which came faster than they could be written; the histogram has them all",
 		 (unsigned long long)dropped);
 	session_warn("samples-file-dropped", text);
 }

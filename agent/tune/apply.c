@@ -35,7 +35,7 @@ static void warn_of_unmatched(const struct tune_rule *rule, warn_fn *warn)
 
 	if (rule->passed_over) {
 		snprintf(text, sizeof(text),
-			 "the rule '%.150s' left out %u threads of its name that run as another user or program: add uid= and exe= to it if they are meant",
+			 "the rule '%.150s' left out %u of the threads with its name, which another user or program runs: add uid= and exe= to the rule to include them",
 			 rule->text, rule->passed_over);
 		warn("threads-passed-over", text);
 	}

@@ -122,7 +122,7 @@ static void warn_of_not_restored(warn_fn *warn)
 	if (!failed)
 		return;
 	snprintf(text, sizeof(text),
-		 "%u changes could not be restored; rtscope-agent tune undo --profile " PROFILE
+		 "changes not restored: %u; rtscope-agent tune undo --profile " PROFILE
 		 " lists them and tries again",
 		 failed);
 	warn("tune-not-restored", text);

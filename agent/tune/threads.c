@@ -418,8 +418,7 @@ int tune_threads_resolve(const struct tune_rules *rules, struct tune_plan *plan,
 		     "some processes may not be looked into (/proc is mounted with hidepid), so rules do not reach them; run as root");
 	if (!bound.count)
 		return 0;
-	snprintf(text, sizeof(text),
-		 "%u threads of the kernel's own stay where they are, for it lets nobody move them: %s%s",
+	snprintf(text, sizeof(text), "the kernel lets nobody move %u of its threads: %s%s",
 		 bound.count, bound.names, bound.count > 4 ? " and others" : "");
 	tune_plain(text);
 	warn("threads-bound", text);

@@ -284,15 +284,15 @@ static int abandon(const char *why)
 	tune_undo(&journal, profile, &plan, report_undone);
 	end(1);
 	if (undone.restored || undone.left || undone.failed)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "; %u changes were restored", undone.restored);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "; changes restored: %u",
+					 undone.restored);
 	if (undone.left)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 ", %u that others changed since were left as they are",
+					 ", left because others changed them since: %u",
 					 undone.left);
 	if (undone.failed)
 		snprintf(text + used, sizeof(text) - used,
-			 ", %u could not be restored: try again with rtscope-agent tune undo --profile %s",
+			 ", not restored: %u, try again with rtscope-agent tune undo --profile %s",
 			 undone.failed, profile);
 	return fail(1, text);
 }
@@ -343,7 +343,7 @@ static void report_dropped(void)
 	if (!dropped)
 		return;
 	snprintf(text, sizeof(text),
-		 "nothing read the output for a while: %lu changes were made and left out",
+		 "nothing read the output for a while; changes made and not reported: %lu",
 		 dropped);
 	warn("output-blocked", text);
 }

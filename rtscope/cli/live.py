@@ -96,7 +96,7 @@ def _measure_one(
 
 
 def _print_progress(console: "Console", state: "LiveState") -> None:
-    from rtscope.model.units import format_duration_ns
+    from rtscope.model.units import counted, format_duration_ns
 
     progress = state.progress
     assert progress is not None
@@ -104,5 +104,7 @@ def _print_progress(console: "Console", state: "LiveState") -> None:
     samples = sum(thread.count for thread in progress.threads)
     seconds = progress.time_ns // 1_000_000_000
     console.print(
-        f"{state.title}: {seconds}s{whole}, {samples} samples", markup=False, highlight=False
+        f"{state.title}: {seconds}s{whole}, {counted(samples, 'sample')}",
+        markup=False,
+        highlight=False,
     )

@@ -167,6 +167,7 @@ def measure_plan(
 
 
 def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | None]) -> None:
+    from rtscope.model.units import counted
     from rtscope.report.columns import Column, fitted
     from rtscope.report.terminal import output_console
     from rtscope.report.words import plain, span_text
@@ -184,17 +185,18 @@ def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | Non
     ]
     console.print()
     console.print(fitted(columns, console.width))
-    total = f"{len(cells)} cells, about {span_text(sum(ns or 0 for ns in spans))}"
+    total = f"{counted(len(cells), 'cell')}, about {span_text(sum(ns or 0 for ns in spans))}"
     unknown = spans.count(None)
     more = f", and for {unknown} the time that their probe takes" if unknown else ""
     console.print(f"\n{total}{more}; nothing was measured", markup=False)
 
 
 def _ends_after(cell: "Cell") -> str:
+    from rtscope.model.units import counted
     from rtscope.report.words import span_text
 
     request = cell.request
-    ends = [] if request.samples is None else [f"{request.samples:,} samples"]
+    ends = [] if request.samples is None else [counted(request.samples, "sample")]
     if request.duration_ns is not None:
         ends.append(span_text(request.duration_ns))
     return " or ".join(ends)
@@ -328,13 +330,14 @@ def _judged(run: "Run") -> "CellResult":
 
 
 def _told(result: "CellResult") -> str:
-    from rtscope.report.words import count_text, time_text
+    from rtscope.model.units import counted
+    from rtscope.report.words import time_text
     from rtscope.statistics.figures import figures_of_run
 
     assert result.run is not None
     figures = figures_of_run(result.run)
     return (
-        f"{result.name}: {count_text(figures.count)} samples, max {time_text(figures.max_ns)}, "
+        f"{result.name}: {counted(figures.count, 'sample')}, max {time_text(figures.max_ns)}, "
         f"{result.verdict}"
     )
 

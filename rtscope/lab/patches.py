@@ -28,7 +28,8 @@ class Series(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """Its name, how much it is, and its hash."""
-        return f"{self.directory.name}: {len(self.files)} patches, sha256 {self.sha256}"
+        patches = f"{len(self.files)} patch{'' if len(self.files) == 1 else 'es'}"
+        return f"{self.directory.name}: {patches}, sha256 {self.sha256}"
 
 
 def read_series(directory: Path) -> Series:

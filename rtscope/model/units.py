@@ -46,6 +46,11 @@ def parse_time_ns(text: str, bare_unit: str | None = None) -> int:
     return ns
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: "1 sample", "1,204 samples"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def format_ns(ns: float) -> str:
     """A latency for people: microseconds below 10 ms, then ms and s; three significant places."""
     if abs(ns) < 10_000_000:

@@ -8,6 +8,7 @@ import msgspec
 
 from rtscope.model.run import Run
 from rtscope.model.timeline import Call, Explanation, Stretch
+from rtscope.model.units import counted
 from rtscope.report.columns import Column
 from rtscope.report.words import plain, thread_name, time_text
 
@@ -139,7 +140,9 @@ def totals_line(told: Explanation) -> str:
     shown = told.functions[:_MOST_FUNCTIONS]
     named = ", ".join(f"{plain(one.function)} {time_text(one.ns)}" for one in shown)
     rest = told.functions[_MOST_FUNCTIONS:]
-    others = f", {len(rest)} others {time_text(sum(one.ns for one in rest))}" if rest else ""
+    others = (
+        f", {counted(len(rest), 'other')} {time_text(sum(one.ns for one in rest))}" if rest else ""
+    )
     return f"most time by itself: {named}{others}"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from rtscope.model.quantity import quantity_of
 from rtscope.model.run import Run, Thread
-from rtscope.model.units import format_column_ns, format_duration_ns, format_ns
+from rtscope.model.units import counted, format_column_ns, format_duration_ns, format_ns
 from rtscope.statistics.figures import Figures, Quantile, hides_stalls, percent_name
 from rtscope.statistics.work import work_per_second
 
@@ -126,7 +126,7 @@ def tuning_text(run: Run) -> str:
     missing = f", {len(tuning.exceptions):,} not" if tuning.exceptions else ""
     return plain(
         f"{tuning.name} (step {tuning.step} of {tuning.profile}{cpus}, round {tuning.round}): "
-        f"{tuning.held:,} changes held{missing}"
+        f"{counted(tuning.held, 'change')} held{missing}"
     )
 
 

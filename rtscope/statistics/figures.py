@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
-from rtscope.model.units import LONGEST_NS
+from rtscope.model.units import LONGEST_NS, counted
 
 PERCENTS: Final = (50.0, 99.0, 99.9, 99.99, 99.999)
 SAMPLES_BEYOND: Final = 10
@@ -177,7 +177,7 @@ def hides_stalls(threads: Sequence[Thread]) -> str:
         return ""
     share = max(missed_share(thread) for thread in threads)
     return (
-        f"{missed:,} missed periods have no sample: plain percentiles leave them out "
+        f"{counted(missed, 'missed period')} without a sample: plain percentiles leave them out "
         f"(up to {100 * share:.2g} % of a thread's periods)"
     )
 

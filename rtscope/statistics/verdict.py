@@ -20,7 +20,7 @@ import msgspec
 from rtscope.model.budget import Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run, Thread
-from rtscope.model.units import format_ns
+from rtscope.model.units import counted, format_ns
 from rtscope.statistics.figures import (
     SAMPLES_BEYOND,
     as_arrays,
@@ -148,7 +148,7 @@ def _sentence(limit: Limit, finding: _Finding, thread: Thread) -> str:
         number = format_ns(finding.value) if limit.in_ns else plain
         value = f"{limit.figure} is {'at least ' if finding.at_least else ''}{number}"
     place = "worst on" if finding.outcome == "pass" else "on"
-    return f"{limit.text}: {finding.outcome}, {'; '.join(part for part in (value, finding.why) if part)} ({place} {where}, {thread.count:,} samples)"  # noqa: E501
+    return f"{limit.text}: {finding.outcome}, {'; '.join(part for part in (value, finding.why) if part)} ({place} {where}, {counted(thread.count, 'sample')})"  # noqa: E501
 
 
 def _find(thread: Thread, limit: Limit) -> _Finding:
@@ -181,13 +181,13 @@ def _find_quantile(thread: Thread, percent: float, too_much: int) -> _Finding:
     value = quantile.value_ns if histogram.total == total else None
     missing = samples_needed(percent) - total
     if above > allowed and above >= SAMPLES_BEYOND:
-        why = "" if value is not None else f"{above:,} samples are above the limit"
+        why = "" if value is not None else f"{counted(above, 'sample')} above the limit"
         return _Finding("fail", value, why, at_least=quantile.at_least)
     if missing > 0:
         return _Finding(
             "inconclusive",
             None,
-            f"{missing:,} more samples are needed for this quantile",
+            f"{counted(missing, 'more sample')} needed for this quantile",
             samples_missing=missing,
         )
     if not_below <= allowed:

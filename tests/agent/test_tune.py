@@ -414,7 +414,7 @@ def test_an_interrupted_apply_takes_back_what_it_made(
         output, complaint = process.communicate(timeout=10)
     ended = read(process.returncode, output, complaint)
     assert (ended.status, ended.states()) == (1, ["restored"] * 6)
-    assert "6 changes were restored" in complaint
+    assert "changes restored: 6" in complaint
     assert [given(tid) for tid in tids] == before
     assert not (journal / "journal").exists()
 
@@ -430,7 +430,7 @@ def test_an_interrupted_apply_reports_what_it_could_not_restore(
         agent_path, journal, "apply", f"thread name={MARK}-a* nice=4", before=tuple(strace)
     )
     assert (ended.status, ended.states()) == (1, ["failed"] * 2)
-    assert "2 could not be restored" in ended.complaint
+    assert "not restored: 2" in ended.complaint
     assert [given(tid).nice for tid in tids] == [4, 4]
     assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
 
@@ -676,7 +676,7 @@ def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: 
     (change,) = tune(agent_path, journal, "show", rule).changes
     assert change["state"] == "immovable"
     shown = tune(agent_path, journal, "show", f"tasks away={LAST_CPU}")
-    assert "threads of the kernel's own stay" in shown.warnings["threads-bound"]
+    assert "the kernel lets nobody move" in shown.warnings["threads-bound"]
     assert all(change["kind"] == "thread-cpus" for change in shown.changes)
     assert not any(change["what"].startswith("migration/") for change in shown.changes)
 

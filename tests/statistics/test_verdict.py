@@ -199,4 +199,7 @@ def test_a_percentile_of_a_run_with_missed_periods_says_that_it_leaves_them_out(
     ]
     assert missed_share(stalled) == pytest.approx(49 / 2049)
     assert hides_stalls(run.threads) in doubts(run)
+    assert hides_stalls(run.threads).startswith("49 missed periods without a sample")
+    one = msgspec.structs.replace(stalled, missed=1)
+    assert hides_stalls([one]).startswith("1 missed period without a sample")
     assert hides_stalls(run.threads[1:]) == ""

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from rtscope.model.units import format_ns
+from rtscope.model.units import counted, format_ns
 from rtscope.report.page.bins import Bins, Drawing, Series
 from rtscope.report.page.chart import Axis, Chart, Mark, Note, Panel, Shown, axis, floats, rule
 from rtscope.report.page.scale import (
@@ -122,7 +122,7 @@ def _histogram(lines: Lines) -> Chart:
                 marks.append(lines.mark(line, [line.worst], [1], "dots", texts=[_worst(line)]))
             if line.beyond:
                 at, count = line.beyond
-                said = f"{count:,} samples of {format_ns(at * 1000)} or more"
+                said = f"{counted(count, 'sample')} of {format_ns(at * 1000)} or more"
                 marks.append(lines.mark(line, [at], [count], "dots", texts=[said]))
         return Panel(
             x=lines.latency_axis(kind),

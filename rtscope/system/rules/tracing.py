@@ -3,6 +3,7 @@
 
 from typing import Final
 
+from rtscope.model.units import counted
 from rtscope.system.rule import SYSCTL_KERNEL, Rule, file_line
 from rtscope.system.state import State
 
@@ -38,7 +39,7 @@ def _probes(state: State) -> str | None:
     if not state.offers(paths[0], "CONFIG_KPROBE_EVENTS"):
         return None
     probes = state.text(*paths).splitlines()
-    return f"{len(probes)} probes, the first {probes[0][:60]}" if probes else None
+    return f"{counted(len(probes), 'probe')}, the first {probes[0][:60]}" if probes else None
 
 
 def _bpf_times(state: State) -> str | None:
