@@ -24,6 +24,7 @@ from rtscope.target.agent import Agent, Target
 from rtscope.target.local import LOCAL
 
 _SILENCE_S: Final = 20.0
+_OF_A_PROGRAM: Final = "exec"
 _START_NS: Final = 100_000_000
 """to start the agent, and to write and keep its result"""
 _LOAD_NS: Final = 500_000_000
@@ -100,9 +101,15 @@ def check_probe(name: str) -> None:
 
 
 def _unknown_probe(name: str, known: Sequence[str]) -> str:
-    """Return why there is no such probe, with the nearest names; empty if there is one."""
+    """Return why this probe cannot be measured here, with the nearest names; empty if it can."""
+    if name == _OF_A_PROGRAM:
+        return (
+            f"the probe {name} times a program, which is given to 'rtscope scale -- PROGRAM' or "
+            f"'rtscope agent {name} -- PROGRAM'"
+        )
     if name in known:
         return ""
+    known = [one for one in known if one != _OF_A_PROGRAM]
     nearest = difflib.get_close_matches(name, known)
     guess = f". Did you mean {' or '.join(nearest)}?" if nearest else ""
     return f"no probe is called '{name[:40]}'; the probes are {', '.join(known)}{guess}"

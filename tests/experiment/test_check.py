@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rtscope.experiment.cells import cells_of
-from rtscope.experiment.check import cell_ns, check_cells
+from rtscope.experiment.check import cell_ns, check_cells, check_probe
 from rtscope.experiment.planfile import parse_plan
 from rtscope.model.errors import RtscopeError
 from rtscope.target.protocol import Start
@@ -44,6 +44,7 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
         ('[[budget]]\nlimits = ["max[x]<1s"]', 8, "limits: 'max[x]<1s' can never pass"),
         ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time from 100ms"),
         ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: no probe is called 'magic'"),
+        ('[[measure]]\nprobes = ["exec"]\nsamples = 1', 8, "probes: the probe exec times a"),
         ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),
     ],
 )  # fmt: skip
@@ -137,3 +138,9 @@ def test_repetitions_are_asked_for_once(tmp_path: Path, agent_path: Path,
     monkeypatch.setenv("RTSCOPE_AGENT", str(script))
     assert len(checked(plan="repetitions = 50")) == 50
     assert len(log.read_text().splitlines()) == 2
+
+
+def test_the_nearest_probe_is_one_that_can_be_measured() -> None:
+    with pytest.raises(RtscopeError, match="no probe is called 'exek'") as caught:
+        check_probe("exek")
+    assert "exec" not in str(caught.value)
