@@ -3,7 +3,6 @@
 
 import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 
@@ -11,18 +10,14 @@ import pytest
 
 from tests.agent.probing import (
     LAST_CPU,
-    as_nobody,
     hog,
-    lines_left,
     measure,
-    measure_stopped,
     measuring,
     needs_root,
     needs_two_cpus,
     of_type,
     refusal,
     samples,
-    started,
     threads,
 )
 
@@ -38,22 +33,6 @@ def test_all_ways_are_measured_in_turn(agent_path: Path) -> None:
         assert thread["cpu"] == thread["facts"]["sender_cpu"] == LAST_CPU
         assert thread["count"] + thread["missed"] == pytest.approx(100, abs=15)
         assert thread["count"] > 0
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("cache", ["cold", "warm"])
-def test_each_series_has_the_samples_asked_for(agent_path: Path, way: str, cache: str) -> None:
-    lines = measure(agent_path, "async", "-l", "200", "--via", way, "--cache", cache)
-    for thread in of_type(lines, "thread"):
-        assert thread["count"] == 200
-        assert thread["facts"]["not_waiting"] <= thread["missed"]
-    assert of_type(lines, "end")[0]["status"] == "complete"
-
-
-def test_every_period_is_a_sample_or_missed(agent_path: Path) -> None:
-    lines = measure(agent_path, "async", "-D", "1s")
-    for thread in of_type(lines, "thread"):
-        assert thread["count"] + thread["missed"] == pytest.approx(1000, rel=0.05)
 
 
 @needs_two_cpus
@@ -98,27 +77,6 @@ def test_a_busy_thread_on_the_only_cpu_stops_the_sender_too(agent_path: Path) ->
     assert len(samples(lines, 17_000_000, thread["thread"])) <= 5
 
 
-@needs_root
-def test_a_stop_of_the_whole_program_is_missed_periods(agent_path: Path) -> None:
-    lines, stopped_s = measure_stopped(agent_path, "async", *ON_LAST_CPU)
-    thread = of_type(lines, "thread")[0]
-    assert thread["missed"] == pytest.approx(stopped_s * 1000, rel=0.1)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_long_pause_does_not_delay_ctrl_c(agent_path: Path, way: str) -> None:
-    with started(agent_path, "async", "-i", "1h", "--via", way, until="start") as process:
-        process.send_signal(signal.SIGINT)
-        assert lines_left(process)[-1]["status"] == "interrupted"
-
-
-@needs_root
-def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> None:
-    lines = measure(agent_path, "async", "--break", "1us", "--via", "all")
-    assert of_type(lines, "end")[0]["status"] == "threshold"
-    assert of_type(lines, "end")[0]["time_ns"] < 5e9
-
-
 def test_a_way_that_cannot_be_had_is_left_out_with_a_warning(agent_path: Path) -> None:
     done = subprocess.run(
         ["prlimit", "--msgqueue=0", agent_path, "async", "-D", "200ms", "--via", "all",
@@ -147,15 +105,6 @@ def test_the_only_way_asked_for_that_cannot_be_had_is_refused(agent_path: Path) 
 )
 def test_what_cannot_be_done_is_refused(agent_path: Path, options: list[str], words: str) -> None:
     assert words in refusal(agent_path, "async", *options)
-
-
-@needs_root
-def test_an_ordinary_user_measures_on_one_cpu(public_agent: Path) -> None:
-    lines = as_nobody(public_agent, "async", "-D", "300ms", "--via", "all", *ON_LAST_CPU)
-    assert "no-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
-    for thread in of_type(lines, "thread"):
-        assert thread["policy"] == "other"
-        assert thread["count"] > 0
 
 
 @needs_two_cpus

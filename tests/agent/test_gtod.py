@@ -124,16 +124,6 @@ def test_a_duration_is_shared_by_the_clocks(agent_path: Path) -> None:
     assert of_type(lines, "end")[0]["time_ns"] == pytest.approx(2_000_000_000, rel=0.2)
 
 
-def test_ctrl_c_keeps_the_clocks_that_had_their_turn(agent_path: Path) -> None:
-    options = ("-D", "1h", "--clock", "gettimeofday,CLOCK_TAI")
-    with measuring(agent_path, "gtod", *options) as lines:
-        pass
-    assert of_type(lines, "end")[0]["status"] == "interrupted"
-    counts = [thread["count"] for thread in of_type(lines, "thread")]
-    assert counts[0] > 1000
-    assert counts[1] == 0
-
-
 def test_a_person_gets_the_reports_table_by_microsecond(agent_path: Path) -> None:
     wanted = "gettimeofday,CLOCK_MONOTONIC"
     done = subprocess.run(

@@ -14,7 +14,6 @@ import pytest
 
 from tests.agent.probing import (
     Lines,
-    as_nobody,
     hog,
     lines_left,
     measure,
@@ -94,11 +93,6 @@ def test_thresholds_are_the_users(agent_path: Path) -> None:
     )  # fmt: skip
     assert facts(lines, "relative")["in_range"] > 0.8 * threads(lines)["relative"]["count"]
     assert facts(lines, "relative")["over_20pct"] > 0.9 * threads(lines)["relative"]["count"]
-
-
-def test_a_number_of_samples_is_kept_by_each_method(agent_path: Path) -> None:
-    lines = measure(agent_path, "loop", "-l", "120", "-i", "2ms", "--work", "100us")
-    assert [thread["count"] for thread in of_type(lines, "thread")] == [120] * 4
 
 
 @needs_root
@@ -218,14 +212,6 @@ def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: 
     assert words in refusal(agent_path, "loop", *options)
 
 
-@pytest.mark.skipif(Path("/dev/rtloop").exists(), reason="this machine has the module")
-def test_a_machine_without_the_module_says_how_to_have_it(agent_path: Path) -> None:
-    assert refusal(agent_path, "loop", "--in", "kernel").endswith(
-        "there is no /dev/rtloop: load the module rtloop (make modules builds it for the running "
-        "kernel; on a lab kernel it is loaded by itself)"
-    )
-
-
 def test_what_the_kernel_would_loop_is_told_without_its_module(agent_path: Path) -> None:
     done = subprocess.run(
         [agent_path, "loop", "--in", "kernel", "--json", "--dry-run", "-D", "10s"],
@@ -238,19 +224,3 @@ def test_what_the_kernel_would_loop_is_told_without_its_module(agent_path: Path)
     assert [thread["name"] for thread in start["threads"]][:4] == [
         "kernel-timer", "kernel-relative", "kernel-absolute", "kernel-deadline",
     ]  # fmt: skip
-
-
-@needs_root
-def test_an_ordinary_user_measures_the_loop_as_an_ordinary_thread(public_agent: Path) -> None:
-    lines = as_nobody(public_agent, "loop", "-D", "1s")
-    assert {thread["policy"] for thread in of_type(lines, "thread")} == {"other"}
-    assert all(thread["count"] > 5 for thread in of_type(lines, "thread"))
-    assert "no-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
-
-
-def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
-    with measuring(agent_path, "loop") as lines:
-        pass
-    assert lines[-1]["status"] == "interrupted"
-    assert threads(lines)["relative"]["count"] > 5
-    assert facts(lines, "relative")["expected"] > 5

@@ -14,14 +14,11 @@ import pytest
 from tests.agent.probing import (
     LAST_CPU,
     Lines,
-    as_nobody,
-    lines_left,
     measure,
     needs_root,
     needs_two_cpus,
     of_type,
     refusal,
-    started,
 )
 from tests.places import unshare
 
@@ -186,21 +183,6 @@ def test_however_short_its_time_all_is_measured_once(agent_path: Path) -> None:
     assert of_type(lines, "end")[0]["status"] == "complete"
     assert of_type(lines, "thread")[0]["count"] == 1
     assert None not in matrices(lines)["copy"]["value"][0]
-
-
-def test_what_was_measured_until_an_interrupt_is_told(agent_path: Path) -> None:
-    with started(agent_path, "memory", "-D", "20s", "--slot", "1ms") as process:
-        process.terminate()
-        lines = lines_left(process)
-    assert lines[-1]["status"] == "interrupted"
-    assert "latency" in matrices(lines)
-
-
-@needs_root
-def test_an_ordinary_user_can_measure_too(public_agent: Path) -> None:
-    options = ("--slot", "1ms", "--largest", "16", "-a", "0", "-l", "1")
-    lines = as_nobody(public_agent, "memory", *options)
-    assert None not in matrices(lines)["latency"]["value"][0]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.agent.probing import (
-    NOBODY,
     hog,
     lines_left,
     measure,
-    measure_stopped,
     measuring,
     middle_ns,
     needs_root,
@@ -22,7 +20,6 @@ from tests.agent.probing import (
     samples,
     started,
     threads,
-    undisturbed,
 )
 
 
@@ -79,17 +76,6 @@ def test_a_cpu_taken_by_something_higher_delays_threads_but_violates_nothing(
 
 @needs_root
 @needs_two_cpus
-def test_a_stop_of_the_whole_program_is_missed_rounds(agent_path: Path) -> None:
-    options = ("-a", "0,1", "-i", "10ms", "--work", "2ms", "-p", "98")
-    with undisturbed():
-        lines, stopped_s = measure_stopped(agent_path, "migrate", *options)
-    for thread in of_type(lines, "thread"):
-        assert thread["missed"] == pytest.approx(stopped_s / 0.01, rel=0.1)
-    assert threads(lines)["rank 1"]["facts"]["violations"] <= 1
-
-
-@needs_root
-@needs_two_cpus
 def test_each_of_the_worst_waits_tells_the_cpu_on_which_it_ended(agent_path: Path) -> None:
     with measuring(agent_path, "migrate", "-a", "0,1", "-i", "20ms", "--work", "4ms") as lines:
         pass
@@ -116,14 +102,6 @@ def test_a_duration_ends_it_as_asked(agent_path: Path) -> None:
 
 
 @needs_root
-def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
-    with measuring(agent_path, "migrate", "-i", "40ms") as lines:
-        pass
-    assert lines[-1]["status"] == "interrupted"
-    assert all(thread["facts"]["rounds"] >= 1 for thread in of_type(lines, "thread"))
-
-
-@needs_root
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -135,10 +113,3 @@ def test_ctrl_c_keeps_what_was_measured(agent_path: Path) -> None:
 )
 def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
     assert words in refusal(agent_path, "migrate", *options)
-
-
-@needs_root
-def test_a_user_without_real_time_priorities_is_told_that_there_is_no_order_to_test(
-    public_agent: Path,
-) -> None:
-    assert "refused to this user" in refusal(public_agent, "migrate", prefix=NOBODY)

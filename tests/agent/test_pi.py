@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.probing import (
-    NOBODY,
     children,
     measure,
-    measure_stopped,
     measuring,
     middle_ns,
     needs_root,
@@ -21,7 +19,6 @@ from tests.agent.probing import (
     refusal,
     samples,
     threads,
-    undisturbed,
 )
 
 
@@ -54,16 +51,6 @@ def test_the_wait_is_the_hold_with_inheritance_and_the_medium_threads_work_more_
 
 
 @needs_root
-def test_a_stop_of_the_whole_program_is_missed_rounds(agent_path: Path) -> None:
-    options = ("-i", "5ms", "--hold", "500us", "--medium", "1ms", "-p", "98")
-    with undisturbed():
-        lines, stopped_s = measure_stopped(agent_path, "pi", *options)
-    for thread in of_type(lines, "thread"):
-        # Each series has every second round.
-        assert thread["missed"] == pytest.approx(stopped_s / 0.01, rel=0.1)
-
-
-@needs_root
 def test_a_stop_while_the_lock_is_held_is_waited_for_too(agent_path: Path) -> None:
     options = ("-i", "40ms", "--hold", "30ms", "--medium", "5ms", "-p", "98")
     with measuring(agent_path, "pi", *options) as lines:
@@ -89,14 +76,6 @@ def test_all_threads_are_on_the_first_cpu_asked_for(agent_path: Path) -> None:
 
 
 @needs_root
-def test_ctrl_c_does_not_wait_for_the_next_round(agent_path: Path) -> None:
-    with measuring(agent_path, "pi", "-i", "1m") as lines:
-        began = time.monotonic()
-    assert time.monotonic() - began < 10
-    assert lines[-1]["status"] == "interrupted"
-
-
-@needs_root
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -108,10 +87,3 @@ def test_ctrl_c_does_not_wait_for_the_next_round(agent_path: Path) -> None:
 )
 def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
     assert words in refusal(agent_path, "pi", *options)
-
-
-@needs_root
-def test_a_user_without_real_time_priorities_is_told_that_there_is_nothing_to_measure(
-    public_agent: Path,
-) -> None:
-    assert "refused to this user" in refusal(public_agent, "pi", prefix=NOBODY)

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from tests.agent.probing import (
-    lines_left,
     measure,
     middle_ns,
     needs_root,
     needs_two_cpus,
     of_type,
     refusal,
-    started,
     undisturbed,
 )
 
@@ -86,12 +84,6 @@ def test_periods_that_the_work_does_not_fit_into_are_missed(agent_path: Path) ->
     [thread] = of_type(lines, "thread")
     assert thread["count"] == 10
     assert thread["missed"] >= 20
-
-
-def test_many_threads_end_at_once_when_asked(agent_path: Path) -> None:
-    with started(agent_path, "scaling", "--threads", "50", "--policy", "other") as process:
-        process.terminate()
-        assert lines_left(process)[-1]["status"] == "interrupted"
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,9 @@ import pytest
 from tests.agent.probing import (
     LAST_CPU,
     Lines,
-    as_nobody,
     children,
     hog,
     measure,
-    measure_stopped,
     measuring,
     needs_root,
     of_type,
@@ -41,34 +39,6 @@ def series(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
     """The threads asynchronous and synchronous."""
     found = threads(lines)
     return found["asynchronous"], found["synchronous"]
-
-
-def test_both_ways_get_an_event_each_interval_and_lose_none(agent_path: Path) -> None:
-    lines = measure(agent_path, "signal", "-D", "1s", "-i", "2ms")
-    assert list(threads(lines)) == ["asynchronous", "synchronous"]
-    for thread in of_type(lines, "thread"):
-        assert thread["count"] + thread["missed"] == pytest.approx(500, rel=0.1)
-        assert thread["count"] > 0
-        assert thread["facts"]["lost"] == 0
-
-
-@pytest.mark.parametrize("method", ["asynchronous", "synchronous", "both"])
-def test_each_series_has_the_samples_asked_for(agent_path: Path, method: str) -> None:
-    lines = measure(agent_path, "signal", "-l", "150", "-i", "1ms", "--method", method)
-    for thread in of_type(lines, "thread"):
-        assert thread["count"] == 150
-    assert len(of_type(lines, "thread")) == 1 + (method == "both")
-    assert of_type(lines, "end")[0]["status"] == "complete"
-
-
-def test_its_defaults_are_those_of_the_report(agent_path: Path) -> None:
-    done = subprocess.run(
-        [agent_path, "signal", "--json", "--dry-run"], capture_output=True, text=True, check=True
-    )
-    start = next(line for line in done.stdout.splitlines() if '"start"' in line)
-    assert '"interval_ns":2778000,' in start
-    assert '"priority":94,' in start
-    assert '"options":{"method":"both","busy_percent":40,"deadline_ns":1000000,' in start
 
 
 @needs_root
@@ -231,14 +201,6 @@ def test_a_busy_thread_above_all_stops_the_source_too(agent_path: Path) -> None:
 
 
 @needs_root
-def test_a_stop_of_the_whole_program_is_missed_periods(agent_path: Path) -> None:
-    lines, stopped_s = measure_stopped(agent_path, "signal", "-i", "1ms", *QUIET)
-    for thread in of_type(lines, "thread"):
-        assert thread["missed"] == pytest.approx(stopped_s * 1000, rel=0.1)
-        assert thread["facts"]["lost"] == 0
-
-
-@needs_root
 @pytest.mark.parametrize(("busy", "least", "most"), [(0, 0, 8), (40, 15, 46), (80, 30, 90)])
 def test_the_program_computes_at_most_the_share_asked_for(
     agent_path: Path, busy: int, least: int, most: int
@@ -271,12 +233,6 @@ def test_events_that_the_kernel_refuses_are_lost_and_the_run_ends(
     assert end[0] == "-D" or all(count == 300 for count in lost)
 
 
-def test_it_breaks_at_the_first_delay_over_the_threshold(agent_path: Path) -> None:
-    lines = measure(agent_path, "signal", "--break", "1us")
-    assert of_type(lines, "end")[0]["status"] == "threshold"
-    assert of_type(lines, "end")[0]["time_ns"] < 5e9
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -290,10 +246,3 @@ def test_it_breaks_at_the_first_delay_over_the_threshold(agent_path: Path) -> No
 )
 def test_what_cannot_be_done_is_refused(agent_path: Path, options: list[str], words: str) -> None:
     assert words in refusal(agent_path, "signal", *options)
-
-
-@needs_root
-def test_an_ordinary_user_measures_on_one_cpu(public_agent: Path) -> None:
-    lines = as_nobody(public_agent, "signal", "-D", "1s", *ON_LAST_CPU)
-    assert "no-rt-priority" in {line["code"] for line in of_type(lines, "warning")}
-    assert all(thread["count"] > 0 for thread in of_type(lines, "thread"))

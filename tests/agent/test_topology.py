@@ -12,14 +12,11 @@ from tests.agent.probing import (
     LAST_CPU,
     PREFERRED,
     Lines,
-    as_nobody,
-    lines_left,
     measure,
     needs_root,
     needs_two_cpus,
     of_type,
     refusal,
-    started,
     undisturbed,
 )
 
@@ -118,28 +115,11 @@ def test_in_a_container_only_its_cpus_are_measured(
 
 
 @needs_two_cpus
-def test_what_was_measured_until_an_interrupt_is_told(agent_path: Path) -> None:
-    with started(agent_path, "topology", "-D", "20s", "--slot", "2ms") as process:
-        process.terminate()
-        lines = lines_left(process)
-    assert lines[-1]["status"] == "interrupted"
-    assert "message" in matrices(lines)
-
-
-@needs_two_cpus
 def test_it_ends_when_its_time_is_over(agent_path: Path) -> None:
     lines = measure(agent_path, "topology", "-D", "600ms", "--slot", "2ms")
     assert of_type(lines, "end")[0]["status"] == "complete"
     assert of_type(lines, "thread")[0]["count"] >= 1
     assert not math.isnan(least(matrices(lines)["message"]))
-
-
-@needs_root
-@needs_two_cpus
-def test_an_ordinary_user_can_measure_too(public_agent: Path) -> None:
-    lines = as_nobody(public_agent, "topology", "--slot", "1ms", "-l", "1")
-    assert {"no-rt-priority"} <= {line["code"] for line in of_type(lines, "warning")}
-    assert least(matrices(lines)["memory"]) > 0
 
 
 @pytest.mark.parametrize(
