@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The only program of a machine that tests what a session does with the kernel's
- * tracing, measuring on the last CPU, and with CPU 1 going offline, if there is one. The agent's lines stand behind
- * "@ NAME", the trace behind "@ trace", tracing_on behind "@ NAME: ".
+ * The only program of a VM that tests what a session does with the kernel's
+ * tracing, measuring on the last CPU, and with CPU 1 going offline, if there is
+ * one. The agent's lines stand behind "@ NAME", the trace behind "@ NAME trace",
+ * tracing_on behind "@ NAME traced".
  */
 #define _GNU_SOURCE
 #include <stdio.h>
-#include <sys/wait.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "guest_module.h"
 #include "guest_port.h"
 
 #define TRACING	   "/sys/kernel/tracing/"
@@ -41,26 +44,35 @@ static void set(const char *name, const char *text)
 		printf("@ failed: cannot write '%s' to %s: %m\n", text, path);
 }
 
-static void show(const char *section, const char *name)
+static void show(const char *section, const char *of, const char *name)
 {
 	char path[96], line[512];
 	FILE *file;
 
 	snprintf(path, sizeof(path), TRACING "%s", name);
 	file = fopen(path, "r");
-	printf("@ %s\n", section);
+	printf("@ %s %s\n", section, of);
 	while (file && fgets(line, sizeof(line), file))
 		fputs(line, stdout);
 	if (file)
 		fclose(file);
 }
 
-static void break_at(const char *name, char *cpu)
+static void break_at(const char *name, char *probe, char *option, char *cpu)
 {
-	char *const words[] = { "agent",       "cyclic", "--json", "--progress=0", cpu, "-D5s",
-				"--break=1us", "-i10ms", NULL };
+	char *const words[] = { "agent", probe,		"--json", "--progress=0", cpu,
+				"-D5s",	 "--break=1us", "-i10ms", option,	  NULL };
 
 	agent(name, words);
+}
+
+static void break_traced(const char *name, char *probe, char *option, char *cpu)
+{
+	set("trace", "");
+	set("tracing_on", "1");
+	break_at(name, probe, option, cpu);
+	show(name, "traced", "tracing_on");
+	show(name, "trace", "trace");
 }
 
 static void take_offline(void)
@@ -87,14 +99,15 @@ int main(void)
 		cpu = "-a1";
 	set("trace_clock", "mono");
 	set("events/sched/sched_switch/enable", "1");
-	set("trace", "");
-	break_at("break", cpu);
-	show("traced", "tracing_on");
-	show("trace", "trace");
+	break_traced("break", "cyclic", NULL, cpu);
+	break_traced("signal", "signal", "--method=asynchronous", cpu);
+	if (module_load("rtevent", ""))
+		printf("@ failed: rtevent does not load: %m\n");
+	break_traced("event", "event", "--via=sigio", cpu);
 	set("events/sched/sched_switch/enable", "0");
 	set("tracing_on", "1");
-	break_at("untraced break", cpu);
-	show("untraced", "tracing_on");
+	break_at("untraced", "cyclic", NULL, cpu);
+	show("untraced", "traced", "tracing_on");
 	if (!access(CPU_1, F_OK)) {
 		take_offline();
 		agent("unplugged", unplugged);

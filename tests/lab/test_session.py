@@ -4,7 +4,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,7 +23,8 @@ Lines = list[dict[str, Any]]
 def booted(spec: str, directory: Path) -> dict[str, str]:
     target = vm_target(f"vm:{spec}")
     files = {"agent": agent_path(target.kernel.arch).read_bytes()}
-    return sections(heard(target, "session_guest.c", directory, files=files, limit_s=600).said)
+    run = heard(target, "session_guest.c", directory, modules=["rtevent"], files=files, limit_s=600)
+    return sections(run.said)
 
 
 @pytest.fixture(scope="module")
@@ -50,44 +51,55 @@ def codes(lines: Lines) -> set[str]:
     return {line["code"] for line in lines if line["type"] == "warning"}
 
 
-def stopped_after_ns(said: dict[str, str], cpu: int) -> float:
-    """From the sample's clock to the marker, which the measuring thread wrote before others ran."""
-    lines = lines_of(said["break"])
+class Stop(NamedTuple):
+    """What the trace of a run shows that --break ended."""
+
+    after_ns: float
+    """from the sample's clock to the marker"""
+    thread: str
+    """that wrote the marker"""
+    before: list[str]
+    """the marker's CPU, from its last switch of threads to the marker"""
+
+
+def stop_of(said: dict[str, str], name: str, cpu: int) -> Stop:
+    lines = lines_of(said[name])
     start, thread = last(lines, "start"), last(lines, "thread")
-    (worst,) = thread["worst"]
     assert lines[-1]["status"] == "threshold"
     assert "tracing-stopped" in codes(lines)
-    assert said["traced"].strip() == "0"
+    assert said[f"{name} traced"].strip() == "0"
 
-    events = [line for line in said["trace"].splitlines() if line and not line.startswith("#")]
-    at = next(number for number, line in enumerate(events) if "tracing_mark_write" in line)
+    events = [line for line in said[f"{name} trace"].splitlines() if line and line[0] != "#"]
+    (at,) = (number for number, line in enumerate(events) if "tracing_mark_write" in line)
     marker = re.match(
-        rf"\s*cyclic/0-(\d+)\s+\[00{cpu}\].* ([\d.]+): tracing_mark_write: "
+        rf"\s*(.*)-\d+\s+\[00{cpu}\].* ([\d.]+): tracing_mark_write: "
         r"hit latency threshold \((\d+) > 1\)",
         events[at],
     )
     assert marker
-    assert int(marker[3]) == worst["latency_ns"] // 1000
-    switch = next(line for line in reversed(events[:at]) if f"[00{cpu}]" in line)
-    assert f"next_comm=cyclic/0 next_pid={marker[1]}" in switch
-    assert not any("next_comm=agent" in line for line in events[events.index(switch) : at])
-    sampled_ns: int = start["monotonic_ns"] + worst["time_ns"] + worst["latency_ns"]
-    return float(marker[2]) * 1e9 - sampled_ns
+    (sample,) = (one for one in thread["worst"] if one["latency_ns"] // 1000 == int(marker[3]))
+    sampled_ns: int = start["monotonic_ns"] + sample["time_ns"] + sample["latency_ns"]
+    switch = max(n for n, line in enumerate(events[:at]) if f"[00{cpu}]" in line)
+    return Stop(float(marker[2]) * 1e9 - sampled_ns, marker[1], events[switch:at])
 
 
-def test_break_stops_the_trace_within_microseconds(exact: dict[str, str]) -> None:
-    assert -1000 <= stopped_after_ns(exact, 0) < MOST_NS, "the trace shows whole microseconds"
+@pytest.mark.parametrize("name", ["break", "signal", "event"])
+def test_break_stops_the_trace_within_microseconds(exact: dict[str, str], name: str) -> None:
+    assert -1000 <= stop_of(exact, name, 0).after_ns < MOST_NS, "the trace shows whole microseconds"
 
 
 def test_break_stops_the_trace_on_the_cpu_that_was_measured(two_cpus: dict[str, str]) -> None:
-    stopped_after_ns(two_cpus, 1)
+    stop = stop_of(two_cpus, "break", 1)
+    assert stop.thread == "cyclic/0"
+    assert "next_comm=cyclic/0" in stop.before[0]
+    assert not any("next_comm=agent" in line for line in stop.before)
 
 
 def test_break_leaves_the_tracing_of_a_kernel_that_traces_nothing(exact: dict[str, str]) -> None:
-    lines = lines_of(exact["untraced break"])
+    lines = lines_of(exact["untraced"])
     assert lines[-1]["status"] == "threshold"
     assert "tracing-stopped" not in codes(lines)
-    assert exact["untraced"].strip() == "1"
+    assert exact["untraced traced"].strip() == "1"
 
 
 def test_a_cpu_that_goes_offline_ends_the_run_with_the_reason(two_cpus: dict[str, str]) -> None:
