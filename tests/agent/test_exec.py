@@ -21,7 +21,7 @@ from tests.agent.probing import (
 
 def test_each_run_of_the_command_is_a_sample(agent_path: Path) -> None:
     lines = measure(agent_path, "exec", "-l", "5", "--", "sleep", "0.05")
-    [start] = of_type(lines, "start")
+    start = of_type(lines, "start")[-1]
     assert start["options"] == {"command": "sleep 0.05"}
     [thread] = of_type(lines, "thread")
     assert thread["count"] == 5

@@ -102,6 +102,7 @@ def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:
 
 
 @needs_root
+@pytest.mark.timing("a stall of the virtual machine is a burst too")
 def test_a_thread_of_higher_priority_is_found_between_two_readings(agent_path: Path) -> None:
     options = ("-a", str(LAST_CPU), "-p", "50", "--clock", "CLOCK_MONOTONIC:syscall", "-D", "30s")
     bursts, burst_ns = 160, 5_000_000

@@ -61,7 +61,7 @@ def test_every_period_is_counted_once_for_each_pair_of_thresholds(agent_path: Pa
     lines = measure(agent_path, "loop", "-D", "2s")
     for method in METHODS:
         thread, told = threads(lines)[method], facts(lines, method)
-        assert told["in_range"] + told["over"] + told["under"] == thread["count"] > 20
+        assert told["in_range"] + told["over"] + told["under"] == thread["count"] > 5
         wide = told["in_range_20pct"] + told["over_20pct"] + told["under_20pct"]
         assert wide == thread["count"]
         assert told["longest_ns"] == thread["max_ns"]
@@ -98,6 +98,7 @@ def test_thresholds_are_the_users(agent_path: Path) -> None:
 @needs_root
 @needs_two_cpus
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.timing("a stall of the virtual machine is a burst too")
 def test_a_thread_of_higher_priority_stretches_a_period_by_its_length(
     agent_path: Path, method: str
 ) -> None:
@@ -135,6 +136,7 @@ def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
 
 
 @needs_two_cpus
+@pytest.mark.timing("a stall of the virtual machine is a burst too")
 def test_a_stopped_process_is_found_with_the_length_of_its_stop(agent_path: Path) -> None:
     with started(agent_path, "loop", "-D", "3s", "--method", "absolute", *HIGH) as process:
         process.send_signal(signal.SIGSTOP)

@@ -151,6 +151,7 @@ def takes_signals(task: Path) -> bool:
 
 
 @needs_root
+@pytest.mark.timing("a stall of the virtual machine is a burst too")
 def test_a_blocked_signal_is_late_by_as_long_as_it_was_blocked(agent_path: Path) -> None:
     options = ("-i", "2ms", "--method", "asynchronous", "--deadline", "100ms", *QUIET)
     with measuring(agent_path, "signal", *options) as lines:
