@@ -60,7 +60,7 @@ def test_a_table_larger_than_the_caches_takes_longer(agent_path: Path) -> None:
         measure(agent_path, "scaling", "-a", "0", "--table", size, *SHORT) for size in ("4K", "64M")
     )
     assert middle_ns(large, "") > middle_ns(small, "")
-    [start] = of_type(large, "start")
+    [*_, start] = of_type(large, "start")
     assert start["options"] == {
         "form": "scalar",
         "parallel_percent": 95,
@@ -72,7 +72,7 @@ def test_a_table_larger_than_the_caches_takes_longer(agent_path: Path) -> None:
 
 def test_the_vector_form_says_which_unit_computes(agent_path: Path) -> None:
     lines = measure(agent_path, "scaling", "--form", "vector", *SHORT)
-    [start] = of_type(lines, "start")
+    [*_, start] = of_type(lines, "start")
     assert start["options"]["unit"] in ("avx2", "sse2", "neon", "altivec", "rvv")
 
 

@@ -143,7 +143,7 @@ def test_the_ext_server_matters_with_a_bpf_scheduler_only(
 @needs_root
 def test_a_run_has_what_was_found_and_warns_of_what_stops_its_threads(agent_path: Path) -> None:
     lines = [decode_line(line) for line in measured(agent_path, "--json", "-D100ms").splitlines()]
-    (start,) = (line for line in lines if isinstance(line, Start))
+    *_, start = (line for line in lines if isinstance(line, Start))
     warned = {line.code for line in lines if isinstance(line, AgentWarning)}
     throttling = start.throttling
     assert throttling
