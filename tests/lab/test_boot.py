@@ -219,20 +219,6 @@ def test_a_guest_that_never_says_hello_is_ended_in_time(
         list(agent.lines(60))
 
 
-def test_a_damaged_kernel_is_not_booted(
-    standard_kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = copied_kernel(standard_kernel, tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with (folder / "kernel").open("r+b") as file:
-        file.truncate(4096)
-    with (
-        pytest.raises(RtscopeError, match="recorded SHA-256"),
-        target_of("vm:copy").started_agent(["machine", "--json"]),
-    ):
-        pass
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [("vm:none-such", "there is no kernel 'none-such'"), ("moon", "'moon' cannot be reached")],

@@ -31,37 +31,30 @@ Kernel Offset: disabled
 """
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_breakpoint_that_no_memory_holds_is_the_emulators_fault_and_is_told(end: str) -> None:
-    """Which is what QEMU 7.2 met in a guest with two CPUs, whose kernel is the one above."""
-    console = _CONSOLE.format(met="66", other="cc").replace("\n", end)
-    assert panic_in(console) == f"Fatal exception in interrupt ({STALE_CODE})"
+# What QEMU 7.2 met in a guest with two CPUs: no memory holds the breakpoint.
+_STALE = _CONSOLE.format(met="66", other="cc")
+_FAULT = _CONSOLE.format(met="66", other="66")
+_UNREADABLE = "Oops: int3: 0000 [#1]\nCode: Unable to access opcode bytes at 0x0.\n"
+_CAUSE = "Fatal exception in interrupt"
 
 
-def test_a_breakpoint_that_is_there_is_the_kernels_own_fault() -> None:
-    console = _CONSOLE.format(met="cc", other="66")
-    assert panic_in(console) == "Fatal exception in interrupt"
-
-
-def test_where_cpus_take_turns_or_are_the_hosts_it_is_not_the_emulators_fault() -> None:
-    console = _CONSOLE.format(met="66", other="cc")
-    assert panic_in(console, parallel=False) == "Fatal exception in interrupt"
-
-
-def test_the_code_of_another_oops_says_nothing_of_the_breakpoint() -> None:
-    unreadable = "Oops: int3: 0000 [#1]\nCode: Unable to access opcode bytes at 0x0.\n"
-    console = unreadable + _CONSOLE.format(met="66", other="66").replace("int3: 0000", "0002")
-    assert panic_in(console) == "Fatal exception in interrupt"
-
-
-@pytest.mark.parametrize("oops", ["Oops: 0002", "Oops: general protection fault, maybe: 0000"])
-def test_another_fault_is_the_kernels_own(oops: str) -> None:
-    console = _CONSOLE.format(met="66", other="66").replace("Oops: int3: 0000", oops)
-    assert panic_in(console) == "Fatal exception in interrupt"
-
-
-def test_a_breakpoint_that_ended_no_kernel_is_no_panic() -> None:
-    assert panic_in(_CONSOLE.format(met="66", other="66").partition("Kernel panic")[0]) == ""
+@pytest.mark.parametrize(
+    ("console", "parallel", "cause"),
+    [
+        (_STALE, True, f"{_CAUSE} ({STALE_CODE})"),
+        (_STALE.replace("\n", "\r\n"), True, f"{_CAUSE} ({STALE_CODE})"),
+        (_STALE, False, _CAUSE),
+        (_CONSOLE.format(met="cc", other="66"), True, _CAUSE),
+        (_UNREADABLE + _FAULT.replace("int3: 0000", "0002"), True, _CAUSE),
+        (_FAULT.replace("int3: 0000", "0002"), True, _CAUSE),
+        (_FAULT.replace("int3: 0000", "general protection fault, maybe: 0000"), True, _CAUSE),
+        (_FAULT.partition("Kernel panic")[0], True, ""),
+    ],
+)
+def test_only_a_breakpoint_that_no_memory_holds_is_the_emulators_fault(
+    console: str, parallel: bool, cause: str
+) -> None:
+    assert panic_in(console, parallel=parallel) == cause
 
 
 @contextmanager

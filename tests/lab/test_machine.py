@@ -4,61 +4,57 @@
 import pytest
 
 from rtscope.lab.boards import BOARDS
-from rtscope.lab.machine import Spec, parse_spec, qemu_command
+from rtscope.lab.machine import parse_spec, qemu_command
 from rtscope.model.errors import RtscopeError
 
-
-def test_a_kernels_name_alone_means_one_cpu_that_counts_instructions() -> None:
-    assert parse_spec("x") == Spec(kernel="x", cpus=1, mode="exact", mips=1000.0)
-
-
-def test_several_cpus_mean_fast_mode() -> None:
-    assert parse_spec("x,cpus=4").mode == "fast"
-
-
-def test_several_cpus_in_exact_mode_are_refused_unless_insisted() -> None:
-    with pytest.raises(RtscopeError, match="take turns, and the turns appear as latency"):
-        parse_spec("x,cpus=2,mode=exact")
-    assert parse_spec("x,cpus=2,mode=exact,insist=yes").mode == "exact"
+LOAD = "rtdelay delay_us=200"
 
 
 @pytest.mark.parametrize(
-    ("mips", "shift"),
-    [("1000", 0), ("500", 1), ("250", 2), ("125", 3), ("62.5", 4), ("31.25", 5)],
+    ("text", "cpus", "mode", "mips", "load"),
+    [
+        ("x", 1, "exact", 1000.0, None),
+        ("x,cpus=4", 4, "fast", 1000.0, None),
+        ("x,shape=2x3x2,offline=5", 12, "fast", 1000.0, None),
+        ("x,cpus=2,mode=exact,insist=yes", 2, "exact", 1000.0, None),
+        (f"x,load={LOAD},mips=500", 1, "exact", 500.0, LOAD),
+    ],
 )
-def test_the_pace_of_instructions_becomes_the_emulators_shift(mips: str, shift: int) -> None:
-    command = qemu_command(BOARDS["pc"], parse_spec(f"x,mips={mips}"), [])
+def test_a_name_describes_a_machine(
+    text: str, cpus: int, mode: str, mips: float, load: str | None
+) -> None:
+    spec = parse_spec(text)
+    assert (spec.kernel, spec.cpus, spec.mode, spec.mips, spec.load) == (
+        "x",
+        cpus,
+        mode,
+        mips,
+        load,
+    )
 
-    assert f"shift={shift},sleep=off,align=off" in command
+
+def command_of(text: str, *options: str) -> tuple[list[str], list[str]]:
+    """The emulator's command, and the kernel's own options in it."""
+    command = qemu_command(BOARDS["pc"], parse_spec(text), [*options])
+    return command, command[command.index("-append") + 1].split()
 
 
-def test_a_shape_is_as_many_cpus_as_it_has_threads() -> None:
-    spec = parse_spec("x,shape=2x3x2,offline=5")
-    assert (spec.cpus, spec.mode) == (12, "fast")
-    command = qemu_command(BOARDS["pc"], spec, [])
+def test_a_machine_becomes_the_emulators_options_and_the_kernels() -> None:
+    for mips, shift in {"1000": 0, "500": 1, "250": 2, "125": 3, "62.5": 4, "31.25": 5}.items():
+        assert f"shift={shift},sleep=off,align=off" in command_of(f"x,mips={mips}")[0]
+    assert "-icount" not in command_of("x,mode=fast")[0]
+    command, options = command_of("x,shape=2x3x2,offline=5")
     assert command[command.index("-smp") + 1] == "12,sockets=2,cores=3,threads=2"
-    assert "maxcpus=7" in command[command.index("-append") + 1].split()
-
-
-def test_fast_mode_counts_no_instructions() -> None:
-    assert "-icount" not in qemu_command(BOARDS["pc"], parse_spec("x,mode=fast"), [])
-
-
-def test_a_kernels_own_options_and_the_choice_of_preemption_reach_its_command_line() -> None:
-    command = qemu_command(BOARDS["pc"], parse_spec("x,preempt=full"), ["tsc=reliable"])
-
-    options = command[command.index("-append") + 1].split()
+    assert "maxcpus=7" in options
+    options = command_of("x,preempt=full", "tsc=reliable")[1]
     assert options.index("preempt=full") < options.index("tsc=reliable")
-
-
-def test_a_module_is_asked_for_with_its_parameters() -> None:
-    assert parse_spec("x,load=rtdelay delay_us=200,mips=500").load == "rtdelay delay_us=200"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("", "lacks the name of a kernel"),
+        ("x,cpus=2,mode=exact", "take turns, and the turns appear as latency"),
         ("x,mips=300", "one of 1000, 500, 250, 125, 62.5, 31.25"),
         ("x,mode=fast,mips=500", "mips is for mode=exact"),
         ("x,preempt=lazy", "preempt is none, voluntary or full, not 'lazy'"),

@@ -3,8 +3,6 @@
 
 import hashlib
 import json
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -223,29 +221,3 @@ def test_a_network_that_falls_silent_ends_all_there(
             assert_kept(process)
         finally:
             board.plug(up=True)
-
-
-def test_an_sshd_that_dies_ends_all_there(
-    board: EmulatedBoard, environment: dict[str, str]
-) -> None:
-    with measuring(board, environment) as process:
-        board.sh(f"kill -9 {' '.join(map(str, board.sessions()))}")
-        assert not board.still_running()
-        assert_kept(process)
-
-
-def test_an_ssh_that_is_killed_here_ends_all_there(
-    board: EmulatedBoard, environment: dict[str, str]
-) -> None:
-    with measuring(board, environment) as process:
-        os.kill(board.connection(), signal.SIGKILL)
-        assert not board.still_running()
-        assert_kept(process)
-
-
-def test_nothing_is_left_there_when_rtscope_is_killed(
-    board: EmulatedBoard, environment: dict[str, str]
-) -> None:
-    with measuring(board, environment) as process:
-        process.kill()
-        assert not board.still_running()

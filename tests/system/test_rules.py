@@ -61,16 +61,6 @@ def test_no_fault_is_of_a_rule_that_is_gone() -> None:
     assert len(NAMES) == len(set(NAMES))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_a_rule_tells_what_should_be_why_and_how(rule: Rule) -> None:
-    assert rule.severity in SEVERITIES
-    assert rule.link.startswith("https://docs.kernel.org/")
-    assert rule.why.endswith(".")
-    assert rule.how
-    assert rule.wanted
-    assert not (rule.how + rule.wanted).endswith(".")
-
-
 def test_findings_and_blind_rules_come_worst_first() -> None:
     for found in (audit(State(SOUND | {CONFIG: "CONFIG_KCOV=y\n"}), "x", []).findings,
                   audit(State({}), "x", []).unseen):  # fmt: skip

@@ -146,115 +146,99 @@ def test_a_known_machine_is_told_as_it_is(name: str) -> None:
     assert {key: machine[key] for key in EXPECTED[name]} == EXPECTED[name]
 
 
-def test_smt_siblings_isolation_and_frequency_are_told_of_each_cpu() -> None:
-    cpus = machine_of(files_of("debian-13-rt")).cpus
-    assert [cpu.number for cpu in cpus] == list(range(8))
-    assert [cpu.number for cpu in cpus if cpu.isolated] == [2, 3, 6, 7]
-    assert cpus[6].smt_siblings == [2, 6]
-    assert (cpus[6].core, cpus[6].package) == (2, 0)
-    assert (cpus[6].governor, cpus[6].driver) == ("performance", "intel_pstate")
-    assert (cpus[6].min_khz, cpus[6].max_khz) == (800_000, 4_500_000)
-
-
-def test_clusters_and_memory_nodes_are_told_of_each_cpu() -> None:
-    files = files_of("raspberry-pi-4") | {
-        CPU + "cpu1/topology/cluster_cpus_list": "0-1\n",
-        "/sys/devices/system/node/node0/cpulist": "0-1\n",
-        "/sys/devices/system/node/node1/cpulist": "2-3\n",
-    }
-    cpus = machine_of(files).cpus
-    assert [cpu.cluster for cpu in cpus] == [[], [0, 1], [], []]
-    assert [cpu.node for cpu in cpus] == [0, 0, 1, 1]
-
-
-def test_capacity_and_kind_are_told_of_each_cpu() -> None:
-    cpuinfo = "".join(
+def arm_cores(*parts: str) -> str:
+    """/proc/cpuinfo of cores with these part numbers."""
+    return "".join(
         f"processor\t: {i}\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"
-        for i, part in enumerate(["0xd03", "0xd03", "0xd08", "0xd08"])
+        for i, part in enumerate(parts)
     )
-    files = files_of("raspberry-pi-4") | {"/proc/cpuinfo": cpuinfo}
-    files |= {f"{CPU}cpu{n}/cpu_capacity": f"{446 if n < 2 else 1024}\n" for n in range(4)}
-    files |= {CPU + "cpu1/cpufreq/cpuinfo_max_freq": "1800000\n"}
-    cpus = machine_of(files).cpus
-    assert [cpu.capacity for cpu in cpus] == [446, 446, 1024, 1024]
-    assert [cpu.kind for cpu in cpus] == ["Cortex-A53", "Cortex-A53", "Cortex-A72", "Cortex-A72"]
-    assert [cpu.peak_khz for cpu in cpus] == [None, 1_800_000, None, None]
 
 
-def test_the_kinds_of_core_of_a_hybrid_x86_are_told() -> None:
-    hybrid = {"/sys/devices/cpu_core/cpus": "0-3\n", "/sys/devices/cpu_atom/cpus": "4-7\n"}
-    cpus = machine_of(files_of("debian-13-rt") | hybrid).cpus
-    assert [cpu.kind for cpu in cpus] == ["core"] * 4 + ["atom"] * 4
-    assert {cpu.kind for cpu in machine_of(files_of("debian-13-rt")).cpus} == {None}
+PI, RT = files_of("raspberry-pi-4"), files_of("debian-13-rt")
+BIG_LITTLE = arm_cores("0xd03", "0xd03", "0xd08", "0xd08")
+HYBRID = {"/sys/devices/cpu_core/cpus": "0-3\n", "/sys/devices/cpu_atom/cpus": "4-7\n"}
+NODES = {f"/sys/devices/system/node/node{n}/cpulist": f"{2 * n}-{2 * n + 1}\n" for n in range(2)}
+
+
+@pytest.mark.parametrize(
+    ("files", "field", "values"),
+    [
+        (RT, "number", list(range(8))),
+        (RT, "isolated", [False, False, True, True] * 2),
+        (RT, "smt_siblings", [[n % 4, n % 4 + 4] for n in range(8)]),
+        (RT, "core", [0, 1, 2, 3] * 2),
+        (RT, "package", [0] * 8),
+        (RT, "governor", ["performance"] * 8),
+        (RT, "driver", ["intel_pstate"] * 8),
+        (RT, "min_khz", [800_000] * 8),
+        (RT, "max_khz", [4_500_000] * 8),
+        (RT, "kind", [None] * 8),
+        (RT | HYBRID, "kind", ["core"] * 4 + ["atom"] * 4),
+        (PI | {CPU + "cpu1/topology/cluster_cpus_list": "0-1\n"}, "cluster", [[], [0, 1], [], []]),
+        (PI | NODES, "node", [0, 0, 1, 1]),
+        (PI | {CPU + "online": "0,2-3\n"}, "online", [True, False, True, True]),
+        (PI | {"/proc/cpuinfo": BIG_LITTLE}, "kind", ["Cortex-A53"] * 2 + ["Cortex-A72"] * 2),
+        (
+            PI | {f"{CPU}cpu{n}/cpu_capacity": f"{446 if n < 2 else 1024}\n" for n in range(4)},
+            "capacity",
+            [446, 446, 1024, 1024],
+        ),
+        (
+            PI | {CPU + "cpu1/cpufreq/cpuinfo_max_freq": "1800000\n"},
+            "peak_khz",
+            [None, 1_800_000, None, None],
+        ),
+        (
+            {path: text for path, text in files_of("t2080-rt").items() if "/sys/" not in path},
+            "number",
+            list(range(8)),
+        ),
+    ],
+)
+def test_each_cpu_is_described(
+    files: dict[str, str | bytes], field: str, values: list[object]
+) -> None:
+    assert [getattr(cpu, field) for cpu in machine_of(files).cpus] == values
 
 
 def test_a_shared_cache_is_listed_once_with_its_sharers() -> None:
-    assert machine_of(files_of("raspberry-pi-4")).caches[-1] == Cache(
-        2, "unified", 1 << 20, [0, 1, 2, 3]
-    )
-    caches = machine_of(files_of("debian-13-rt")).caches
+    assert machine_of(PI).caches[-1] == Cache(2, "unified", 1 << 20, [0, 1, 2, 3])
+    caches = machine_of(RT).caches
     assert len(caches) == 4 + 4 + 4 + 1
     assert caches[-1] == Cache(3, "unified", 8 << 20, list(range(8)))
-
-
-def test_a_cpu_that_is_offline_is_told_so() -> None:
-    files = files_of("raspberry-pi-4") | {CPU + "online": "0,2-3\n"}
-    assert [cpu.online for cpu in machine_of(files).cpus] == [True, False, True, True]
-
-
-def test_without_sys_the_cpus_are_counted_from_proc() -> None:
-    files = {path: text for path, text in files_of("t2080-rt").items() if "/sys/" not in path}
-    assert [cpu.number for cpu in machine_of(files).cpus] == list(range(8))
 
 
 def test_without_proc_and_sys_uname_still_tells_a_real_time_kernel() -> None:
     files = {path: text for path, text in files_of("t2080-rt").items() if ":" in path}
     machine = machine_of(files)
-    assert (machine.preemption, machine.high_resolution_timers) == ("rt", True)
-    assert machine.cpus == []
-
-
-def test_nothing_read_is_nothing_told() -> None:
+    assert (machine.preemption, machine.high_resolution_timers, machine.cpus) == ("rt", True, [])
     assert machine_of({}) == Machine()
 
 
-def test_cores_of_two_kinds_are_both_named() -> None:
-    cpuinfo = "".join(
-        f"processor\t: {i}\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"
-        for i, part in enumerate(["0xd05", "0xd05", "0xd0b", "0xd0b"])
-    )
-    assert machine_of({"/proc/cpuinfo": cpuinfo}).cpu_model == "Cortex-A55 + Cortex-A76"
-
-
-def test_an_unknown_arm_core_is_told_by_its_numbers() -> None:
-    cpuinfo = "processor : 0\nCPU implementer : 0x7f\nCPU part : 0x123\n"
-    assert machine_of({"/proc/cpuinfo": cpuinfo}).cpu_model == "implementer 0x7f part 0x123"
-
-
-def test_a_riscv_without_a_named_core_is_told_by_its_instruction_set() -> None:
-    assert machine_of({"/proc/cpuinfo": "isa : rv64imafdc\n"}).cpu_model == "rv64imafdc"
-
-
-def test_hz_is_read_from_the_packed_configuration() -> None:
-    packed = gzip.compress(b"# CONFIG_HZ_250 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n")
-    assert machine_of({"/proc/config.gz": packed}).hz == 1000
+HZ = gzip.compress(b"# CONFIG_HZ_250 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n")
+RESOLUTION, TIMERS = "clock:monotonic_resolution_ns", "/proc/timer_list"
 
 
 @pytest.mark.parametrize(
-    ("resolution", "timers", "told"),
+    ("files", "field", "value"),
     [
-        ("1", "", True),
-        ("4000000", "", False),
-        ("1", "  .hres_active    : 0\n", False),
-        (None, "  .hres_active    : 1\n", True),
-        (None, "", None),
-        ("soon", "", None),
+        ({"/proc/cpuinfo": arm_cores("0xd05", "0xd0b")}, "cpu_model", "Cortex-A55 + Cortex-A76"),
+        (
+            {"/proc/cpuinfo": "processor : 0\nCPU implementer : 0x7f\nCPU part : 0x123\n"},
+            "cpu_model",
+            "implementer 0x7f part 0x123",
+        ),
+        ({"/proc/cpuinfo": "isa : rv64imafdc\n"}, "cpu_model", "rv64imafdc"),
+        ({"/proc/config.gz": HZ}, "hz", 1000),
+        ({RESOLUTION: "1"}, "high_resolution_timers", True),
+        ({RESOLUTION: "4000000"}, "high_resolution_timers", False),
+        ({RESOLUTION: "1", TIMERS: "  .hres_active    : 0\n"}, "high_resolution_timers", False),
+        ({TIMERS: "  .hres_active    : 1\n"}, "high_resolution_timers", True),
+        ({TIMERS: ""}, "high_resolution_timers", None),
+        ({RESOLUTION: "soon"}, "high_resolution_timers", None),
     ],
 )
-def test_high_resolution_timers_are_told_on_or_off(
-    resolution: str | None, timers: str, told: bool | None
+def test_a_file_tells_a_fact_of_the_machine(
+    files: dict[str, str | bytes], field: str, value: object
 ) -> None:
-    files: dict[str, str | bytes] = {"/proc/timer_list": timers}
-    if resolution is not None:
-        files["clock:monotonic_resolution_ns"] = resolution
-    assert machine_of(files).high_resolution_timers is told
+    assert getattr(machine_of(files), field) == value
