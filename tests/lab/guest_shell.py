@@ -3,8 +3,10 @@
 
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rtscope.lab.kernels import kernel_modules
 from rtscope.lab.vm import VmTarget
 from tests.lab.guest_program import Heard, ran
 
@@ -36,19 +38,23 @@ def shell_heard(
     directory: Path,
     *,
     limit_s: int,
+    modules: Sequence[str] = (),
+    programs: Mapping[str, bytes] | None = None,
 ) -> Heard:
     """Boot the machine in an empty directory until the script, busybox's, has ended.
 
-    The agent is /bin/agent.
+    The agent is /bin/agent; `programs` lie beside it, and each of `modules` as /NAME.ko.
     """
     busybox = shutil.which("busybox")
     assert busybox, "this test needs the package busybox-static"
-    files = {
+    executables = {
         "init": (_INIT + script + _END).encode(),
         "bin/busybox": Path(busybox).read_bytes(),
         "bin/agent": agent.read_bytes(),
+        **{f"bin/{name}": program for name, program in (programs or {}).items()},
     }
-    return ran(target, files, ("init", "bin/busybox", "bin/agent"), directory, limit_s)
+    ours = {f"{name}.ko": kernel_modules(target.kernel, name)[name] for name in modules}
+    return ran(target, executables | ours, [*executables], directory, limit_s)
 
 
 def sections(said: str) -> dict[str, str]:

@@ -11,8 +11,7 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.target.local import agent_path
-from tests.lab.guest_program import heard
-from tests.lab.guest_shell import sections
+from tests.lab.guest_shell import sections, shell_heard
 
 MOST_NS = 20_000
 """from the sample's clock to the marker"""
@@ -20,11 +19,40 @@ MOST_NS = 20_000
 Lines = list[dict[str, Any]]
 
 
+# On the last CPU; with two of them, CPU 1 goes offline under a run.
+SCRIPT = """
+tracing=/sys/kernel/tracing; online=/sys/devices/system/cpu/cpu1/online
+mount -t tracefs tracefs $tracing
+[ -e $online ] && cpu=1 || cpu=0
+break_at() {
+    echo "@ $1"; probe=$2; shift 2
+    agent $probe --json --progress=0 -a$cpu -D5s --break=1us -i10ms "$@"
+}
+break_traced() {
+    echo > $tracing/trace; echo 1 > $tracing/tracing_on
+    break_at "$@"
+    echo "@ $1 traced"; cat $tracing/tracing_on; echo "@ $1 trace"; cat $tracing/trace
+}
+echo mono > $tracing/trace_clock; echo 1 > $tracing/events/sched/sched_switch/enable
+break_traced break cyclic
+break_traced signal signal --method=asynchronous
+insmod /rtevent.ko
+break_traced event event --via=sigio
+echo 0 > $tracing/events/sched/sched_switch/enable; echo 1 > $tracing/tracing_on
+break_at untraced cyclic
+echo "@ untraced traced"; cat $tracing/tracing_on
+if [ -e $online ]; then
+    (usleep 1500000; echo 0 > $online) &
+    echo "@ unplugged"; agent cyclic --json --progress=0 -D20s
+fi
+"""
+
+
 def booted(spec: str, directory: Path) -> dict[str, str]:
     target = vm_target(f"vm:{spec}")
-    files = {"agent": agent_path(target.kernel.arch).read_bytes()}
-    run = heard(target, "session_guest.c", directory, modules=["rtevent"], files=files, limit_s=600)
-    return sections(run.said)
+    agent = agent_path(target.kernel.arch)
+    came = shell_heard(target, SCRIPT, agent, directory, limit_s=600, modules=["rtevent"])
+    return sections(came.said)
 
 
 @pytest.fixture(scope="module")

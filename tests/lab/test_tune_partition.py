@@ -9,7 +9,7 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from tests.agent.probing import Lines, of_type
-from tests.lab.guest_program import heard, results
+from tests.lab.guest_shell import sections, shell_heard
 
 LIMIT_S = 300
 UNTOUCHED = {"isolated": "", "controllers": "", "program": "0-3", "cgroup": "none"}
@@ -17,56 +17,79 @@ UNTOUCHED = {"isolated": "", "controllers": "", "program": "0-3", "cgroup": "non
 pytestmark = pytest.mark.kernels
 
 
+# As killed after the cgroup was made, and before it was a partition, it is "torn".
+SCRIPT = """
+cgroups=/sys/fs/cgroup; ours=$cgroups/rtscope.isolated-p
+mount -t cgroup2 cgroup2 $cgroups
+state() {
+    echo "@ $1"
+    echo "isolated: $(cat $cgroups/cpuset.cpus.isolated)"
+    echo "controllers: $(cat $cgroups/cgroup.subtree_control)"
+    echo "program: $(sed -n 's/Cpus_allowed_list:\\t//p' /proc/$program/status)"
+    [ -e $ours ] && echo "cgroup: there" || echo "cgroup: none"
+}
+tune() { agent tune --json "$@"; echo "status $?"; }
+apply() { tune --profile=p apply "partition cpus=2-3" "interrupts away=2-3"; }
+sleep 1000 & program=$!
+state before
+echo "@ apply"; apply; state applied
+echo $program > $ours/cgroup.procs; state joined
+echo "@ undo"; tune undo; state undone
+echo "@ apply again"; apply
+echo member > $ours/cpuset.cpus.partition; echo > $ours/cpuset.cpus; state torn
+echo "@ undo again"; tune undo; state mended
+echo "@ cyclic"
+agent cyclic --json --cpus=2-3 --samples=500 --progress=0 --cpu-counts \\
+    "--tune=partition cpus=2-3" "--tune=interrupts away=2-3" "--tune=tasks away=2-3"
+state measured
+"""
+
+
 @pytest.fixture(scope="module")
-def said(rt_kernel: Kernel, agent_path: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return heard(
-        vm_target(f"vm:{rt_kernel.name},mode=fast,cpus=4"),
-        "tune_guest.c",
-        tmp_path_factory.mktemp("tune"),
-        files={"agent": agent_path.read_bytes()},
-        limit_s=LIMIT_S,
-    ).said
+def said(
+    rt_kernel: Kernel, agent_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    target = vm_target(f"vm:{rt_kernel.name},mode=fast,cpus=4")
+    directory = tmp_path_factory.mktemp("tune")
+    return sections(shell_heard(target, SCRIPT, agent_path, directory, limit_s=LIMIT_S).said)
 
 
-def state(said: str, when: str) -> dict[str, str]:
-    told = results(said)
-    return {what: told[f"{when} {what}"].strip() for what in UNTOUCHED}
+def state(said: dict[str, str], when: str) -> dict[str, str]:
+    lines = [line.partition(":") for line in said[when].splitlines() if line]
+    return {what: value.strip() for what, _, value in lines}
 
 
-def lines_of(said: str, step: str) -> Lines:
-    part = said.replace("\r", "").split(f"@ {step}\n", maxsplit=1)[1].split("@ ", maxsplit=1)[0]
-    return [json.loads(line) for line in part.splitlines() if line.startswith("{")]
+def lines_of(said: dict[str, str], step: str) -> Lines:
+    return [json.loads(line) for line in said[step].splitlines() if line.startswith("{")]
 
 
-def test_a_partition_has_its_cpus_alone_and_gives_them_back(said: str) -> None:
-    assert results(said)["apply status"].strip() == "0"
+def test_a_partition_has_its_cpus_alone_and_gives_them_back(said: dict[str, str]) -> None:
+    assert said["apply"].split()[-1] == "0"
     assert state(said, "before") == UNTOUCHED
     isolated = {"isolated": "2-3", "controllers": "cpuset", "program": "0-1", "cgroup": "there"}
     assert state(said, "applied") == isolated
     assert state(said, "joined") == isolated | {"program": "2-3"}
-    assert results(said)["undo status"].strip() == "0"
+    assert said["undo"].split()[-1] == "0"
     assert {change["state"] for change in of_type(lines_of(said, "undo"), "change")} == {"restored"}
     assert state(said, "undone") == UNTOUCHED
 
 
-def test_interrupts_leave_and_come_back(said: str) -> None:
+def test_interrupts_leave_and_come_back(said: dict[str, str]) -> None:
     changes = of_type(lines_of(said, "apply"), "change")
     moved = [change for change in changes if change["kind"] == "interrupt"]
     assert any("(ttyS1)" in change["what"] for change in moved)
     assert {(change["old"], change["new"]) for change in moved} == {("0-3", "0-1")}
 
 
-def test_a_partition_that_a_kill_left_unfinished_is_taken_back(said: str) -> None:
+def test_a_partition_that_a_kill_left_unfinished_is_taken_back(said: dict[str, str]) -> None:
     assert state(said, "torn")["cgroup"] == "there"
-    assert results(said)["undo again status"].strip() == "0"
+    assert said["undo again"].split()[-1] == "0"
     assert state(said, "mended") == UNTOUCHED
 
 
-def test_measuring_threads_run_in_the_partition_of_their_measurement(said: str) -> None:
+def test_measuring_threads_run_in_the_partition_of_their_measurement(said: dict[str, str]) -> None:
     lines = lines_of(said, "cyclic")
-    assert not of_type(lines, "warning") or "tune-not-held" not in {
-        line["code"] for line in of_type(lines, "warning")
-    }
+    assert "tune-not-held" not in {line["code"] for line in of_type(lines, "warning")}
     assert [line["type"] for line in lines].index("start") > 2
     measured = of_type(lines, "thread")
     assert [thread["cpu"] for thread in measured] == [2, 3]
