@@ -40,10 +40,12 @@ def shell_heard(
     limit_s: int,
     modules: Sequence[str] = (),
     programs: Mapping[str, bytes] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> Heard:
     """Boot the machine in an empty directory until the script, busybox's, has ended.
 
-    The agent is /bin/agent; `programs` lie beside it, and each of `modules` as /NAME.ko.
+    The agent is /bin/agent; `programs` lie in /bin too, `files` in /, and each of `modules` is
+    /NAME.ko there.
     """
     busybox = shutil.which("busybox")
     assert busybox, "this test needs the package busybox-static"
@@ -54,7 +56,8 @@ def shell_heard(
         **{f"bin/{name}": program for name, program in (programs or {}).items()},
     }
     ours = {f"{name}.ko": kernel_modules(target.kernel, name)[name] for name in modules}
-    return ran(target, executables | ours, [*executables], directory, limit_s)
+    held = executables | ours | dict(files or {})
+    return ran(target, held, [*executables], directory, limit_s)
 
 
 def sections(said: str) -> dict[str, str]:
