@@ -123,7 +123,7 @@ def test_patches_are_applied_to_a_copy_and_recorded(tree: Path, tmp_path: Path, 
     kernel = build(plan(source, patches=[series_of(tmp_path / "series", "two", "2")]))
     assert kernel_file(kernel).read_bytes().endswith(b"one\n2\nthree\nfour\n")
     assert kernel.patches == [str(read_series(tmp_path / "series"))]
-    assert kernel.patches[0].startswith("series: 1 patches, sha256 ")
+    assert kernel.patches[0].startswith("series: 1 patch, sha256 ")
     assert (tree / "init" / "main.c").read_text() == "one\ntwo\nthree\nfour\n"
 
     kernel = build(plan(source))

@@ -46,6 +46,7 @@ elif "--dry-run" in sys.argv:
 else:
     start()
     progress()
+    open({begun!r}, "w").close()
 {attack}
 """
 
@@ -133,12 +134,14 @@ def attacked(
     *,
     duration: str | None = "2s",
     margin_s: int = 3,
-    interrupt_after_s: float = 0,
+    interrupted: bool = False,
 ) -> Outcome:
-    """Run `rtscope measure` on an agent with this attack, and perhaps press Ctrl-C once."""
-    agent = folder / "agent"
+    """Run `rtscope measure` on an agent with this attack, and perhaps press Ctrl-C in it."""
+    agent, begun = folder / "agent", folder / "begun"
     claimed = 0 if duration is None else 2_000_000_000
-    agent.write_text(_AGENT.format(python=sys.executable, attack=attack, claimed=claimed))
+    agent.write_text(
+        _AGENT.format(python=sys.executable, attack=attack, claimed=claimed, begun=str(begun))
+    )
     agent.chmod(0o755)
     words = ["measure", "--no-report", "-o", str(folder / "run.json")]
     words += [f"--duration={duration}"] if duration else ["--samples=1000000"]
@@ -151,8 +154,9 @@ def attacked(
         text=True,
     ) as process:
         try:
-            if interrupt_after_s:
-                time.sleep(interrupt_after_s)
+            if interrupted:
+                while not begun.exists() and time.monotonic() < begun_s + BOUND_S:
+                    time.sleep(0.05)
                 begun_s = time.monotonic()
                 process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=BOUND_S)
@@ -195,7 +199,7 @@ def test_what_was_measured_is_kept_and_the_agent_is_ended(
 
 @pytest.mark.parametrize("attack", [_SLOW_PROGRESS, _TRICKLE, _MATRICES, _SLOW_STDERR])
 def test_the_first_ctrl_c_ends_a_run_without_a_duration(tmp_path: Path, attack: str) -> None:
-    outcome = attacked(tmp_path, attack, duration=None, interrupt_after_s=6)
+    outcome = attacked(tmp_path, attack, duration=None, interrupted=True)
     assert outcome.status in {1, 130}
     assert outcome.lasted_s < 20
 
