@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the JSON writer puts on the wire, byte for byte. */
 #include <fcntl.h>
-#include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,30 +71,6 @@ TEST(values_nest_with_commas_only_between, open_pipe, close_pipe)
 		    "\"null\":null,\"bracket\":\"[\",\"brace\":\"{\"}\n");
 }
 
-TEST(integers_keep_their_extremes, open_pipe, close_pipe)
-{
-	json_begin(&json, "x");
-	json_u64(&json, "u", UINT64_MAX);
-	json_i64(&json, "i", INT64_MIN);
-	json_end(&json);
-	assert_line("{\"type\":\"x\",\"u\":18446744073709551615,\"i\":-9223372036854775808}\n");
-}
-
-TEST(doubles_have_all_their_digits_and_are_never_nan, open_pipe, close_pipe)
-{
-	json_begin(&json, "x");
-	json_array_begin(&json, "d");
-	json_double(&json, NULL, 0.1);
-	json_double(&json, NULL, 7.0);
-	json_double(&json, NULL, 0.1 + 0.2);
-	json_double(&json, NULL, NAN);
-	json_double(&json, NULL, INFINITY);
-	json_double(&json, NULL, -INFINITY);
-	json_array_end(&json);
-	json_end(&json);
-	assert_line("{\"type\":\"x\",\"d\":[0.10000000000000001,7,0.30000000000000004,null,null,null]}\n");
-}
-
 TEST(what_is_not_known_is_null, open_pipe, close_pipe)
 {
 	json_begin(&json, "x");
@@ -116,29 +90,6 @@ TEST(a_warning_is_a_line_of_its_own, open_pipe, close_pipe)
 	json_warning(&json, "no-memlock", "memory is not locked");
 	assert_line("{\"type\":\"warning\",\"code\":\"no-memlock\","
 		    "\"text\":\"memory is not locked\"}\n");
-}
-
-TEST(what_would_break_a_line_is_escaped, open_pipe, close_pipe)
-{
-	json_begin(&json, "x");
-	json_string(&json, "a\"b", "q\" b\\ n\n t\t \x01 \x7f \xc3\xa9 \xff \xed\xa0\x80");
-	json_end(&json);
-	assert_line("{\"type\":\"x\",\"a\\\"b\":\"q\\\" b\\\\ n\\n t\\t \\u0001 \\u007f \xc3\xa9 "
-		    "\\ufffd \\ufffd\\ufffd\\ufffd\"}\n");
-}
-
-/* RFC 4648, section 10 */
-TEST(base64_pads_as_the_rfc_says, open_pipe, close_pipe)
-{
-	json_begin(&json, "x");
-	json_array_begin(&json, "b");
-	for (size_t size = 0; size <= 6; size++)
-		json_base64(&json, NULL, "foobar", size);
-	json_array_end(&json);
-	json_base64(&json, "high", "\xff\xfe", 2);
-	json_end(&json);
-	assert_line("{\"type\":\"x\",\"b\":[\"\",\"Zg==\",\"Zm8=\",\"Zm9v\",\"Zm9vYg==\","
-		    "\"Zm9vYmE=\",\"Zm9vYmFy\"],\"high\":\"//4=\"}\n");
 }
 
 TEST(a_line_is_one_write_and_the_next_starts_anew, open_pipe, close_pipe)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 AGENT = Path(__file__).parents[2] / "agent"
@@ -67,8 +67,13 @@ def write_line(tmp_path_factory: pytest.TempPathFactory) -> WriteLine:
     return write
 
 
-@settings(deadline=None)
-@given(data=st.binary(max_size=300))
+PIECES = [
+    *(b"a", b"\x80", b"\xbf", b"\xc2", b"\xe0\xa0", b"\xed\x9f", b"\xed\xa0", b"\xf0\x90", b"\xf4"),
+    *(b"\x8f\xbf\xbf", b"\xf0\x9f\x98\x80", b"\xf5", b"\xc0\x80", b'"', b"\\", b"\x00"),
+]
+
+
+@given(data=st.binary(max_size=300) | st.lists(st.sampled_from(PIECES)).map(b"".join))
 def test_any_bytes_come_back_as_text_with_the_invalid_replaced(
     write_line: WriteLine, data: bytes
 ) -> None:
@@ -76,20 +81,6 @@ def test_any_bytes_come_back_as_text_with_the_invalid_replaced(
     assert read == {"text": data.decode("utf-8", "replace")}
 
 
-@settings(deadline=None)
-@given(pieces=st.lists(st.sampled_from(
-    [b"a", b"\x80", b"\xbf", b"\xc2", b"\xe0\xa0", b"\xed\x9f", b"\xed\xa0", b"\xf0\x90", b"\xf4",
-     b"\x8f\xbf\xbf", b"\xf0\x9f\x98\x80", b"\xf5", b"\xc0\x80", b'"', b"\\", b"\x00"]
-)))  # fmt: skip
-def test_pieces_of_utf8_are_replaced_where_python_replaces_them(
-    write_line: WriteLine, pieces: list[bytes]
-) -> None:
-    data = b"".join(pieces)
-    read = write_line(lambda code, line: code.json_text(line, b"text", data, len(data)))
-    assert read == {"text": data.decode("utf-8", "replace")}
-
-
-@settings(deadline=None)
 @given(key=st.text().filter(lambda key: "\0" not in key and key != "type"), value=st.text())
 def test_any_key_and_text_come_back_as_they_were(
     write_line: WriteLine, key: str, value: str
@@ -100,21 +91,18 @@ def test_any_key_and_text_come_back_as_they_were(
     assert read == {name.decode(): data.decode()}
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_come_back_from_base64(write_line: WriteLine, data: bytes) -> None:
     read = write_line(lambda code, line: code.json_base64(line, b"base64", data, len(data)))
     assert base64.b64decode(read["base64"], validate=True) == data
 
 
-@settings(deadline=None)
 @given(value=st.floats())
 def test_any_double_comes_back_and_nan_is_null(write_line: WriteLine, value: float) -> None:
     read = write_line(lambda code, line: code.json_double(line, b"double", ctypes.c_double(value)))
     assert read == {"double": value if math.isfinite(value) else None}
 
 
-@settings(deadline=None)
 @given(unsigned=st.integers(0, 2**64 - 1), signed=st.integers(-(2**63), 2**63 - 1))
 def test_any_integer_comes_back(write_line: WriteLine, unsigned: int, signed: int) -> None:
     def fill(code: ctypes.CDLL, line: object) -> None:

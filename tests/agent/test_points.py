@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -309,27 +308,6 @@ plug.function()
     assert seen.points[parent].name == "PLUGIN"
     assert {point.name for point in switched.points if not point.enabled} == {"PLUGIN"}
     assert codes == []
-
-
-def test_a_forked_worker_has_points_of_its_own(compiled: Compile, agent_path: Path) -> None:
-    body = """
-rtscope_sample(point, 1);
-if (!fork()) { rtscope_sample(point, 2); rtscope_sample(point, 3);
-	printf("%d\\n", getpid()); fflush(stdout); pause(); }
-usleep(100000)
-"""
-    program = compiled(ONCE % ("", body))
-    with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        words = {process.stdout.readline(), process.stdout.readline()}
-        (child,) = (int(word) for word in words - {b"ready\n"})
-        try:
-            parents, childs = look(agent_path, process.pid)[0], look(agent_path, child)[0]
-        finally:
-            os.kill(child, signal.SIGKILL)
-            process.kill()
-    assert [point.count for point in parents.points] == [1]
-    assert [(point.count, point.max_ns) for point in childs.points] == [(2, 3)]
 
 
 def test_points_that_could_not_be_had_are_told(compiled: Compile, agent_path: Path) -> None:

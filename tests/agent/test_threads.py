@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.model.threads import RANK_DEADLINE, SeenThread, Threads
+from rtscope.model.threads import RANK_DEADLINE, Threads
 from rtscope.target.protocol import AgentWarning, End, check_hello, decode_line
 from tests.agent.probing import LAST_CPU, NOBODY, needs_root
 from tests.places import needs_kernel_threads, unshare
@@ -196,12 +196,6 @@ def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path
     assert not any(thread.isolated for thread in look(agent_path)[0].threads)
 
 
-def test_who_can_preempt_the_others_comes_first(agent_path: Path) -> None:
-    seen, _ = look(agent_path)
-    ranks = [thread.rank for thread in seen.threads]
-    assert ranks == sorted(ranks)
-
-
 def test_each_look_tells_what_was_done_since_the_one_before(agent_path: Path) -> None:
     watching = [str(agent_path), "threads", "--json", "--interval", "300ms"]
     spinning = [sys.executable, "-c", "while True: pass"]
@@ -354,9 +348,3 @@ def test_without_proc_there_is_nothing_to_tell(agent_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "there is no /proc" in done.stderr
-
-
-def test_the_own_thread_is_among_all(agent_path: Path) -> None:
-    seen, _ = look(agent_path)
-    own = [thread for thread in seen.threads if thread.name == "rtscope-agent"]
-    assert any(isinstance(thread, SeenThread) and thread.state == "R" for thread in own)

@@ -30,6 +30,7 @@ FIFO_7 = f"thread name={NAME}* policy=fifo priority=7"
 LATENCY = Path("/dev/cpu_dma_latency")
 
 Line = dict[str, Any]
+Start = Callable[[], "subprocess.Popen[bytes]"]
 
 # Takes its name, and when it is made fifo a policy of its own.
 CHILD = """
@@ -77,7 +78,7 @@ def journal(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Callable[[], "subprocess.Popen[bytes]"]:
+def program(tmp_path: Path) -> Start:
     """Starts a program of a name that the rules match, and which waits a minute."""
     path = Path(shutil.copy(shutil.which("sleep") or "", tmp_path / NAME))
     return lambda: subprocess.Popen([path, "60"])
@@ -141,11 +142,7 @@ def states(lines: list[Line]) -> list[str]:
 
 @pytest.mark.parametrize(("words", "told"), [((), "left"), (("--keep",), "set-back")])
 def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
-    agent_path: Path,
-    journal: Path,
-    program: Callable[[], "subprocess.Popen[bytes]"],
-    words: tuple[str, ...],
-    told: str,
+    agent_path: Path, journal: Path, program: Start, words: tuple[str, ...], told: str
 ) -> None:
     with program() as stays, program() as changed:
         try:
@@ -165,7 +162,7 @@ def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_program_that_starts_later_is_tuned_until_the_holding_ends(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"], number: int
+    agent_path: Path, journal: Path, program: Start, number: int
 ) -> None:
     with ended(program()) as first, held(agent_path, journal, FIFO_7) as holding:
         assert f"tid {first}" in holding.next_change("applied")["where"]
@@ -184,10 +181,7 @@ def test_a_program_that_starts_later_is_tuned_until_the_holding_ends(
 
 @pytest.mark.parametrize("when", ["before", "while"])
 def test_a_thread_that_takes_the_name_and_a_policy_of_its_own_is_tuned_again(
-    agent_path: Path,
-    journal: Path,
-    program: Callable[[], "subprocess.Popen[bytes]"],
-    when: str,
+    agent_path: Path, journal: Path, program: Start, when: str
 ) -> None:
     """Soon after it was born, or while the rules were applied; its own is what is restored."""
     command = [sys.executable, "-c", CHILD, f"{NAME}-late"]
@@ -211,7 +205,7 @@ def test_a_thread_that_takes_the_name_and_a_policy_of_its_own_is_tuned_again(
 
 
 def test_another_users_thread_that_takes_the_name_gets_nothing(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     foreign = (waiting_threads(NAME, before=NOBODY) for _ in range(2))
     with ExitStack() as stack:
@@ -253,7 +247,7 @@ def test_a_held_thread_that_becomes_another_users_is_restored(
 
 
 def test_what_a_killed_holding_has_changed_can_be_undone(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     with ended(program()) as first, held(agent_path, journal, FIFO_7) as holding:
         holding.next_change("applied")
@@ -268,9 +262,7 @@ def test_what_a_killed_holding_has_changed_can_be_undone(
             assert is_other(later)
 
 
-def test_what_is_to_be_kept_is_kept(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
-) -> None:
+def test_what_is_to_be_kept_is_kept(agent_path: Path, journal: Path, program: Start) -> None:
     with ended(program()) as pid:
         with held(agent_path, journal, "--keep", FIFO_7) as holding:
             holding.next_change("applied")
@@ -281,7 +273,7 @@ def test_what_is_to_be_kept_is_kept(
 
 
 def test_it_ends_and_undoes_when_nobody_reads_any_more(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     with ended(program()) as pid, held(agent_path, journal, FIFO_7) as holding:
         holding.next_change("applied")
@@ -293,7 +285,7 @@ def test_it_ends_and_undoes_when_nobody_reads_any_more(
 
 
 def test_it_goes_on_while_nobody_reads_and_restores_before_it_waits_for_the_reader(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     """With a pipe of one page, which a few lines fill."""
     command = [str(agent_path), "tune", "hold", "--json", "--journal", str(journal), FIFO_7]
@@ -319,7 +311,7 @@ def test_it_goes_on_while_nobody_reads_and_restores_before_it_waits_for_the_read
 
 @pytest.mark.long
 def test_threads_that_have_ended_leave_the_journal(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     """It is tidied up from a thousand entries on."""
     with ended(program()), held(agent_path, journal, FIFO_7) as holding:
@@ -336,7 +328,7 @@ def test_threads_that_have_ended_leave_the_journal(
 
 
 def test_nobody_else_tunes_while_a_profile_is_held(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     with ended(program()), held(agent_path, journal, FIFO_7) as holding:
         holding.next_change("applied")
@@ -373,7 +365,7 @@ def test_a_limit_of_the_way_out_of_idle_is_held_as_long(agent_path: Path, journa
 
 
 def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
-    agent_path: Path, journal: Path, program: Callable[[], "subprocess.Popen[bytes]"]
+    agent_path: Path, journal: Path, program: Start
 ) -> None:
     """As in a network of its own, where the process connector is not."""
     command = [str(agent_path), "tune", "hold", "--journal", str(journal), FIFO_7]

@@ -222,37 +222,6 @@ def _read(master: int) -> str:
         return ""
 
 
-def test_a_program_that_ends_leaves_its_last_figures(
-    llrf: Llrf, rtscope: Rtscope, environment: dict[str, str]
-) -> None:
-    with (
-        llrf() as process,
-        subprocess.Popen(
-            [*COMMAND, "points", str(process.pid), "--json", "--interval", "1h"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-        ) as watcher,
-    ):
-        assert watcher.stdout is not None
-        first = points(json.loads(watcher.stdout.readline()))
-        later = points(look(rtscope, process.pid))
-        process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=10)
-        rest, warned = watcher.communicate(timeout=30)
-    last = points(json.loads(rest))
-    assert last["MAINLOOP"]["count"] == int(said.split()[0])
-    assert last["MAINLOOP"]["count"] >= later["MAINLOOP"]["count"] > first["MAINLOOP"]["count"]
-    assert watcher.returncode == 0
-    assert b"has ended" in warned
-
-
-def test_the_header_is_where_it_is_said_to_be(rtscope: Rtscope) -> None:
-    done = rtscope("points", "--include-dir")
-    assert done.returncode == 0
-    assert (Path(done.stdout.strip()) / "rtscope" / "points.h").is_file()
-
-
 def test_what_cannot_be_is_a_sentence(rtscope: Rtscope) -> None:
     with subprocess.Popen(["sleep", "60"]) as other:
         for arguments, said in [

@@ -171,8 +171,3 @@ def test_what_cannot_be_is_a_sentence(rtscope: Rtscope, arguments: list[str], sa
     assert done.returncode == 2, arguments
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
-
-
-def test_help_has_examples(rtscope: Rtscope) -> None:
-    done = rtscope("threads", "--help")
-    assert "sudo rtscope threads --live" in done.stdout

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rtscope.lab.image import initramfs
 
 NAMES = st.text("abc", min_size=1, max_size=5)
-PATHS = st.builds("/".join, st.lists(NAMES, min_size=1, max_size=3))
 
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes]]:
