@@ -13,7 +13,7 @@
 #include "proc/points.h"
 #include "proc/symbols.h"
 #include "proc/threads.h"
-#include "session/tether.h"
+#include "session/watchdog_connection.h"
 #include "tune/tune.h"
 
 #define TETHER "--tether="
@@ -83,6 +83,6 @@ int main(int argc, char **argv)
 	if (pid1_is_wanted(argv[0]))
 		pid1_main(argc, argv);
 	if (argc > 1 && !strncmp(argv[1], TETHER, strlen(TETHER)))
-		return tether_main(argv[1] + strlen(TETHER), run, argc - 1, argv + 1);
+		return watchdog_connection_main(argv[1] + strlen(TETHER), run, argc - 1, argv + 1);
 	return run(argc, argv);
 }

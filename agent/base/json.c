@@ -17,14 +17,13 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/outlet.h"
 
 static void flush(struct json *json)
 {
 	const char *from = json->buffer;
 
-	if (json->outlet) {
-		outlet_put(json->outlet, json->buffer, json->used);
+	if (json->sink) {
+		json->sink->put(json->sink, json->buffer, json->used);
 		json->used = 0;
 	}
 	while (json->used && !json->failed) {
@@ -158,8 +157,8 @@ void json_end(struct json *json)
 {
 	put(json, "}\n", 2);
 	flush(json);
-	if (json->outlet)
-		json->failed |= !outlet_end_line(json->outlet) && outlet_failed(json->outlet);
+	if (json->sink && !json->sink->end_line(json->sink))
+		json->failed = true;
 }
 
 void json_warning(struct json *json, const char *code, const char *text)

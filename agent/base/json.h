@@ -15,7 +15,7 @@
  * written (the reader went away, the disk is full); everything after that is
  * dropped. SIGPIPE must be ignored for it to be seen.
  *
- * With an @outlet, lines are put there and never wait for the reader.
+ * With a @sink, lines go there and not to @fd. The sink of proc/outlet.h never waits for the reader.
  */
 #ifndef RTSCOPE_JSON_H
 #define RTSCOPE_JSON_H
@@ -24,11 +24,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct outlet;
+struct json_sink {
+	void (*put)(struct json_sink *sink, const char *bytes, size_t size);
+	/* Returns false once output has failed. */
+	bool (*end_line)(struct json_sink *sink);
+};
 
 struct json {
 	int fd;
-	struct outlet *outlet; /* NULL: lines are written to @fd */
+	struct json_sink *sink; /* NULL: lines are written to @fd */
 	bool failed;
 	char last; /* last byte written: tells whether a comma is due */
 	size_t used;
@@ -38,7 +42,7 @@ struct json {
 void json_begin(struct json *json, const char *type);
 void json_end(struct json *json);
 
-/* A whole line of the type "warning"; @code and @text as in core/warning.h. */
+/* A whole line of the type "warning"; @code and @text as in base/warning.h. */
 void json_warning(struct json *json, const char *code, const char *text);
 
 /* Strings are UTF-8; what is not becomes U+FFFD, as Python's "replace" does. */

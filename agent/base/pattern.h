@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Names by pattern. */
-#ifndef RTSCOPE_SYSTEM_PATTERN_H
-#define RTSCOPE_SYSTEM_PATTERN_H
+#ifndef RTSCOPE_PATTERN_H
+#define RTSCOPE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/realtime.h"
+#include "proc/file.h"
+#include "proc/realtime.h"
 #include "guest/settle.h"
 
 #define LOOK_NS	     (20 * NSEC_PER_MSEC)

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "guest/snapshot.h"
 
 #define DEVICES		  "/sys/bus/pci/devices"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "guest/variation.h"
 
 #define LAYOUT	    "/proc/sys/kernel/randomize_va_space"

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "load/tree.h"
-#include "load/words.h"
+#include "proc/processes.h"
+#include "load/arguments.h"
 #include "load/worker.h"
 
 #define WORDS_MAX  255
@@ -131,7 +131,7 @@ static int setup_stress_ng(struct worker *worker)
 		*word++ = "--temp-path";
 		*word++ = (char *)worker->directory;
 	}
-	words_split(text, word, WORDS_MAX);
+	arguments_split(text, word, WORDS_MAX);
 	reason = start(worker, state);
 	if (reason == ENOENT)
 		return worker_fail(worker,
@@ -198,7 +198,7 @@ static void await_work(struct worker *worker, struct external_state *state)
 	while (!worker->line->ready && reap(state, WNOHANG)) {
 		if (poll(&errors, 1, LOOK_MS) > 0 && !read_errors(state))
 			errors.fd = -1;
-		if (tree_cpu_ns() >= UP_CPU_NS)
+		if (processes_cpu_ns() >= UP_CPU_NS)
 			worker->line->ready = true;
 	}
 }

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "load/set.h"
-#include "load/words.h"
+#include "load/arguments.h"
 #include "proc/cpus.h"
 
 #define STRENGTH_MAX 1000
@@ -179,7 +179,7 @@ static int add_external(struct load_set *set, const struct load *load, const cha
 			      "load '%s:%.20s...' is longer than %d characters: put it in a script",
 			      load->name, argument, TEXT_MAX - 1);
 	strcpy(copy, argument);
-	if (load == &load_stress_ng && words_split(copy, word, WORDS_MAX) < 0)
+	if (load == &load_stress_ng && arguments_split(copy, word, WORDS_MAX) < 0)
 		return refuse(complaint,
 			      "load 'stress-ng:%.80s': a quote is not closed, or there are more than %d words",
 			      argument, WORDS_MAX);

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/futex.h"
+#include "proc/futex.h"
 #include "probe/async_ways.h"
 #include "session/record.h"
 

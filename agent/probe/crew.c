@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "proc/futex.h"
 #include "base/options.h"
 #include "probe/crew.h"
 

@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/clocks.h"
+#include "proc/clock_sources.h"
 #include "probe/probe.h"
 #include "session/session.h"
 

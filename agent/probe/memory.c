@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "base/options.h"
 #include "proc/caches.h"
 #include "probe/memory_sweep.h"

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "proc/futex.h"
 #include "base/options.h"
 #include "probe/probe.h"
 #include "session/session.h"

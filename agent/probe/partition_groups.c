@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "probe/partition_groups.h"
 #include "probe/partitions.h"
 

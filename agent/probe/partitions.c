@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "probe/partitions.h"
 
 #define TEXT_SIZE 4096

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "base/pause.h"
 #include "probe/reach.h"
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "proc/futex.h"
 #include "base/options.h"
 #include "probe/probe.h"
 #include "probe/work.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/caches.h"
 
 static bool read_cache(unsigned int cpu, unsigned int index, const char *file, char *text,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/cpus.h"
 #include "proc/partition.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/partition.h"
 
 #define ROOT_SIZE 128

@@ -16,7 +16,7 @@
 #include "base/hello.h"
 #include "base/json.h"
 #include "base/options.h"
-#include "proc/looking.h"
+#include "proc/polling.h"
 #include "proc/points.h"
 #include "proc/points_output.h"
 
@@ -220,7 +220,7 @@ static const char *watch(void)
 	uint64_t next_ns = clock_now_ns() + asked.interval_ns;
 
 	while (points_alive(&target)) {
-		if (!looking_wait(&json, asked.interval_ns))
+		if (!polling_wait(&json, asked.interval_ns))
 			return "interrupted";
 		if (clock_now_ns() < next_ns)
 			continue;
@@ -247,7 +247,7 @@ int points_main(int argc, char **argv)
 		return fail(2, left_out);
 	if (make_changes(false, error, sizeof(error)))
 		return fail(2, error);
-	looking_begin();
+	polling_begin();
 	if (asked.json)
 		hello_write(&json);
 	if (*left_out)
@@ -257,6 +257,6 @@ int points_main(int argc, char **argv)
 	if (asked.interval_ns)
 		status = watch();
 	if (asked.json)
-		looking_end(&json, status, clock_now_ns() - start_ns);
+		polling_end(&json, status, clock_now_ns() - start_ns);
 	return json.failed || fflush(stdout) || ferror(stdout) ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The verb that shows and switches a running program's measurement points. */
-#ifndef RTSCOPE_SYSTEM_POINTS_H
-#define RTSCOPE_SYSTEM_POINTS_H
+#ifndef RTSCOPE_PROC_POINTS_H
+#define RTSCOPE_PROC_POINTS_H
 
 int points_main(int argc, char **argv);
 

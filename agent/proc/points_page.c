@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/points_page.h"
 
 #define LINK_START  "/memfd:" RTSCOPE_POINTS_NAME

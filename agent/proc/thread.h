@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One thread as /proc tells of it, and where it stands among those that may preempt it. */
-#ifndef RTSCOPE_SYSTEM_THREAD_H
-#define RTSCOPE_SYSTEM_THREAD_H
+#ifndef RTSCOPE_THREAD_H
+#define RTSCOPE_THREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/realtime.h"
+#include "proc/realtime.h"
 
 #define THREAD_NAME_SIZE 64 /* the kernel gives no more of its own threads' names */
 

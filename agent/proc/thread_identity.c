@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/thread_identity.h"
 
 static bool read_ids(int directory, uint32_t uid[THREAD_IDS])

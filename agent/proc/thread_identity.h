@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The user and the program of a thread. */
-#ifndef RTSCOPE_SYSTEM_THREAD_IDENTITY_H
-#define RTSCOPE_SYSTEM_THREAD_IDENTITY_H
+#ifndef RTSCOPE_THREAD_IDENTITY_H
+#define RTSCOPE_THREAD_IDENTITY_H
 
 #include <limits.h>
 #include <stdbool.h>

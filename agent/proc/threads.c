@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/hello.h"
 #include "base/options.h"
-#include "proc/looking.h"
+#include "proc/polling.h"
 #include "proc/threads.h"
 #include "proc/threads_output.h"
 
@@ -172,7 +172,7 @@ static void watch(void)
 {
 	uint64_t next_ns = start_ns + interval_ns;
 
-	while (looking_wait(&json, interval_ns)) {
+	while (polling_wait(&json, interval_ns)) {
 		if (clock_now_ns() < next_ns)
 			continue;
 		look();
@@ -192,7 +192,7 @@ int threads_main(int argc, char **argv)
 	if (access("/proc/self/stat", R_OK))
 		return fail(1, "there is no /proc to read threads from: mount -t proc proc /proc");
 	start_ns = clock_now_ns();
-	looking_begin();
+	polling_begin();
 	if (lines)
 		hello_write(&json);
 	if (look())
@@ -200,7 +200,7 @@ int threads_main(int argc, char **argv)
 	if (interval_ns)
 		watch();
 	if (lines)
-		looking_end(&json, interval_ns ? "interrupted" : "complete",
+		polling_end(&json, interval_ns ? "interrupted" : "complete",
 			    clock_now_ns() - start_ns);
 	return json.failed || fflush(stdout) || ferror(stdout) ?
 		       fail(1, "the output could not be written in full") :

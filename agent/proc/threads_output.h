@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The two ways of writing threads: the protocol, and a table like ps -Leo's. */
-#ifndef RTSCOPE_SYSTEM_THREADS_OUTPUT_H
-#define RTSCOPE_SYSTEM_THREADS_OUTPUT_H
+#ifndef RTSCOPE_THREADS_OUTPUT_H
+#define RTSCOPE_THREADS_OUTPUT_H
 
 #include "base/json.h"
 #include "proc/threads_read.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/threads_read.h"
 
 #define STATUS_SIZE (128 << 10) /* its longest lines: groups, and CPU lists of huge machines */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Every thread of the machine, read from /proc. */
-#ifndef RTSCOPE_SYSTEM_THREADS_READ_H
-#define RTSCOPE_SYSTEM_THREADS_READ_H
+#ifndef RTSCOPE_THREADS_READ_H
+#define RTSCOPE_THREADS_READ_H
 
 #include "proc/thread.h"
 

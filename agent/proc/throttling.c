@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/throttling.h"
 
 #define SYSCTL_RUNTIME "proc/sys/kernel/sched_rt_runtime_us"

@@ -35,7 +35,7 @@ int output_open(struct session *session)
 		error = outlet_open(&session->err, STDERR_FILENO, QUEUE_SIZE);
 	if (error)
 		return error;
-	session->json.outlet = &session->out;
+	session->json.sink = &session->out.sink;
 	session->text = outlet_stream(&session->out);
 	return session->text ? 0 : ENOMEM;
 }

@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_SESSION_OUTPUT_H
 #define RTSCOPE_SESSION_OUTPUT_H
 
-#include "base/outlet.h"
+#include "proc/outlet.h"
 #include "session/session.h"
 
 struct throttling;

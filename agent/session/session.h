@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "base/realtime.h"
+#include "proc/realtime.h"
 #include "load/load.h"
 #include "proc/cpu_counts.h"
 #include "proc/cpus.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "session/threads.h"
 
 #define STACK_TOUCHED  (16 * 1024)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "session/trace_stop.h"
 
 uint64_t trace_stop_threshold_ns = UINT64_MAX;

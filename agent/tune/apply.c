@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/apply.h"
 #include "tune/boot.h"
 #include "tune/files.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Making the changes that rules ask for, and taking them back. */
-#ifndef RTSCOPE_SYSTEM_TUNE_APPLY_H
-#define RTSCOPE_SYSTEM_TUNE_APPLY_H
+#ifndef RTSCOPE_TUNE_APPLY_H
+#define RTSCOPE_TUNE_APPLY_H
 
 #include "base/warning.h"
 #include "tune/change.h"

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/boot.h"
 #include "tune/boot_line.h"
 #include "tune/capability.h"

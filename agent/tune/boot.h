@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Parameters of the kernel from the next boot on, in the boot loader's own place. */
-#ifndef RTSCOPE_SYSTEM_TUNE_BOOT_H
-#define RTSCOPE_SYSTEM_TUNE_BOOT_H
+#ifndef RTSCOPE_TUNE_BOOT_H
+#define RTSCOPE_TUNE_BOOT_H
 
 #include "tune/change.h"
 #include "tune/rules.h"

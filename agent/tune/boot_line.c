@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/boot_line.h"
 #include "tune/change.h"
 #include "tune/config.h"

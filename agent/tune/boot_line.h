@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Boot loaders' files that have the kernel's parameters in one of their lines. */
-#ifndef RTSCOPE_SYSTEM_TUNE_BOOT_LINE_H
-#define RTSCOPE_SYSTEM_TUNE_BOOT_LINE_H
+#ifndef RTSCOPE_TUNE_BOOT_LINE_H
+#define RTSCOPE_TUNE_BOOT_LINE_H
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/capability.h"
 
 const char *capability_lacking(enum capability capability)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What this process may do to the machine. */
-#ifndef RTSCOPE_SYSTEM_TUNE_CAPABILITY_H
-#define RTSCOPE_SYSTEM_TUNE_CAPABILITY_H
+#ifndef RTSCOPE_TUNE_CAPABILITY_H
+#define RTSCOPE_TUNE_CAPABILITY_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One thing of the machine that is changed, and what became of that. */
-#ifndef RTSCOPE_SYSTEM_TUNE_CHANGE_H
-#define RTSCOPE_SYSTEM_TUNE_CHANGE_H
+#ifndef RTSCOPE_TUNE_CHANGE_H
+#define RTSCOPE_TUNE_CHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

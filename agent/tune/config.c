@@ -17,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/config.h"
 
 #define NAMES_SIZE (4 << 10)

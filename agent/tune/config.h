@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Files of settings that outlive a boot. */
-#ifndef RTSCOPE_SYSTEM_TUNE_CONFIG_H
-#define RTSCOPE_SYSTEM_TUNE_CONFIG_H
+#ifndef RTSCOPE_TUNE_CONFIG_H
+#define RTSCOPE_TUNE_CONFIG_H
 
 /*
  * Replace the file's content, which is @before, by @text, all of it or nothing, and have it on

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Settings that the kernel has as files, as rules want them. */
-#ifndef RTSCOPE_SYSTEM_TUNE_FILES_H
-#define RTSCOPE_SYSTEM_TUNE_FILES_H
+#ifndef RTSCOPE_TUNE_FILES_H
+#define RTSCOPE_TUNE_FILES_H
 
 #include "tune/change.h"
 #include "tune/rules.h"

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/cpus.h"
 #include "tune/hold.h"
 #include "tune/interrupts.h"
@@ -57,34 +57,34 @@ static void keep_aside(const struct tune_rules *rules)
 	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }
 
-static enum newcomers_threads wanted_threads(const struct tune_rules *rules)
+static enum monitored_threads wanted_threads(const struct tune_rules *rules)
 {
 	if (tune_rules_have(rules, RULE_THREAD) || tune_rules_have(rules, RULE_TASKS))
-		return NEWCOMERS_ALL_THREADS;
+		return MONITOR_ALL_THREADS;
 	if (tune_rules_have(rules, RULE_INTERRUPT) || tune_rules_have(rules, RULE_INTERRUPTS))
-		return NEWCOMERS_KERNEL_THREADS;
-	return NEWCOMERS_NO_THREADS;
+		return MONITOR_KERNEL_THREADS;
+	return MONITOR_NO_THREADS;
 }
 
 int hold_begin(struct holding *holding, char *error, size_t error_size)
 {
 	holding->tidy_at = TIDY_MIN;
 	keep_aside(holding->rules);
-	return newcomers_open(&holding->from, wanted_threads(holding->rules), error, error_size);
+	return monitor_open(&holding->from, wanted_threads(holding->rules), error, error_size);
 }
 
 /* Wait for @news, or else only for the end; @limit_ms below 0: without limit. */
 static enum heard wait_for(const struct holding *holding, int signals, bool news, int limit_ms)
 {
-	struct pollfd from[2 + NEWCOMERS_SOURCES] = {
+	struct pollfd from[2 + MONITOR_SOURCES] = {
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = STDOUT_FILENO },
 	};
 
-	for (unsigned int i = 0; i < NEWCOMERS_SOURCES; i++)
+	for (unsigned int i = 0; i < MONITOR_SOURCES; i++)
 		from[2 + i] =
 			(struct pollfd){ .fd = news ? holding->from.fd[i] : -1, .events = POLLIN };
-	if (poll(from, 2 + NEWCOMERS_SOURCES, limit_ms) <= 0)
+	if (poll(from, 2 + MONITOR_SOURCES, limit_ms) <= 0)
 		return HEARD_NOTHING;
 	return from[0].revents || from[1].revents ? HEARD_END : HEARD_NEWS;
 }
@@ -110,7 +110,7 @@ static bool is_of_thread(const struct tune_kind *kind)
 }
 
 /* Restore threads that a rule named until they became another user's or another program. */
-static void release(const struct holding *holding, const struct news *news)
+static void release(const struct holding *holding, const struct monitor_events *news)
 {
 	struct journal *journal = holding->journal;
 
@@ -128,7 +128,8 @@ static void release(const struct holding *holding, const struct news *news)
 	}
 }
 
-static void resolve(const struct holding *holding, const struct news *news, struct tune_plan *plan)
+static void resolve(const struct holding *holding, const struct monitor_events *news,
+		    struct tune_plan *plan)
 {
 	bool interrupts = news->interrupts;
 
@@ -175,7 +176,8 @@ static void leave_unplugged(struct tune_plan *plan)
 }
 
 /* Have the rules in effect for @news; -1 with a sentence where the journal cannot be written. */
-static int settle(struct holding *holding, const struct news *news, char *error, size_t error_size)
+static int settle(struct holding *holding, const struct monitor_events *news, char *error,
+		  size_t error_size)
 {
 	struct tune_plan plan = { 0 };
 	int failed = 0;
@@ -198,7 +200,7 @@ static int settle(struct holding *holding, const struct news *news, char *error,
 	return failed;
 }
 
-static bool is_empty(const struct news *news)
+static bool is_empty(const struct monitor_events *news)
 {
 	return !news->everything && !news->interrupts && !news->count;
 }
@@ -218,15 +220,15 @@ static int until(uint64_t at_ns)
  */
 static int look(struct holding *holding, int signals, char *error, size_t error_size)
 {
-	static struct news fresh, old, young = { .everything = true };
+	static struct monitor_events fresh, old, young = { .everything = true };
 	static uint64_t again_ns; /* 0: there is nothing to look at again */
 	enum heard heard = wait_for(holding, signals, true, until(again_ns));
 
 	if (heard == HEARD_NEWS) {
 		heard = wait_for(holding, signals, false, MOMENT_MS);
-		fresh = (struct news){ 0 };
-		newcomers_read(&holding->from, &fresh);
-		news_add(&young, &fresh);
+		fresh = (struct monitor_events){ 0 };
+		monitor_read(&holding->from, &fresh);
+		monitor_events_add(&young, &fresh);
 		if (heard != HEARD_END && settle(holding, &fresh, error, error_size))
 			return -1;
 	}
@@ -236,7 +238,7 @@ static int look(struct holding *holding, int signals, char *error, size_t error_
 		if (settle(holding, &old, error, error_size))
 			return -1;
 		old = young;
-		young = (struct news){ 0 };
+		young = (struct monitor_events){ 0 };
 		again_ns = 0;
 	}
 	if (!again_ns && (!is_empty(&old) || !is_empty(&young)))

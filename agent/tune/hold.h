@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Keeping rules in effect while threads, interrupts and CPUs come and go. */
-#ifndef RTSCOPE_SYSTEM_TUNE_HOLD_H
-#define RTSCOPE_SYSTEM_TUNE_HOLD_H
+#ifndef RTSCOPE_TUNE_HOLD_H
+#define RTSCOPE_TUNE_HOLD_H
 
-#include "proc/newcomers.h"
+#include "proc/monitor.h"
 #include "tune/apply.h"
 
 struct holding {
@@ -11,7 +11,7 @@ struct holding {
 	struct journal *journal;
 	const char *profile;
 	tune_report_fn *report;
-	struct newcomers from;
+	struct monitor from;
 	size_t tidy_at; /* entries of the journal */
 };
 

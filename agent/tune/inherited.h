@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What threads have inherited from those that were tuned. */
-#ifndef RTSCOPE_SYSTEM_TUNE_INHERITED_H
-#define RTSCOPE_SYSTEM_TUNE_INHERITED_H
+#ifndef RTSCOPE_TUNE_INHERITED_H
+#define RTSCOPE_TUNE_INHERITED_H
 
 #include "tune/apply.h"
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/cpus.h"
 #include "tune/capability.h"
 #include "tune/files.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which CPUs interrupts go to, as rules want it. */
-#ifndef RTSCOPE_SYSTEM_TUNE_INTERRUPTS_H
-#define RTSCOPE_SYSTEM_TUNE_INTERRUPTS_H
+#ifndef RTSCOPE_TUNE_INTERRUPTS_H
+#define RTSCOPE_TUNE_INTERRUPTS_H
 
 #include "tune/change.h"
 #include "tune/rules.h"

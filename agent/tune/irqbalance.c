@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/capability.h"
 #include "tune/config.h"
 #include "tune/irqbalance.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The CPUs that irqbalance leaves alone. */
-#ifndef RTSCOPE_SYSTEM_TUNE_IRQBALANCE_H
-#define RTSCOPE_SYSTEM_TUNE_IRQBALANCE_H
+#ifndef RTSCOPE_TUNE_IRQBALANCE_H
+#define RTSCOPE_TUNE_IRQBALANCE_H
 
 #include "base/warning.h"
 #include "tune/change.h"

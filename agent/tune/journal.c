@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "tune/journal.h"
 #include "tune/journal_folder.h"
 #include "tune/journal_lines.h"

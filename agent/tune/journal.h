@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What has been changed and not yet taken back, on disk before it is done. */
-#ifndef RTSCOPE_SYSTEM_TUNE_JOURNAL_H
-#define RTSCOPE_SYSTEM_TUNE_JOURNAL_H
+#ifndef RTSCOPE_TUNE_JOURNAL_H
+#define RTSCOPE_TUNE_JOURNAL_H
 
 #include "base/warning.h"
 #include "tune/change.h"

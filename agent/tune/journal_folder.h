@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the journal is kept. */
-#ifndef RTSCOPE_SYSTEM_TUNE_JOURNAL_FOLDER_H
-#define RTSCOPE_SYSTEM_TUNE_JOURNAL_FOLDER_H
+#ifndef RTSCOPE_TUNE_JOURNAL_FOLDER_H
+#define RTSCOPE_TUNE_JOURNAL_FOLDER_H
 
 #include <stdbool.h>
 #include <stddef.h>

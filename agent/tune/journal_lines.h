@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The journal's lines: what stands in its file. */
-#ifndef RTSCOPE_SYSTEM_TUNE_JOURNAL_LINES_H
-#define RTSCOPE_SYSTEM_TUNE_JOURNAL_LINES_H
+#ifndef RTSCOPE_TUNE_JOURNAL_LINES_H
+#define RTSCOPE_TUNE_JOURNAL_LINES_H
 
 #include <stdio.h>
 

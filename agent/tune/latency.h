@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How long CPUs may take to leave idle states, for as long as this process holds it. */
-#ifndef RTSCOPE_SYSTEM_TUNE_LATENCY_H
-#define RTSCOPE_SYSTEM_TUNE_LATENCY_H
+#ifndef RTSCOPE_TUNE_LATENCY_H
+#define RTSCOPE_TUNE_LATENCY_H
 
 #include "tune/change.h"
 #include "tune/rules.h"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/partition.h"
 #include "tune/capability.h"
 #include "tune/files.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A cpuset that has its CPUs to itself, made while the machine runs. */
-#ifndef RTSCOPE_SYSTEM_TUNE_PARTITION_H
-#define RTSCOPE_SYSTEM_TUNE_PARTITION_H
+#ifndef RTSCOPE_TUNE_PARTITION_H
+#define RTSCOPE_TUNE_PARTITION_H
 
 #include "tune/change.h"
 #include "tune/rules.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What of a machine is to be tuned, and how: the rules of a profile, one word each. */
-#ifndef RTSCOPE_SYSTEM_TUNE_RULES_H
-#define RTSCOPE_SYSTEM_TUNE_RULES_H
+#ifndef RTSCOPE_TUNE_RULES_H
+#define RTSCOPE_TUNE_RULES_H
 
 #include <sched.h>
 #include <stdbool.h>

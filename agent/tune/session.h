@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Tuning for the time of one measurement. */
-#ifndef RTSCOPE_SYSTEM_TUNE_SESSION_H
-#define RTSCOPE_SYSTEM_TUNE_SESSION_H
+#ifndef RTSCOPE_TUNE_SESSION_H
+#define RTSCOPE_TUNE_SESSION_H
 
 #include "base/warning.h"
 #include "tune/apply.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Settings that the kernel changes when another one is written. */
-#ifndef RTSCOPE_SYSTEM_TUNE_SIDE_EFFECTS_H
-#define RTSCOPE_SYSTEM_TUNE_SIDE_EFFECTS_H
+#ifndef RTSCOPE_TUNE_SIDE_EFFECTS_H
+#define RTSCOPE_TUNE_SIDE_EFFECTS_H
 
 #include "tune/change.h"
 #include "tune/journal.h"

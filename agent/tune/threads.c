@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "proc/threads_read.h"
 #include "proc/cpus.h"
 #include "tune/capability.h"

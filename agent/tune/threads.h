@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Threads' policies, niceness and CPUs, as rules want them. */
-#ifndef RTSCOPE_SYSTEM_TUNE_THREADS_H
-#define RTSCOPE_SYSTEM_TUNE_THREADS_H
+#ifndef RTSCOPE_TUNE_THREADS_H
+#define RTSCOPE_TUNE_THREADS_H
 
 #include "base/warning.h"
 #include "proc/thread.h"

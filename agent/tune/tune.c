@@ -17,8 +17,8 @@
 #include "base/clock.h"
 #include "base/hello.h"
 #include "base/options.h"
-#include "base/outlet.h"
-#include "proc/looking.h"
+#include "proc/outlet.h"
+#include "proc/polling.h"
 #include "tune/apply.h"
 #include "tune/hold.h"
 #include "tune/tune.h"
@@ -210,7 +210,7 @@ static int end(int status)
 	journal_close(&journal);
 	tune_plan_clear(&plan);
 	if (lines)
-		looking_end(&json, words[status != 0], 0);
+		polling_end(&json, words[status != 0], 0);
 	else if (!told)
 		fputs("nothing to do\n", text_out);
 	end_text();
@@ -220,7 +220,7 @@ static int end(int status)
 
 static void begin(void)
 {
-	looking_begin();
+	polling_begin();
 	if (lines)
 		hello_write(&json);
 }
@@ -331,7 +331,7 @@ static int open_output(void)
 
 	if (error)
 		return error;
-	json.outlet = &out;
+	json.sink = &out.sink;
 	text_out = outlet_stream(&out);
 	return text_out ? 0 : ENOMEM;
 }

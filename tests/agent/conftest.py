@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = ("base/cpulist", "base/file", "proc/caches", "proc/cpus", "proc/partition")
+SOURCES = (
+    "base/cpulist",
+    "proc/caches",
+    "proc/cpus",
+    "proc/file",
+    "proc/partition",
+    "proc/processes",
+)
 AGENT = Path(__file__).parents[2] / "agent"
 
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "load/words.h"
+#include "load/arguments.h"
 #include "load/worker.h"
 
 static const struct load *const all[] = {
@@ -151,7 +151,7 @@ static void split_one(const char *spec)
 {
 	char *copy = strdup(spec);
 	char *word[9];
-	int count = words_split(copy, word, 8);
+	int count = arguments_split(copy, word, 8);
 
 	printf("%d", count);
 	for (int i = 0; i < count; i++) {

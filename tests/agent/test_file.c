@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "unit.h"
 
 static char folder[] = "/tmp/rtscope-test-XXXXXX";

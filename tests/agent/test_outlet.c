@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/outlet.h"
+#include "proc/outlet.h"
 #include "unit.h"
 
 #define LINES 40000 /* of 8 bytes: much more than a pipe takes */

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "probe/partition_groups.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 #include "probe/reach.h"
 #include "unit.h"
 

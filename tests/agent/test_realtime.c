@@ -42,7 +42,7 @@ static int played_getrlimit(int resource, struct rlimit *given)
 
 #define syscall		played_syscall
 #define getrlimit(a, b) played_getrlimit((int)(a), b)
-#include "base/realtime.c"
+#include "proc/realtime.c"
 
 static char code[64], text[512];
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "proc/file.h"
 
 size_t file_text(int directory, const char *path, char *text, size_t size)
 {

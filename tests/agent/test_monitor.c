@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "proc/newcomers.h"
+#include "proc/monitor.h"
 #include "unit.h"
 
 #define NEWS_LIMIT_NS (5 * NSEC_PER_SEC)
@@ -17,8 +17,8 @@
 /* The kernel's PROC_PID_INIT_INO. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
-static struct newcomers from;
-static struct news news;
+static struct monitor from;
+static struct monitor_events news;
 static bool lacking;
 
 static bool told(int tid)
@@ -34,14 +34,14 @@ static bool told(int tid)
 static bool is_told(int tid)
 {
 	const uint64_t limit_ns = clock_now_ns() + NEWS_LIMIT_NS;
-	struct pollfd ready = { .fd = from.fd[NEWCOMERS_PROCESSES], .events = POLLIN };
+	struct pollfd ready = { .fd = from.fd[MONITOR_PROCESSES], .events = POLLIN };
 	bool found = false;
 
 	while (!found && clock_now_ns() < limit_ns) {
 		poll(&ready, 1, 100);
-		newcomers_read(&from, &news);
+		monitor_read(&from, &news);
 		found = told(tid);
-		news = (struct news){ 0 };
+		news = (struct monitor_events){ 0 };
 	}
 	return found;
 }
@@ -81,7 +81,7 @@ static int start(void **state)
 
 	(void)state;
 	lacking = false;
-	if (!newcomers_open(&from, NEWCOMERS_ALL_THREADS, error, sizeof(error)))
+	if (!monitor_open(&from, MONITOR_ALL_THREADS, error, sizeof(error)))
 		return 0;
 	number = errno;
 	fprintf(stderr, "%s\n", error);
@@ -92,8 +92,8 @@ static int start(void **state)
 static int stop(void **state)
 {
 	(void)state;
-	newcomers_close(&from);
-	news = (struct news){ 0 };
+	monitor_close(&from);
+	news = (struct monitor_events){ 0 };
 	return 0;
 }
 
@@ -150,7 +150,7 @@ TEST(one_that_ends_is_not, start, stop)
 	close(order);
 	waitpid(child, NULL, 0);
 	nanosleep(&moment, NULL);
-	newcomers_read(&from, &news);
+	monitor_read(&from, &news);
 	assert_false(told(child));
 }
 
@@ -162,11 +162,11 @@ TEST(of_the_kernels_own_threads_alone_others_are_not_told, start, stop)
 	pid_t child;
 
 	need_events();
-	newcomers_close(&from);
-	assert_int_equal(newcomers_open(&from, NEWCOMERS_KERNEL_THREADS, error, sizeof(error)), 0);
+	monitor_close(&from);
+	assert_int_equal(monitor_open(&from, MONITOR_KERNEL_THREADS, error, sizeof(error)), 0);
 	child = begin_child(&order);
 	nanosleep(&moment, NULL);
-	newcomers_read(&from, &news);
+	monitor_read(&from, &news);
 	assert_false(told(child));
 	close(order);
 	waitpid(child, NULL, 0);
@@ -175,9 +175,9 @@ TEST(of_the_kernels_own_threads_alone_others_are_not_told, start, stop)
 TEST(more_than_can_be_kept_are_everything, start, stop)
 {
 	need_events();
-	newcomers_read(&from, &news);
-	news = (struct news){ 0 };
-	for (int i = 0; i <= NEWCOMERS_MAX; i++) {
+	monitor_read(&from, &news);
+	news = (struct monitor_events){ 0 };
+	for (int i = 0; i <= MONITOR_THREADS_MAX; i++) {
 		pid_t child = fork();
 
 		assert_true(child >= 0);
@@ -185,7 +185,7 @@ TEST(more_than_can_be_kept_are_everything, start, stop)
 			_exit(0);
 		waitpid(child, NULL, 0);
 	}
-	newcomers_read(&from, &news);
+	monitor_read(&from, &news);
 	assert_true(news.everything);
 }
 

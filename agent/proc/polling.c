@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "proc/looking.h"
+#include "proc/polling.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static sigset_t ending;
 
-void looking_begin(void)
+void polling_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&ending);
@@ -31,7 +31,7 @@ static bool wanted(const struct json *json)
 	       (poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP | POLLNVAL)));
 }
 
-bool looking_wait(const struct json *json, uint64_t interval_ns)
+bool polling_wait(const struct json *json, uint64_t interval_ns)
 {
 	const struct timespec tick = ns_to_timespec(interval_ns < TICK_NS ? interval_ns : TICK_NS);
 	int number = sigtimedwait(&ending, NULL, &tick);
@@ -39,7 +39,7 @@ bool looking_wait(const struct json *json, uint64_t interval_ns)
 	return number != SIGINT && number != SIGTERM && number != SIGHUP && wanted(json);
 }
 
-void looking_end(struct json *json, const char *status, uint64_t time_ns)
+void polling_end(struct json *json, const char *status, uint64_t time_ns)
 {
 	json_begin(json, "end");
 	json_string(json, "status", status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Splitting text into words as a shell does, with no shell and no expansion. */
-#ifndef RTSCOPE_WORDS_H
-#define RTSCOPE_WORDS_H
+#ifndef RTSCOPE_ARGUMENTS_H
+#define RTSCOPE_ARGUMENTS_H
 
 /*
  * Cut @text, which is overwritten, into at most @most words: blanks part them;
@@ -9,6 +9,6 @@
  * has room for @most + 1. Returns their number, or -1 when a quote is not closed
  * or there are too many.
  */
-int words_split(char *text, char **word, int most);
+int arguments_split(char *text, char **word, int most);
 
 #endif

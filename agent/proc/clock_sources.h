@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Every way in which a program on this machine can read the time. */
-#ifndef RTSCOPE_CLOCKS_H
-#define RTSCOPE_CLOCKS_H
+#ifndef RTSCOPE_CLOCK_SOURCES_H
+#define RTSCOPE_CLOCK_SOURCES_H
 
 #include <stdint.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/clocks.c" /* reading a clock in a child is its own */
-#include "base/vdso.c"
+#include "proc/clock_sources.c" /* reading a clock in a child is its own */
+#include "proc/vdso.c"
 #include "unit.h"
 
 static const char *const gettime_names[] = { "__vdso_clock_gettime", "__kernel_clock_gettime",

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "load/tree.h"
+#include "proc/file.h"
+#include "proc/processes.h"
 
 /* Numbers of a stat file after the name and the state, from 0. */
 #define PARENT	  0
@@ -102,7 +102,7 @@ static pid_t own_number(void)
 	return readlink("/proc/self", number, sizeof(number) - 1) > 0 ? (pid_t)atoi(number) : 0;
 }
 
-void tree_each_child(void (*use)(pid_t pid))
+void processes_each_child(void (*use)(pid_t pid))
 {
 	pid_t own[NAMESPACES_MAX], child[NAMESPACES_MAX], pid;
 	unsigned int level = read_numbers(own_number(), own);
@@ -118,7 +118,7 @@ void tree_each_child(void (*use)(pid_t pid))
 		closedir(directory);
 }
 
-uint64_t tree_cpu_ns(void)
+uint64_t processes_cpu_ns(void)
 {
 	DIR *directory = opendir("/proc");
 	pid_t root = own_number(), pid;

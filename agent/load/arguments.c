@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "load/words.h"
+#include "load/arguments.h"
 
 static bool is_blank(char c)
 {
@@ -36,7 +36,7 @@ static bool take_word(char **from, char **to)
 	return !quote;
 }
 
-int words_split(char *text, char **word, int most)
+int arguments_split(char *text, char **word, int most)
 {
 	char *from = text, *to = text;
 	int count = 0;

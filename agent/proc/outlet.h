@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/json.h"
+
 #define OUTLET_NO_LIMIT SIZE_MAX
 
 struct outlet_bytes {
@@ -35,6 +37,7 @@ struct outlet_bytes {
 };
 
 struct outlet {
+	struct json_sink sink; /* for a struct json */
 	int fd;
 	bool open;
 	pthread_t writer;

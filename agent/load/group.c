@@ -26,9 +26,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "proc/file.h"
 #include "load/set.h"
-#include "load/tree.h"
+#include "proc/processes.h"
 
 #define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to tidy up */
 #define KILL_NS	 (1000 * NSEC_PER_MSEC)
@@ -205,7 +205,7 @@ void nest_empty(bool contained, uint64_t timeout_ns)
 		if (contained && getpid() == 1 && getppid() == 0)
 			kill(-1, SIGKILL);
 		else
-			tree_each_child(end_child); /* theirs come to this process next */
+			processes_each_child(end_child); /* theirs come to this process next */
 		wait_for_end(NULL, 0, LOOK_NS);
 	}
 }

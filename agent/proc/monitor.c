@@ -26,7 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "proc/newcomers.h"
+#include "proc/monitor.h"
 
 #define PROTOCOL_ROUTE	   0
 #define PROTOCOL_CONNECTOR 11
@@ -117,10 +117,10 @@ struct filter {
 #define DROP		    { 0x06, 0, 0, 0 }
 #define FOUR(a, b, c, d)    ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
 
-static int refuse_all(struct newcomers *from, char *error, size_t error_size, const char *text)
+static int refuse_all(struct monitor *from, char *error, size_t error_size, const char *text)
 {
 	snprintf(error, error_size, "%s (%s)", text, strerror(errno));
-	newcomers_close(from);
+	monitor_close(from);
 	return -1;
 }
 
@@ -182,7 +182,7 @@ static int ask_for_processes(int fd)
 	return -1;
 }
 
-static int open_processes(struct newcomers *from, bool programs, char *error, size_t error_size)
+static int open_processes(struct monitor *from, bool programs, char *error, size_t error_size)
 {
 	const struct filter_step of_kernel[] = {
 		LOAD_WORD(offsetof(struct process_message, what)),
@@ -207,7 +207,7 @@ static int open_processes(struct newcomers *from, bool programs, char *error, si
 	const struct filter filter =
 		programs ? (struct filter){ sizeof(of_all) / sizeof(*of_all), of_all } :
 			   (struct filter){ sizeof(of_kernel) / sizeof(*of_kernel), of_kernel };
-	int *fd = &from->fd[NEWCOMERS_PROCESSES];
+	int *fd = &from->fd[MONITOR_PROCESSES];
 
 	*fd = listen_to(PROTOCOL_CONNECTOR, GROUP_PROCESSES, &filter);
 	if (*fd >= 0 && !ask_for_processes(*fd))
@@ -219,7 +219,7 @@ static int open_processes(struct newcomers *from, bool programs, char *error, si
 			  "the kernel tells nothing of new threads: it lacks CONFIG_PROC_EVENTS, or this is a container; hold profiles on the machine itself, or use apply again when threads have come");
 }
 
-static int open_devices(struct newcomers *from, char *error, size_t error_size)
+static int open_devices(struct monitor *from, char *error, size_t error_size)
 {
 	static const struct filter_step steps[] = {
 		LOAD_WORD(0),
@@ -230,7 +230,7 @@ static int open_devices(struct newcomers *from, char *error, size_t error_size)
 		TAKE,
 	};
 	static const struct filter filter = { sizeof(steps) / sizeof(*steps), steps };
-	int *fd = &from->fd[NEWCOMERS_DEVICES];
+	int *fd = &from->fd[MONITOR_DEVICES];
 
 	*fd = listen_to(PROTOCOL_UEVENT, GROUP_KERNEL, &filter);
 	if (*fd >= 0)
@@ -239,11 +239,11 @@ static int open_devices(struct newcomers *from, char *error, size_t error_size)
 }
 
 /* A kernel without network has no links that could change. */
-static int open_links(struct newcomers *from, char *error, size_t error_size)
+static int open_links(struct monitor *from, char *error, size_t error_size)
 {
 	static const struct filter_step steps[] = { TAKE };
 	static const struct filter filter = { sizeof(steps) / sizeof(*steps), steps };
-	int *fd = &from->fd[NEWCOMERS_LINKS];
+	int *fd = &from->fd[MONITOR_LINKS];
 
 	*fd = listen_to(PROTOCOL_ROUTE, GROUP_LINKS, &filter);
 	if (*fd >= 0 || errno == EPROTONOSUPPORT)
@@ -251,40 +251,40 @@ static int open_links(struct newcomers *from, char *error, size_t error_size)
 	return refuse_all(from, error, error_size, "the kernel tells nothing of network links");
 }
 
-int newcomers_open(struct newcomers *from, enum newcomers_threads threads, char *error,
-		   size_t error_size)
+int monitor_open(struct monitor *from, enum monitored_threads threads, char *error,
+		 size_t error_size)
 {
-	*from = (struct newcomers){ { -1, -1, -1 } };
-	if (threads != NEWCOMERS_NO_THREADS &&
-	    open_processes(from, threads == NEWCOMERS_ALL_THREADS, error, error_size))
+	*from = (struct monitor){ { -1, -1, -1 } };
+	if (threads != MONITOR_NO_THREADS &&
+	    open_processes(from, threads == MONITOR_ALL_THREADS, error, error_size))
 		return -1;
 	if (open_devices(from, error, error_size))
 		return -1;
 	return open_links(from, error, error_size);
 }
 
-void newcomers_close(struct newcomers *from)
+void monitor_close(struct monitor *from)
 {
-	for (unsigned int i = 0; i < NEWCOMERS_SOURCES; i++) {
+	for (unsigned int i = 0; i < MONITOR_SOURCES; i++) {
 		if (from->fd[i] >= 0)
 			close(from->fd[i]);
 		from->fd[i] = -1;
 	}
 }
 
-static void add_thread(struct news *news, int tid)
+static void add_thread(struct monitor_events *news, int tid)
 {
 	for (unsigned int i = 0; i < news->count; i++) {
 		if (news->tid[i] == tid)
 			return;
 	}
-	if (news->count < NEWCOMERS_MAX)
+	if (news->count < MONITOR_THREADS_MAX)
 		news->tid[news->count++] = tid;
 	else
 		news->everything = true;
 }
 
-void news_add(struct news *news, const struct news *more)
+void monitor_events_add(struct monitor_events *news, const struct monitor_events *more)
 {
 	news->everything |= more->everything;
 	news->interrupts |= more->interrupts;
@@ -292,17 +292,17 @@ void news_add(struct news *news, const struct news *more)
 		add_thread(news, more->tid[i]);
 }
 
-static void add_message(enum newcomers_source source, const union message *message, size_t size,
-			struct news *news)
+static void add_message(enum monitor_source source, const union message *message, size_t size,
+			struct monitor_events *news)
 {
 	const struct process_message *process = &message->process;
 
 	switch (source) {
-	case NEWCOMERS_PROCESSES:
+	case MONITOR_PROCESSES:
 		if (size >= sizeof(*process) && process->what != EVENT_ANSWER)
 			add_thread(news, process->id[process->what == EVENT_FORK ? 2 : 0]);
 		break;
-	case NEWCOMERS_DEVICES:
+	case MONITOR_DEVICES:
 		if (size > 4 && !memcmp(message->text, "bind", 4))
 			news->interrupts = true;
 		else
@@ -314,8 +314,8 @@ static void add_message(enum newcomers_source source, const union message *messa
 	}
 }
 
-static void read_source(const struct newcomers *from, enum newcomers_source source,
-			struct news *news)
+static void read_source(const struct monitor *from, enum monitor_source source,
+			struct monitor_events *news)
 {
 	union message message;
 	ssize_t size;
@@ -329,9 +329,9 @@ static void read_source(const struct newcomers *from, enum newcomers_source sour
 	}
 }
 
-void newcomers_read(const struct newcomers *from, struct news *news)
+void monitor_read(const struct monitor *from, struct monitor_events *news)
 {
-	for (unsigned int i = 0; i < NEWCOMERS_SOURCES; i++) {
+	for (unsigned int i = 0; i < MONITOR_SOURCES; i++) {
 		if (from->fd[i] >= 0)
 			read_source(from, i, news);
 	}

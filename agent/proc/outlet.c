@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/outlet.h"
-#include "base/realtime.h"
+#include "proc/outlet.h"
+#include "proc/realtime.h"
 
 static bool write_all(int fd, const struct outlet_bytes *bytes)
 {
@@ -89,12 +89,28 @@ static int start_writer(struct outlet *outlet)
 	return error;
 }
 
+static void sink_put(struct json_sink *sink, const char *bytes, size_t size)
+{
+	outlet_put((struct outlet *)sink, bytes, size);
+}
+
+static bool sink_end_line(struct json_sink *sink)
+{
+	struct outlet *outlet = (struct outlet *)sink;
+
+	return outlet_end_line(outlet) || !outlet_failed(outlet);
+}
+
 int outlet_open(struct outlet *outlet, int fd, size_t size)
 {
 	pthread_condattr_t monotonic;
 	int error = ENOMEM;
 
-	*outlet = (struct outlet){ .fd = fd, .limit = OUTLET_NO_LIMIT };
+	*outlet = (struct outlet){
+		.sink = { .put = sink_put, .end_line = sink_end_line },
+		.fd = fd,
+		.limit = OUTLET_NO_LIMIT,
+	};
 	pthread_mutex_init(&outlet->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

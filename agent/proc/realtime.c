@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/realtime.h"
+#include "proc/realtime.h"
 
 #define SCHED_DEADLINE_POLICY	6 /* neither libc names it without linux/sched.h */
 #define DEADLINE_RUNTIME_MIN_NS (10 * NSEC_PER_USEC)

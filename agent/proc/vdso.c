@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "base/vdso.h"
+#include "proc/vdso.h"
 
 struct image {
 	uintptr_t base; /* what its addresses are relative to */

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
-#include "session/tether.h"
+#include "session/watchdog_connection.h"
 
 #define SILENCE_MIN_NS (100 * NSEC_PER_MSEC)
 #define PATIENCE_NS    (15 * NSEC_PER_SEC)
@@ -115,7 +115,8 @@ static void let_go(pid_t child, const sigset_t *mask, int *status)
 	}
 }
 
-int tether_main(const char *silence, int (*run)(int argc, char **argv), int argc, char **argv)
+int watchdog_connection_main(const char *silence, int (*run)(int argc, char **argv), int argc,
+			     char **argv)
 {
 	pid_t parent = getpid(), child;
 	uint64_t silence_ns;

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/clocks.h"
+#include "proc/clock_sources.h"
 #include "base/counter.h"
-#include "base/vdso.h"
+#include "proc/vdso.h"
 
 #define CALIBRATION_NS (50 * NSEC_PER_MSEC)
 #define TRACED_READS   8
