@@ -4,8 +4,10 @@
 from typing import Final
 
 LATENCY: Final = "latency"
+DELAY: Final = "delay"
+"""a latency whose deadline is an event, not a time"""
 _QUANTITIES: Final = {
-    "event": "delay",
+    "event": DELAY,
     "exec": "time",
     "gtod": "time between two reads",
     "interfere": "time",
@@ -16,8 +18,8 @@ _QUANTITIES: Final = {
     "pi": "wait",
     "scale": "time",
     "scaling": "time",
-    "sched": "delay",
-    "signal": "delay",
+    "sched": DELAY,
+    "signal": DELAY,
     "topology": "time of a message",
 }
 _COARSE: Final = "step of a coarse clock"

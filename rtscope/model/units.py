@@ -61,14 +61,17 @@ def format_ns(ns: float) -> str:
 
 
 def format_column_ns(values: Sequence[float | None], missing: str) -> list[str]:
-    """Latencies of one column, in the unit of the largest and with the digits of the smallest."""
+    """Latencies of one column, in the unit of the largest and with the digits of the smallest.
+
+    Less than 1 ns, as a deviation may be, gets no more digits than that.
+    """
     known = [abs(value) for value in values if value]
     largest, smallest = max(known, default=0.0), min(known, default=0.0)
     if largest < 10_000_000:
         scale, unit, digits = 1e3, "us", _digits_of_us(smallest)
     else:
         scale, unit = (1e6, "ms") if largest < 10_000_000_000 else (1e9, "s")
-        digits = max(2, 2 - math.floor(math.log10(smallest / scale)))
+        digits = max(2, 2 - math.floor(math.log10(max(1.0, smallest) / scale)))
     return [missing if ns is None else f"{ns / scale:,.{digits}f} {unit}" for ns in values]
 
 

@@ -8,6 +8,7 @@ from email.utils import format_datetime
 from typing import Any, Final
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.quantity import DELAY, LATENCY, quantity_of
 from rtscope.model.run import Run, Thread
 
 US: Final = 1000
@@ -21,7 +22,9 @@ def to_cyclictest_json(run: Run) -> str:
 
     As there, samples beyond the end of the histogram are only in "cycles". Keys that rt-tests 2.4
     spells with a colon are spelt so; unlike it, strings are escaped and figures are never nan.
+    Raises RtscopeError for samples that are no latencies.
     """
+    _check_latencies(run)
     machine = run.machine
     start = datetime.fromisoformat(run.created)
     if start.tzinfo is None:
@@ -53,8 +56,10 @@ def to_cyclictest_histogram(run: Run, buckets: int | None = None) -> str:
     """The run as cyclictest --histfile, one row a microsecond from 0 to `buckets` - 1.
 
     Without `buckets`, as many rows as the worst sample needs. Later samples are counted as
-    overflows. Raises RtscopeError when that is more than a million rows.
+    overflows. Raises RtscopeError when that is more than a million rows, and for samples that are
+    no latencies.
     """
+    _check_latencies(run)
     threads = run.threads
     if not threads:
         raise RtscopeError(f"run {run.id} has no threads: there is no histogram to export")
@@ -87,6 +92,16 @@ def to_cyclictest_histogram(run: Run, buckets: int | None = None) -> str:
         ),
     ]
     return "\n".join(lines) + "\n\n"
+
+
+def _check_latencies(run: Run) -> None:
+    """Refuse what a reader of cyclictest's formats would take for latencies."""
+    quantity = quantity_of(run.probe)
+    if quantity not in (LATENCY, DELAY):
+        raise RtscopeError(
+            f"run {run.id} of {run.probe} has no latencies, which is all that cyclictest's "
+            f"formats hold: its samples are each a {quantity}; export it with --format run"
+        )
 
 
 def _json_thread(thread: Thread) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from rtscope.store.importer import import_bytes, import_file
 from tests.strategies import runs
 
 FILES = Path(__file__).parent / "files"
+RUNS = runs().map(lambda run: msgspec.structs.replace(run, probe="cyclic"))
 WHEN = "2026-11-21T19:02:42Z"
 
 
@@ -96,6 +98,17 @@ def test_a_cyclictest_file_survives_being_imported_and_exported() -> None:
         assert ours[key] == theirs[key]
 
 
+@pytest.mark.parametrize("export", [to_cyclictest_json, to_cyclictest_histogram])
+@pytest.mark.parametrize("probe", ["gtod", "topology", "memory", "scaling", "sched", "signaltest"])
+def test_only_latencies_are_exported(export: Callable[[Run], str], probe: str) -> None:
+    run = msgspec.structs.replace(a_run(), probe=probe)
+    if probe in {"sched", "signaltest"}:
+        assert export(run) == export(a_run())
+        return
+    with pytest.raises(RtscopeError, match=f"of {probe} has no latencies.*--format run"):
+        export(run)
+
+
 @pytest.mark.parametrize(
     ("option", "interval_ns"),
     [("-i1ms", 1_000_000), ("-i 250", 250_000), ("--interval=2.5ms", 2_500_000)],
@@ -150,7 +163,7 @@ def test_too_many_rows_get_a_sentence(buckets: int) -> None:
         to_cyclictest_histogram(msgspec.structs.replace(a_run(), threads=[]))
 
 
-@given(runs())
+@given(RUNS)
 def test_json_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
     (read,) = import_bytes(to_cyclictest_json(run).encode(), WHEN, "cyclictest-json")
     assert (read.created, len(read.threads)) == (run.created, len(run.threads))
@@ -164,7 +177,7 @@ def test_json_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> N
             assert theirs.mean_ns == pytest.approx(ours.mean_ns, abs=6)
 
 
-@given(runs().filter(lambda run: bool(run.threads)))
+@given(RUNS.filter(lambda run: bool(run.threads)))
 def test_a_histogram_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
     text = to_cyclictest_histogram(run, buckets=50)
     (read,) = import_bytes(text.encode(), WHEN)
