@@ -93,20 +93,6 @@ def test_the_only_way_asked_for_that_cannot_be_had_is_refused(agent_path: Path) 
     assert "ulimit -q" in sentence
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--via", "smoke"], "cond, futex, eventfd, pipe, semaphore, mqueue or all"),
-        (["--place", "moon"], "same, other or both"),
-        (["--cache", "hot"], "cold or warm"),
-        (["--place", "other", *ON_LAST_CPU], "two CPUs"),
-        (["--policy", "deadline"], "SCHED_DEADLINE"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(agent_path: Path, options: list[str], words: str) -> None:
-    assert words in refusal(agent_path, "async", *options)
-
-
 @needs_two_cpus
 def test_a_person_can_tell_two_pairs_of_one_way_by_the_receivers_cpu(agent_path: Path) -> None:
     done = subprocess.run(

@@ -14,7 +14,6 @@ from tests.agent.probing import (
     measure,
     needs_two_cpus,
     of_type,
-    refusal,
     started,
 )
 
@@ -124,18 +123,3 @@ def descendants(pid: int) -> list[int]:
     """All that a process has started, and what those have."""
     own = started_by(pid)
     return own + [late for child in own for late in descendants(child)]
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ((), "there is no command to be measured"),
-        (("-i", "100", "--", "true"), "exec takes no --interval"),
-        (("--policy", "deadline", "--", "true"), "SCHED_DEADLINE does not allow"),
-        (("--load-cpus", "1023", "--", "true"), "--load-cpus: CPU 1023 cannot be measured"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(
-    agent_path: Path, options: tuple[str, ...], sentence: str
-) -> None:
-    assert sentence in refusal(agent_path, "exec", *options)

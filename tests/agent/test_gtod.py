@@ -18,7 +18,6 @@ from tests.agent.probing import (
     measuring,
     needs_root,
     of_type,
-    refusal,
     samples,
     threads,
 )
@@ -138,18 +137,3 @@ def test_a_person_gets_the_reports_table_by_microsecond(agent_path: Path) -> Non
     microseconds = [row[0] for row in table]
     assert microseconds == sorted(set(microseconds))
     assert microseconds[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (["--clock", "CLOCK_NONE"], "--clock 'CLOCK_NONE' is not one of gettimeofday, CLOCK_"),
-        (["--clock", ""], "--clock '' is not one of"),
-        (["-i", "1ms"], "takes no --interval"),
-        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_with_its_reason(
-    agent_path: Path, options: list[str], why: str
-) -> None:
-    assert why in refusal(agent_path, "gtod", *options)

@@ -22,7 +22,6 @@ from tests.agent.probing import (
     needs_root,
     needs_two_cpus,
     of_type,
-    refusal,
     samples,
     started,
     threads,
@@ -188,30 +187,6 @@ def test_an_observer_that_never_rests_has_its_cpu_for_itself(agent_path: Path) -
     assert used_s() < 0.65, "it rests for half of each interval"
     # Real-time throttling leaves it 0.95 of each second.
     assert used_s("--observer-rest", "no") > 0.85
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--observer-rest", "0"], "--observer-rest '0' is not yes or no"),
-        (["--method", "usleep"], "relative, compensated, absolute, timerfd or all"),
-        (["--in", "user"], "--in 'user' is not program or kernel"),
-        (["--in", "kernel", "--method", "timerfd"], "timer, relative, absolute, deadline or all"),
-        (["--in", "kernel", "-i", "50us", "--work", "0"], "not from 100us to 1s"),
-        (["--in", "kernel", "--work", "8.1ms"], "more than 80 % of the --interval"),
-        (["--in", "kernel", "--slack", "11ms"], "--slack 11000000 ns is longer"),
-        (["--slack", "1us"], "a program's loops have none"),
-        (["--work", "10ms"], "leaves nothing"),
-        (["--low", "12ms", "--high", "11ms"], "no period could be in range"),
-        (["--policy", "deadline"], "use fifo or other"),
-        (["-a", "0", "--observer", "0"], "the CPU of the loop itself"),
-        (["--observer", "900"], "not a CPU that this process may use"),
-        (["--observer", "x"], "CPU's number or self"),
-        (["-i", "1s"], "too short"),
-    ],
-)
-def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
-    assert words in refusal(agent_path, "loop", *options)
 
 
 def test_what_the_kernel_would_loop_is_told_without_its_module(agent_path: Path) -> None:

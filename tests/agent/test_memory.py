@@ -18,7 +18,6 @@ from tests.agent.probing import (
     needs_root,
     needs_two_cpus,
     of_type,
-    refusal,
 )
 from tests.places import unshare
 
@@ -183,23 +182,6 @@ def test_however_short_its_time_all_is_measured_once(agent_path: Path) -> None:
     assert of_type(lines, "end")[0]["status"] == "complete"
     assert of_type(lines, "thread")[0]["count"] == 1
     assert None not in matrices(lines)["copy"]["value"][0]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["-i", "1ms"], "takes no --interval"),
-        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
-        (["--slot", "2s"], "from 1ms to 1s"),
-        (["--largest", "1048576"], "more than a quarter of the free memory"),
-        (["--largest", "0"], "a number of MiB"),
-        (["--pages", "large"], "ordinary or huge"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(
-    agent_path: Path, options: list[str], words: str
-) -> None:
-    assert words in refusal(agent_path, "memory", *options)
 
 
 def test_a_person_reads_a_table_of_each(agent_path: Path) -> None:

@@ -16,7 +16,6 @@ from tests.agent.probing import (
     needs_root,
     needs_two_cpus,
     of_type,
-    refusal,
     samples,
     started,
     threads,
@@ -99,17 +98,3 @@ def test_a_duration_ends_it_as_asked(agent_path: Path) -> None:
     for thread in of_type(lines, "thread"):
         assert 4 <= thread["count"] + thread["missed"] <= 6
         assert thread["facts"]["rounds"] == thread["count"]
-
-
-@needs_root
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--policy", "other"], "leave --policy fifo"),
-        (["-a", "0", "-p", "1"], "a --priority from 2"),
-        (["--work", "30ms"], "a quarter"),
-        (["--tolerance", "5ms"], "must be less than --work"),
-    ],
-)
-def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
-    assert words in refusal(agent_path, "migrate", *options)

@@ -18,7 +18,6 @@ from tests.agent.probing import (
     measuring,
     needs_root,
     of_type,
-    refusal,
     samples,
     undisturbed,
 )
@@ -117,20 +116,3 @@ def test_an_ordinary_user_measures_each_cpu(public_agent: Path) -> None:
     assert cpus == sorted(os.sched_getaffinity(0))
     assert all(thread["facts"]["spins"] > 1000 for thread in of_type(lines, "thread"))
     assert "rt-throttling" not in {line["code"] for line in of_type(lines, "warning")}
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (["-i", "1ms"], "takes no --interval"),
-        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
-        (["--threshold", "1ns"], "every reading would be a gap"),
-        (["--threshold", "0"], "is not a time"),
-        (["--runtime", "2s"], "does not fit into a --period"),
-        (["--period", "2h"], "is not a time of at most 1h"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_with_its_reason(
-    agent_path: Path, options: list[str], why: str
-) -> None:
-    assert why in refusal(agent_path, "noise", *options)

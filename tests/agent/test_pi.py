@@ -16,7 +16,6 @@ from tests.agent.probing import (
     middle_ns,
     needs_root,
     of_type,
-    refusal,
     samples,
     threads,
 )
@@ -73,17 +72,3 @@ def test_all_threads_are_on_the_first_cpu_asked_for(agent_path: Path) -> None:
         assert (thread["cpu"], thread["policy"], thread["priority"]) == (0, "fifo", 50)
         assert thread["count"] == 3
     assert lines[-1]["status"] == "complete"
-
-
-@needs_root
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--policy", "other"], "three SCHED_FIFO priorities"),
-        (["-p", "2"], "a --priority from 3"),
-        (["--hold", "0"], "--hold '0' is not a time"),
-        (["--medium", "45ms"], "leave too little"),
-    ],
-)
-def test_what_cannot_be_is_refused(agent_path: Path, options: list[str], words: str) -> None:
-    assert words in refusal(agent_path, "pi", *options)

@@ -12,7 +12,6 @@ from tests.agent.probing import (
     needs_root,
     needs_two_cpus,
     of_type,
-    refusal,
     undisturbed,
 )
 
@@ -84,20 +83,3 @@ def test_periods_that_the_work_does_not_fit_into_are_missed(agent_path: Path) ->
     [thread] = of_type(lines, "thread")
     assert thread["count"] == 10
     assert thread["missed"] >= 20
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--form", "matrix"), "--form 'matrix' is not scalar or vector"),
-        (("--table", "4"), "--table '4' is not a size from 8 bytes to 16G, such as 64M"),
-        (("--table", "16KB"), "--table '16KB' is not a size"),
-        (("--table", "17G"), "--table '17G' is not a size"),
-        (("--threads", "1089"), "--threads '1089' is not a number from 1 to 1088"),
-        (("--policy", "deadline"), "to which SCHED_DEADLINE pins no thread"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    agent_path: Path, options: tuple[str, ...], sentence: str
-) -> None:
-    assert sentence in refusal(agent_path, "scaling", *options)

@@ -15,7 +15,6 @@ from tests.agent.probing import (
     measuring,
     needs_root,
     of_type,
-    refusal,
     samples,
 )
 
@@ -69,19 +68,3 @@ def test_the_criterion_decides_and_is_told(agent_path: Path, criterion: str, ver
         assert all(line.endswith(f" us: {verdict}") for line in said)
     assert text.count("Failed Iterations: ") == cpus
     assert text.count("no period missed (Start is no iteration)\nResult: ") == cpus
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (["--busy", "4.96ms"], "does not fit into an --interval of 5000 us"),
-        (["-i", "20us", "--busy", "1us"], "does not fit"),
-        (["--policy", "deadline"], "under SCHED_DEADLINE"),
-        (["--criterion", "0"], "is not a time such as 100us"),
-        (["--busy", "x"], "is not a time such as 1ms"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_with_its_reason(
-    agent_path: Path, options: list[str], why: str
-) -> None:
-    assert why in refusal(agent_path, "sched", *options)

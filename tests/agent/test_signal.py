@@ -22,7 +22,6 @@ from tests.agent.probing import (
     measuring,
     needs_root,
     of_type,
-    refusal,
     samples,
     started,
     threads,
@@ -232,18 +231,3 @@ def test_events_that_the_kernel_refuses_are_lost_and_the_run_ends(
     assert len(lost) == 1 + (method == "both")
     assert all(count > 200 for count in lost)
     assert end[0] == "-D" or all(count == 300 for count in lost)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--method", "smoke"], "asynchronous, synchronous or both"),
-        (["--busy", "81"], "0 to 80"),
-        (["--deadline", "0"], "1ms"),
-        (["--cache", "hot"], "cold or warm"),
-        (["--cache", "warm"], "--method synchronous"),
-        (["--policy", "deadline"], "SCHED_DEADLINE"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(agent_path: Path, options: list[str], words: str) -> None:
-    assert words in refusal(agent_path, "signal", *options)

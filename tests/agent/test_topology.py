@@ -16,7 +16,6 @@ from tests.agent.probing import (
     needs_root,
     needs_two_cpus,
     of_type,
-    refusal,
     undisturbed,
 )
 
@@ -120,22 +119,6 @@ def test_it_ends_when_its_time_is_over(agent_path: Path) -> None:
     assert of_type(lines, "end")[0]["status"] == "complete"
     assert of_type(lines, "thread")[0]["count"] >= 1
     assert not math.isnan(least(matrices(lines)["message"]))
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["-i", "1ms"], "takes no --interval"),
-        (["--policy", "deadline"], "SCHED_DEADLINE does not grant"),
-        (["--slot", "100us"], "from 1ms to 1s"),
-        (["--stand-in", "0=0"], "two CPUs such as"),
-        (["--stand-in", "0=1023"], "a CPU that is not measured"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(
-    agent_path: Path, options: list[str], words: str
-) -> None:
-    assert words in refusal(agent_path, "topology", *options)
 
 
 def test_more_repeats_than_are_kept_are_refused(agent_path: Path) -> None:
