@@ -23,6 +23,7 @@ Lines = list[dict[str, Any]]
 
 needs_root = needs_realtime
 needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two CPUs are needed")
+needs_quiet = pytest.mark.timing("another program's stall counts as the one that the test makes")
 LAST_CPU = max(os.sched_getaffinity(0))
 NOBODY = (
     "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",

@@ -13,6 +13,7 @@ from tests.agent.probing import (
     hog,
     measure,
     measuring,
+    needs_quiet,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -50,6 +51,7 @@ def test_each_cpu_hears_from_itself_and_from_another(agent_path: Path) -> None:
     ]
 
 
+@needs_quiet
 @needs_root
 @needs_two_cpus
 @pytest.mark.parametrize("way", ["cond", "mqueue"])
@@ -67,6 +69,7 @@ def test_a_busy_thread_on_the_receivers_cpu_delays_as_long_as_it_runs(
     assert thread["facts"]["not_waiting"] >= 0.9 * 18 * 20
 
 
+@needs_quiet
 @needs_root
 def test_a_busy_thread_on_the_only_cpu_stops_the_sender_too(agent_path: Path) -> None:
     with measuring(agent_path, "async", *ON_LAST_CPU) as lines:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.probing import Lines, children, hogged, needs_root, of_type
+from tests.agent.probing import Lines, children, hogged, needs_quiet, needs_root, of_type
 from tests.agent.tuning import MARK, given, waiting_threads
 
 DURATION_S = 5
@@ -249,6 +249,7 @@ def test_a_second_signal_gives_up_a_result_that_nobody_reads(
         assert process.wait(timeout=5) == 1
 
 
+@needs_quiet
 @needs_root
 def test_a_table_that_the_watchdog_ended_exits_3_too(agent_path: Path) -> None:
     # Of the only CPU that housekeeping may use, throttling leaves it 50 ms of each second.

@@ -20,6 +20,7 @@ from tests.agent.probing import (
     hogged,
     lines_left,
     measure,
+    needs_quiet,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -80,6 +81,7 @@ def test_a_full_disk_costs_the_samples_file_and_not_the_run(agent_path: Path) ->
     assert all(thread["count"] > 1000 for thread in of_type(lines, "thread"))
 
 
+@needs_quiet
 @needs_root
 @pytest.mark.parametrize("method", ["nanosleep", "timerfd"])
 def test_a_thread_of_higher_priority_is_found_with_its_length(
@@ -96,6 +98,7 @@ def test_a_thread_of_higher_priority_is_found_with_its_length(
     assert thread["missed"] >= 15 * bursts
 
 
+@needs_quiet
 @needs_root
 def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet(agent_path: Path) -> None:
     # Bursts and deadlines share their period: a fixed phase meets all of them or none.
@@ -112,6 +115,7 @@ def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet(agent_path: Pat
     assert undisturbed > thread["count"] / 4
 
 
+@needs_quiet
 @needs_root
 def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> None:
     with hogged(0, 20, 100, 90):
@@ -125,6 +129,7 @@ def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path) -> 
     assert len(over) == 1
 
 
+@needs_quiet
 @needs_root
 def test_the_watchdog_ends_a_run_that_leaves_no_time_for_housekeeping(agent_path: Path) -> None:
     # Of the only CPU that housekeeping may use, throttling leaves it 50 ms of each second.

@@ -19,6 +19,7 @@ from tests.agent.probing import (
     lines_left,
     measure,
     measure_stopped,
+    needs_quiet,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -101,7 +102,7 @@ def test_where_order_needs_real_time_priority_a_user_without_is_refused(
 
 
 @needs_root
-@pytest.mark.timing("what stops the agent a second time is counted too")
+@needs_quiet
 @pytest.mark.parametrize(
     ("probe", "periods_per_s"),
     [
@@ -148,7 +149,7 @@ def test_each_series_has_the_samples_asked_for(agent_path: Path, probe: str) -> 
             "cyclic -D 1s -i 500us",
             2000,
             1,
-            marks=pytest.mark.timing("a stall at the end is not seen"),
+            marks=needs_quiet,
         ),
         ("async -D 1s", 1000, 50),
         ("signal -D 1s -i 2ms", 500, 50),

@@ -16,6 +16,7 @@ from tests.agent.probing import (
     hog,
     measure,
     measuring,
+    needs_quiet,
     needs_root,
     of_type,
     samples,
@@ -101,7 +102,7 @@ def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:
 
 
 @needs_root
-@pytest.mark.timing("a stall of the virtual machine is a burst too")
+@needs_quiet
 def test_a_thread_of_higher_priority_is_found_between_two_readings(agent_path: Path) -> None:
     options = ("-a", str(LAST_CPU), "-p", "50", "--clock", "CLOCK_MONOTONIC:syscall", "-D", "30s")
     bursts, burst_ns = 160, 5_000_000

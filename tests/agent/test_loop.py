@@ -19,6 +19,7 @@ from tests.agent.probing import (
     measure,
     measuring,
     middle_ns,
+    needs_quiet,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -44,7 +45,7 @@ def is_stopped(pid: int) -> bool:
     return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
-@pytest.mark.timing("a loop that is stalled drifts")
+@needs_quiet
 def test_each_way_to_sleep_has_the_period_it_is_known_for(agent_path: Path) -> None:
     lines = measure(agent_path, "loop", "-D", "4s", "--work", "4ms", *HIGH)
     assert list(threads(lines)) == METHODS
@@ -97,7 +98,7 @@ def test_thresholds_are_the_users(agent_path: Path) -> None:
 @needs_root
 @needs_two_cpus
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.timing("a stall of the virtual machine is a burst too")
+@needs_quiet
 def test_a_thread_of_higher_priority_stretches_a_period_by_its_length(
     agent_path: Path, method: str
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_thread_of_higher_priority_stretches_a_period_by_its_length(
         assert threads(lines)[method]["missed"] >= 3 * len(long), "it runs once for all"
 
 
+@needs_quiet
 @needs_root
 @needs_two_cpus
 def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
@@ -135,7 +137,7 @@ def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
 
 
 @needs_two_cpus
-@pytest.mark.timing("a stall of the virtual machine is a burst too")
+@needs_quiet
 def test_a_stopped_process_is_found_with_the_length_of_its_stop(agent_path: Path) -> None:
     with started(agent_path, "loop", "-D", "3s", "--method", "absolute", *HIGH) as process:
         process.send_signal(signal.SIGSTOP)

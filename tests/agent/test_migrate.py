@@ -13,6 +13,7 @@ from tests.agent.probing import (
     measure,
     measuring,
     middle_ns,
+    needs_quiet,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -58,6 +59,7 @@ def test_two_threads_kept_on_one_cpu_are_a_violation_as_long_as_the_others_work(
     assert threads(lines)["rank 3"]["facts"]["violations"] == 0
 
 
+@needs_quiet
 @needs_root
 @needs_two_cpus
 def test_a_cpu_taken_by_something_higher_delays_threads_but_violates_nothing(

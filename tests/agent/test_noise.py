@@ -16,6 +16,7 @@ from tests.agent.probing import (
     measure,
     measure_stopped,
     measuring,
+    needs_quiet,
     needs_root,
     of_type,
     samples,
@@ -24,7 +25,7 @@ from tests.agent.probing import (
 
 
 @needs_root
-@pytest.mark.timing("a stall of the virtual machine is a burst too")
+@needs_quiet
 def test_a_thief_is_found_with_its_length_and_each_time(agent_path: Path) -> None:
     # As a real-time thread: on a busy machine others would prolong each theft.
     options = ("--policy", "fifo", "-p", "40", "-a", str(LAST_CPU))
@@ -41,6 +42,7 @@ def test_a_thief_is_found_with_its_length_and_each_time(agent_path: Path) -> Non
     assert facts["longest_gap_ns"] == thread["max_ns"] == thread["worst"][0]["latency_ns"]
 
 
+@needs_quiet
 @pytest.mark.parametrize("policy", ["other", pytest.param("fifo", marks=needs_root)])
 def test_a_stop_of_the_whole_program_is_the_longest_gap(agent_path: Path, policy: str) -> None:
     options = ("-a", str(LAST_CPU), "--policy", policy, "-p", "40")
@@ -51,6 +53,7 @@ def test_a_stop_of_the_whole_program_is_the_longest_gap(agent_path: Path, policy
     assert thread["worst"][0]["latency_ns"] == thread["facts"]["longest_gap_ns"]
 
 
+@needs_quiet
 @needs_root
 def test_what_was_stolen_is_the_sum_of_the_gaps(agent_path: Path) -> None:
     with measuring(agent_path, "noise", "-a", str(LAST_CPU), prefix=PREFERRED) as lines:
@@ -77,7 +80,7 @@ def test_a_gap_below_the_threshold_is_none(agent_path: Path) -> None:
 
 
 @needs_root
-@pytest.mark.timing("a stall of the virtual machine is a burst too")
+@needs_quiet
 def test_a_real_time_thread_leaves_the_machine_a_share(agent_path: Path) -> None:
     options = ("--policy", "fifo", "-a", str(LAST_CPU), "--runtime", "50ms", "--period", "100ms")
     lines = measure(agent_path, "noise", "-D", "1s", *options)
@@ -97,6 +100,7 @@ def test_only_a_real_time_thread_rests_unasked(agent_path: Path) -> None:
     assert runtime("--policy", "fifo") == [900_000_000, 1_000_000_000]
 
 
+@needs_quiet
 @needs_root
 def test_it_breaks_at_the_first_gap_over_the_limit(agent_path: Path) -> None:
     process = subprocess.Popen(

@@ -13,6 +13,7 @@ from tests.agent.probing import (
     hog,
     measure,
     measuring,
+    needs_quiet,
     needs_root,
     of_type,
     samples,
@@ -21,6 +22,7 @@ from tests.agent.probing import (
 ON_LAST_CPU = ("-a", str(LAST_CPU), "--busy", "0")
 
 
+@needs_quiet
 @needs_root
 def test_a_thread_of_higher_priority_delays_as_long_as_it_runs(agent_path: Path) -> None:
     options = (*ON_LAST_CPU, "-i", "1ms", "--criterion", "10ms")
@@ -36,6 +38,7 @@ def test_a_thread_of_higher_priority_delays_as_long_as_it_runs(agent_path: Path)
     assert thread["facts"]["pass"] == 0
 
 
+@needs_quiet
 @needs_root
 def test_work_longer_than_its_period_misses_periods(agent_path: Path) -> None:
     # 9 ms of work, stretched past its period of 10 ms each time the other thread comes.

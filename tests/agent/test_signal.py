@@ -20,6 +20,7 @@ from tests.agent.probing import (
     hog,
     measure,
     measuring,
+    needs_quiet,
     needs_root,
     of_type,
     samples,
@@ -150,7 +151,7 @@ def takes_signals(task: Path) -> bool:
 
 
 @needs_root
-@pytest.mark.timing("a stall of the virtual machine is a burst too")
+@needs_quiet
 def test_a_blocked_signal_is_late_by_as_long_as_it_was_blocked(agent_path: Path) -> None:
     options = ("-i", "2ms", "--method", "asynchronous", "--deadline", "100ms", *QUIET)
     with measuring(agent_path, "signal", *options) as lines:
@@ -173,6 +174,7 @@ def test_a_blocked_signal_is_late_by_as_long_as_it_was_blocked(agent_path: Path)
     assert thread["facts"]["lost"] == 0
 
 
+@needs_quiet
 @needs_root
 def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread(
     agent_path: Path,
@@ -192,6 +194,7 @@ def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread(
     assert synchronous["facts"]["deadline_violations"] <= 2
 
 
+@needs_quiet
 @needs_root
 def test_a_busy_thread_above_all_stops_the_source_too(agent_path: Path) -> None:
     options = (*ON_LAST_CPU, *QUIET, "-i", "1ms", "--method", "synchronous")

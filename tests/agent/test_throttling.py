@@ -59,6 +59,9 @@ def group(path: str, runtime_us: int) -> dict[str, str]:
     }
 
 
+EXT = files("7.2.1") | servers("ext", 5, 5)
+
+
 def measured(agent: Path, *options: str) -> bytes:
     return subprocess.run(
         [agent, "cyclic", *options], capture_output=True, timeout=60, check=True
@@ -79,65 +82,43 @@ def found(root: Path, content: dict[str, str]) -> Throttling:
 
 
 @pytest.mark.parametrize(
-    ("content", "state", "shares"),
+    ("mechanism", "content", "state", "shares"),
     [
-        (files("6.1.0-rt"), "on", BOOTED),
-        (files("6.1.0-rt", 1_000_000), "off", []),
-        (files("6.1.0-rt", -1), "off", []),
-        (files("6.12.1"), "none", []),
-        (files("6.12.1") | debug(), "none", []),
-        (files("6.12.1") | debug("800.000000"), "on", [Share(ALL, 800_000_000, SECOND)]),
-        (files("7.2.1", 1_000_000) | debug("1000.000000"), "off", []),
-        (files("6.12.1", -1) | debug("950.000000"), "off", []),
-        (files("6.12.1") | {"proc/kallsyms": SYMBOLS + GROUP_SYMBOL}, "on", BOOTED),
-        (files("6.12.1") | {"proc/kallsyms": ""}, "unknown", []),
-        (files("6.12.1") | group("/", 950_000), "on", BOOTED),
-        (files("6.1.0") | group("/a/b", 100_000), "on", [Share(ALL, 100_000_000, SECOND)]),
-        (files("6.12.1") | group("/a", -1), "off", []),
-        ({}, "unknown", []),
-    ],
-)
-def test_real_time_throttling_is_where_the_kernel_has_it(
-    content: dict[str, str], state: str, shares: list[Share], tmp_path: Path
-) -> None:
-    throttle = found(tmp_path, content).realtime
-    assert (throttle.state, throttle.shares) == (state, shares)
-    assert throttle.why
-
-
-@pytest.mark.parametrize(
-    ("content", "state", "shares"),
-    [
-        (files("6.11.9"), "none", []),
-        (files("6.12.1"), "unknown", []),
-        (files("6.12.1") | debug(), "none", []),
-        (files("6.12.1") | servers("fair", 5, 0, 5, 7), "on",
+        ("realtime", files("6.1.0-rt"), "on", BOOTED),
+        ("realtime", files("6.1.0-rt", 1_000_000), "off", []),
+        ("realtime", files("6.1.0-rt", -1), "off", []),
+        ("realtime", files("6.12.1"), "none", []),
+        ("realtime", files("6.12.1") | debug(), "none", []),
+        ("realtime", files("6.12.1") | debug("800.000000"), "on", [Share(ALL, 8 * 10**8, SECOND)]),
+        ("realtime", files("7.2.1", 1_000_000) | debug("1000.000000"), "off", []),
+        ("realtime", files("6.12.1", -1) | debug("950.000000"), "off", []),
+        ("realtime", files("6.12.1") | {"proc/kallsyms": SYMBOLS + GROUP_SYMBOL}, "on", BOOTED),
+        ("realtime", files("6.12.1") | {"proc/kallsyms": ""}, "unknown", []),
+        ("realtime", files("6.12.1") | group("/", 950_000), "on", BOOTED),
+        ("realtime", files("6.1.0") | group("/a/b", 100_000), "on", [Share(ALL, 10**8, SECOND)]),
+        ("realtime", files("6.12.1") | group("/a", -1), "off", []),
+        ("realtime", {}, "unknown", []),
+        ("fair_server", files("6.11.9"), "none", []),
+        ("fair_server", files("6.12.1"), "unknown", []),
+        ("fair_server", files("6.12.1") | debug(), "none", []),
+        ("fair_server", files("6.12.1") | servers("fair", 5, 0, 5, 7), "on",
          [Share("0,2", 5, SECOND), Share("1", 0, SECOND), Share("3", 7, SECOND)]),
-        (files("6.12.1") | servers("fair", 0, 0, 0, 0, 9), "off", [Share(ALL, 0, SECOND)]),
+        ("fair_server", files("6.12.1") | servers("fair", 0, 0, 0, 0, 9), "off",
+         [Share(ALL, 0, SECOND)]),
+        ("ext_server", EXT, "none", None),
+        ("ext_server", EXT | bpf("disabled"), "idle", None),
+        ("ext_server", EXT | bpf("enabled"), "on", None),
+        ("ext_server", files("6.12.1") | debug() | bpf("enabled"), "none", None),
+        ("ext_server", files("7.2.1") | bpf("enabled"), "unknown", None),
     ],
 )  # fmt: skip
-def test_the_fair_server_is_what_debugfs_shows(
-    content: dict[str, str], state: str, shares: list[Share], tmp_path: Path
+def test_what_stops_real_time_threads_is_found_where_the_kernel_has_it(
+    mechanism: str, content: dict[str, str], state: str, shares: list[Share] | None, tmp_path: Path
 ) -> None:
-    throttle = found(tmp_path, content).fair_server
-    assert (throttle.state, throttle.shares) == (state, shares)
+    throttle = getattr(found(tmp_path, content), mechanism)
+    assert throttle.state == state
+    assert shares is None or throttle.shares == shares
     assert throttle.why
-
-
-@pytest.mark.parametrize(
-    ("content", "state"),
-    [
-        (files("7.2.1") | servers("ext", 5, 5), "none"),
-        (files("7.2.1") | servers("ext", 5, 5) | bpf("disabled"), "idle"),
-        (files("7.2.1") | servers("ext", 5, 5) | bpf("enabled"), "on"),
-        (files("6.12.1") | debug() | bpf("enabled"), "none"),
-        (files("7.2.1") | bpf("enabled"), "unknown"),
-    ],
-)
-def test_the_ext_server_matters_with_a_bpf_scheduler_only(
-    content: dict[str, str], state: str, tmp_path: Path
-) -> None:
-    assert found(tmp_path, content).ext_server.state == state
 
 
 @needs_root
