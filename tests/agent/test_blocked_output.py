@@ -67,6 +67,12 @@ def all_of(fd: int) -> bytes:
     return b"".join(parts)
 
 
+def read_to_the_table(master: int) -> None:
+    """Read the warnings before the table, and its first update."""
+    while b"T: 0" not in os.read(master, 65536):
+        pass
+
+
 def wait_until(holds: Callable[[], bool]) -> None:
     deadline_s = time.monotonic() + BOUND_S
     while not holds():
@@ -107,7 +113,7 @@ def test_json_on_a_terminal_that_nobody_reads(agent_path: Path) -> None:
 @pytest.mark.parametrize("blocked_s", [BLOCKED_S, DURATION_S + 2])
 def test_ctrl_s_on_the_table(agent_path: Path, blocked_s: float) -> None:
     with on_a_terminal(agent_path, "cyclic", "--progress=50ms", *RUN) as (process, master):
-        assert b"T: 0" in os.read(master, 65536)
+        read_to_the_table(master)
         os.write(master, CTRL_S)
         time.sleep(blocked_s)
         assert process.poll() is None
@@ -155,8 +161,7 @@ def test_json_that_nobody_reads_for_longer_than_the_default_watchdog(agent_path:
 @pytest.mark.kernels
 def test_ctrl_s_on_the_table_for_longer_than_the_default_watchdog(agent_path: Path) -> None:
     with on_a_terminal(agent_path, "cyclic", f"--duration={LONG_S}s") as (process, master):
-        while b"T: 0" not in os.read(master, 65536):  # warnings come before the table
-            pass
+        read_to_the_table(master)
         os.write(master, CTRL_S)
         time.sleep(LONG_BLOCKED_S)
         assert process.poll() is None

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.probing import needs_root
+
 
 def dry_run(agent: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -48,8 +50,8 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
 @pytest.mark.parametrize(
     "probe",
     [
-        *("cyclic", "gtod", "sched", "async", "signal", "loop", "pi", "migrate", "noise"),
-        *("topology", "scaling"),
+        *("cyclic", "gtod", "sched", "async", "signal", "loop", "noise", "topology", "scaling"),
+        *(pytest.param(probe, marks=needs_root) for probe in ("pi", "migrate")),
     ],
 )
 def test_every_fact_that_a_probe_gives_is_told_before_it_begins(

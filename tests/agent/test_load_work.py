@@ -171,7 +171,8 @@ def test_workers_take_neither_priority_nor_affinity_from_the_agent(
     found = re.search(r"policy (\d+) nice (\d+) Cpus_allowed_list: (\S+)", ended)
     assert found is not None, ended
     assert found[1] == "0"
-    assert found[2] == "0"
+    least = 0 if os.geteuid() == 0 else max(0, os.nice(0))  # an ordinary user may not lower it
+    assert found[2] == str(least)
     assert found[3] != str(min(allowed)) or len(allowed) == 1
 
 
@@ -183,7 +184,7 @@ def test_a_worker_that_is_killed_is_noticed(load_driver: Path, tmp_path: Path) -
         text=True,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("ready ")
+        assert any(line.startswith("ready ") for line in process.stdout)  # warnings come before
         [keeper] = children(process.pid)
         [nest] = children(keeper)
         by_name = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in children(nest)}
