@@ -218,6 +218,7 @@ static int end(int status)
 					       status;
 }
 
+/* The hello comes first: opening the journal may warn. */
 static void begin(void)
 {
 	polling_begin();
@@ -229,10 +230,10 @@ static int show(void)
 {
 	char error[512];
 
-	/* Without it only what other profiles have brought about is left out. */
+	begin();
+	/* Without the journal, only what other profiles have changed is left out. */
 	if (journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
 		warn("journal-unread", error);
-	begin();
 	tune_resolve(&rules, &plan, warn);
 	tune_claim(&journal, profile, &plan, 0);
 	report_plan();
@@ -302,9 +303,9 @@ static int apply(void)
 	char error[512];
 	bool held;
 
+	begin();
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
-	begin();
 	if (tune_rules_leave_out(&rules, RULE_LATENCY))
 		warn("latency-not-kept",
 		     "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
@@ -360,14 +361,12 @@ static int hold(void)
 	bool restored;
 	int failed, result;
 
+	failed = open_output();
+	if (failed)
+		return fail(1, strerror(failed));
+	begin();
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
-	failed = open_output();
-	if (failed) {
-		journal_close(&journal);
-		return fail(1, strerror(failed));
-	}
-	begin();
 	if (tune_rules_leave_out(&rules, RULE_BOOT))
 		warn("boot-not-held",
 		     "parameters of the kernel count from a boot on, so they are left out: use apply");
@@ -425,9 +424,9 @@ static int undo(void)
 {
 	char error[512], names[256];
 
+	begin();
 	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
 		return fail(1, error);
-	begin();
 	if (profile && !is_applied(profile)) {
 		list_profiles(names, sizeof(names));
 		snprintf(error, sizeof(error), "the profile %s is not applied here, %s%s", profile,
@@ -452,6 +451,7 @@ static int status(void)
 {
 	char error[512];
 
+	begin();
 	if (journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
 		return fail(1, error);
 	if (has_stale()) {
@@ -460,7 +460,6 @@ static int status(void)
 		    journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
 			return fail(1, error);
 	}
-	begin();
 	tune_status(&journal, profile, report);
 	return end(0);
 }

@@ -73,6 +73,15 @@ def test_show_tells_each_change_and_makes_none(
     assert not journal.exists()
 
 
+def test_a_user_who_cannot_read_the_journal_is_shown_the_changes(
+    public_agent: Path, tmp_path: Path, tids: list[int]
+) -> None:
+    tmp_path.chmod(0o700)
+    shown = tune(public_agent, tmp_path / "journal", "show", RULE, before=NOBODY)
+    assert "journal-unread" in shown.warnings
+    assert len(shown.changes) == 6
+
+
 def test_what_is_applied_is_so_and_undo_puts_all_back(
     agent_path: Path, journal: Path, tids: list[int]
 ) -> None:

@@ -69,8 +69,9 @@ def tune(agent: Path, journal: Path, *words: str, before: tuple[str, ...] = ()) 
 
 
 def read(status: int, output: str, complaint: str) -> Tuned:
-    """The lines that `tune --json` wrote."""
+    """The lines that `tune --json` wrote, the hello first."""
     lines = [json.loads(line) for line in output.splitlines()]
+    assert not lines or lines[0]["type"] == "hello"
     return Tuned(
         status,
         [line for line in lines if line["type"] == "change"],
