@@ -209,7 +209,7 @@ def test_a_standard_error_that_nobody_reads(agent_path: Path) -> None:
         except BlockingIOError:
             break
     os.set_blocking(ends[1], True)
-    load = "--load=cmd:timeout 0.5 yes > /dev/null"  # it ends: a warning
+    load = "--load=cmd:timeout 2 yes > /dev/null"  # it ends: a warning
     with bounded(
         subprocess.Popen([agent_path, "cyclic", load, *RUN], stdout=subprocess.PIPE, stderr=ends[1])
     ) as process:

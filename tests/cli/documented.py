@@ -99,6 +99,13 @@ _JUDGES: Final = re.compile(r"--budget|--fail-on|^rtscope (?:agent sched|run|tun
 """An emulated board has no boot loader, so one change of a profile fails there."""
 
 
+_PRIVILEGED: Final = {
+    r"^rtscope (measure|agent) (pi|migrate)\b": "real-time priorities",
+    r"^rtscope run (.* )?quick\b": "real-time priorities",
+    r"^rtscope tune status$": "root, if root has tuned this system",
+}
+
+
 def commands() -> dict[str, str]:
     """Each command line of the documents, and where it first stands."""
     found: dict[str, str] = {}
@@ -143,6 +150,11 @@ def ring(line: str) -> str | None:
     if needed - _BUILT or "kernel add" in line:
         return "long"
     return "kernels" if needed else None
+
+
+def needed_rights(line: str) -> str:
+    """The rights that an ordinary user lacks for this command; empty if the user can run it."""
+    return next((right for pattern, right in _PRIVILEGED.items() if re.search(pattern, line)), "")
 
 
 def statuses(line: str) -> set[int]:

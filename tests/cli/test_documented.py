@@ -14,7 +14,16 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from tests.cli.documented import NOT_RUN, ROOT, as_run, commands, kernels, ring, statuses
+from tests.cli.documented import (
+    NOT_RUN,
+    ROOT,
+    as_run,
+    commands,
+    kernels,
+    needed_rights,
+    ring,
+    statuses,
+)
 from tests.target.board import Board, running_board
 
 COMMANDS = Path(sys.executable).parent
@@ -157,6 +166,8 @@ def test_a_documented_command_works(
     measured: Path,
     request: pytest.FixtureRequest,
 ) -> None:
+    if os.geteuid() and (rights := needed_rights(line)):
+        pytest.skip(f"needs {rights}")
     store = shutil.copytree(measured, folder / "data")
     own = environment | {"XDG_DATA_HOME": str(store)}
     if line.startswith("git "):
