@@ -4,10 +4,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.cli.preloaded import Preloaded
 
 Rtscope = Callable[..., subprocess.CompletedProcess[str]]
 COMMAND = [sys.executable, "-m", "rtscope"]
@@ -27,17 +29,16 @@ def environment(agent_path: Path, tmp_path: Path) -> dict[str, str]:
     return environment_of(agent_path, tmp_path / "data")
 
 
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Preloaded]:
+    process = Preloaded()
+    yield process
+    process.close()
+
+
 @pytest.fixture
-def rtscope(environment: dict[str, str], tmp_path: Path) -> Rtscope:
+def rtscope(environment: dict[str, str], tmp_path: Path, preloaded: Preloaded) -> Rtscope:
     def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            cwd=tmp_path,
-            env=environment | more,
-        )
+        return preloaded.run(arguments, tmp_path, environment | more)
 
     return run
