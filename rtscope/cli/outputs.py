@@ -107,17 +107,18 @@ def show_run(
 
 
 def print_run(run: "Run") -> None:
-    """A run as a line of JSON; a sweep's with what it advises and what it found."""
+    """Print a run as a line of JSON, with its findings; a sweep's with its advice too."""
     import msgspec
 
     from rtscope.report.scaling import sweep_sentences
+    from rtscope.statistics.findings import findings_of
     from rtscope.store.runfile import encode_run
 
-    record = encode_run(run)
+    record = msgspec.json.decode(encode_run(run))
     if run.sweep:
-        advice, findings = sweep_sentences(run)
-        told = {"advice": advice, "findings": findings}
-        record = msgspec.json.encode(msgspec.json.decode(record) | told)
+        record["advice"], record["findings"] = sweep_sentences(run)
+    else:
+        record["findings"] = msgspec.to_builtins(findings_of(run))
     print_json(record)
 
 

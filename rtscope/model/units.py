@@ -51,6 +51,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def format_size(size: float) -> str:
+    """A number of bytes: 48 KiB, 2 MiB, 1.5 MiB."""
+    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= scale:
+            return f"{size / scale:.4g} {unit}"
+    return f"{size:g} B"
+
+
 def format_ns(ns: float) -> str:
     """A latency for people: microseconds below 10 ms, then ms and s; three significant places."""
     if abs(ns) < 10_000_000:

@@ -4,9 +4,10 @@
 from typing import Final
 
 from rtscope.model.run import Matrix
+from rtscope.model.units import format_size
 from rtscope.report.columns import Column
 from rtscope.report.words import NOTHING, plain
-from rtscope.statistics.reach import size_text, sizes_of
+from rtscope.statistics.reach import sizes_of
 
 _TITLES: Final = {
     ("speed", "operations_per_s"): "What each CPU does alone",
@@ -51,7 +52,7 @@ def matrix_columns(matrix: Matrix) -> list[Column]:
     """One row for each of the matrix; for each size where its columns are working sets."""
     if sizes := sizes_of(matrix):
         return [
-            Column("working set", 0, [size_text(size) for size in sizes]),
+            Column("working set", 0, [format_size(size) for size in sizes]),
             *(
                 Column(plain(name), place + 1, [figure_of(one, matrix.unit) for one in values])
                 for place, (name, values) in enumerate(zip(matrix.rows, matrix.value, strict=True))

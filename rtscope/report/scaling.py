@@ -7,13 +7,12 @@ from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Cell, Sweep, sweep_of
-from rtscope.model.units import format_duration_ns
+from rtscope.model.units import format_duration_ns, format_size
 from rtscope.report.advice import advice
 from rtscope.report.columns import Column
 from rtscope.report.placing import findings, interference, left_out
 from rtscope.report.sweep_words import cpus_text, curve_name, law_text, ratio_text
 from rtscope.report.words import NOTHING, machine_name, moment_text, plain, time_text
-from rtscope.statistics.finding import Finding
 from rtscope.statistics.placing import (
     Ratio,
     curves,
@@ -33,13 +32,6 @@ def sweep_sentences(run: Run) -> tuple[list[str], list[str]]:
     if sweep.has_loads:
         return [plain(text) for text in interference(sweep)], left_out(sweep)
     return [plain(text) for text in advice(sweep)], [plain(text) for text in findings(sweep)]
-
-
-def sweep_findings(run: Run) -> list[Finding]:
-    """The same one after the other."""
-    if run.sweep is None:
-        return []
-    return [Finding(text) for told in sweep_sentences(run) for text in told]
 
 
 def where_text(run: Run) -> str:
@@ -68,15 +60,8 @@ def settings_text(run: Run) -> str:
     if "parallel_percent" in options:
         told.append(f"parallel {options['parallel_percent']} %")
     if isinstance(size := options.get("table_bytes"), int):
-        told.append(f"table {_size_text(size)}")
+        told.append(f"table {format_size(size)}")
     return ", ".join(told)
-
-
-def _size_text(size: int) -> str:
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit and not size % unit:
-            return f"{size // unit} {name}"
-    return f"{size:,} bytes"
 
 
 def table_of(run: Run) -> list[Column]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
+from rtscope.model.finding import Severity
 from rtscope.model.quantity import LATENCY
 from rtscope.model.run import Run
 from rtscope.model.timeline import Explanation
@@ -24,7 +25,7 @@ from rtscope.report.columns import Column, fitted
 from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.explanations import headline, off_line, totals_line, tree, tree_columns
 from rtscope.report.facts import facts_columns
-from rtscope.report.findings import findings_of
+from rtscope.report.findings import sentences_of
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.matrices import matrix_columns, matrix_title
 from rtscope.report.microseconds import by_microsecond
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from rtscope.statistics.comparison import Comparison, Effect, Estimate, Row
 
 PIPED_WIDTH = 120
+_MARKS: dict[Severity, str] = {"info": "→ ", "undecided": "note: ", "unexpected": "≠ "}
 _VERDICT: dict[Outcome, tuple[str, str]] = {
     "pass": ("pass", "bold green"),
     "fail": ("fail", "bold red"),
@@ -117,8 +119,8 @@ class Summary:
         """Rich's protocol."""
         yield from _heading(self.run)
         yield from (_line("! ", warning, "bold yellow") for warning in self.warnings)
-        for found in findings_of(self.run):
-            yield _line("≠ " if found.disagrees else "→ ", plain(found.text), "bold cyan")
+        for found in sentences_of(self.run):
+            yield _line(_MARKS[found.severity], plain(found.text), "bold cyan")
         if self.run.threads:
             yield Text()
             if self.run.sweep:

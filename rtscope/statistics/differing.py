@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from rtscope.model.finding import CpuDiffers, CpusAlike, CpusUndecided, Finding
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
 from rtscope.statistics.comparison import Row, compare_sides, side_of
@@ -39,6 +40,32 @@ class Spread(msgspec.Struct, frozen=True):
     """CPUs of which there are too few data to say whether their median differs by as much"""
     tested: int
     """CPUs that were held against the middle one"""
+
+
+def differing(run: Run) -> list[Finding]:
+    """The CPUs that differ, and what is not known of the others; empty for a single CPU."""
+    spread = spread_of(run)
+    if spread is None:
+        return []
+    middle = spread.middle.cpu
+    found: list[Finding] = [
+        CpuDiffers(
+            cpu=one.thread.cpu,
+            metric="median" if one.row.figure == percent_name(50.0) else one.row.figure,
+            ns=one.row.b.value_ns or 0,
+            median_cpu=middle,
+            median_cpu_ns=one.row.a.value_ns or 0,
+            limits_ns=(one.row.difference.interval.low_ns, one.row.difference.interval.high_ns),
+            cpus=spread.tested + 1,
+        )
+        for one in spread.different
+    ]
+    least = SMALLEST_DIFFERENCE
+    if cpus := [one.cpu for one in spread.undecided if one.cpu is not None]:
+        found.append(CpusUndecided(cpus=cpus, median_cpu=middle, least=least, severity="undecided"))
+    if alike := spread.tested - len(spread.different) - len(spread.undecided):
+        found.append(CpusAlike(count=alike, of=spread.tested, least=least))
+    return found
 
 
 def spread_of(run: Run) -> Spread | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the probe memory found: caches that show, bandwidths, and who disturbs whom.
+"""What the probe memory found: the caches' sizes, bandwidths, and disturbances between CPUs.
 
 A cache shows as a rise of a load's time over the size of the working set: neighbouring sizes of
 which each is at least STEP times slower than the one before, RISE times together. The cache ends
@@ -11,9 +11,28 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from rtscope.model.finding import (
+    CacheNotAsReported,
+    CacheNotReported,
+    CachePartition,
+    CachesAsReported,
+    CacheSize,
+    Disturbance,
+    DisturbancesUndecided,
+    Finding,
+    MemorySpeed,
+    MemoryTogether,
+    NoDisturbance,
+    OnlyCpu,
+    PartitionChanges,
+    PartitionChangesNothing,
+    Partitioning,
+    PartitionUndecided,
+    Range,
+    Victim,
+)
 from rtscope.model.machine import Machine
 from rtscope.model.run import Matrix, Run
-from rtscope.statistics.finding import Finding
 from rtscope.statistics.sharing import unmeasured
 from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
 
@@ -21,7 +40,6 @@ STEP: Final = 1.08
 RISE: Final = 1.3
 AGREE: Final = (0.5, 1.5)
 """of the size that the kernel says, where a cache may show to be what it says"""
-_MOST_NAMED: Final = 4
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,15}")
 
 Cell = tuple[int, int]
@@ -51,24 +69,16 @@ def knees(sizes: list[int], times_ns: list[float]) -> list[int]:
 
 
 def reach(run: Run) -> list[Finding]:
-    """What the run found, in sentences."""
+    """The run's findings, disturbances first."""
     matrices = {matrix.name: matrix for matrix in run.matrices}
     cpus = sorted({thread.cpu for thread in run.threads if thread.cpu is not None})
     return [
-        *_disturbances(matrices.get("disturbance"), cpus),
+        *_disturbances(run, matrices.get("disturbance"), cpus),
         *_caches(run, matrices.get("latency")),
         *_rates(run, matrices),
         *_partitions(run, matrices),
         *unmeasured(run.machine, cpus),
     ]
-
-
-def size_text(size: float) -> str:
-    """48 KiB, 2 MiB, 1.5 MiB."""
-    for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= scale:
-            return f"{size / scale:.4g} {unit}"
-    return f"{size:g} B"
 
 
 def _curve(matrix: Matrix | None, row: int) -> dict[int, float]:
@@ -101,44 +111,31 @@ def _caches(run: Run, latency: Matrix | None) -> list[Finding]:
         return []
     left = seen_caches(run)
     said = {level: size for level, size in reported_caches(run).items() if size < max(curve)}
-    same: list[str] = []
+    same: list[CacheSize] = []
     found: list[Finding] = []
     for level, size in said.items():
-        if not left:
-            text = f"the L{level} cache of {size_text(size)} does not show in the times of loads"
-            found.append(_against_the_kernel(run.machine, text))
+        seen = min(left, key=lambda knee: abs(math.log(knee / size)), default=None)
+        cache = CacheSize(level, size, seen)
+        if seen is None:
+            found.append(_against_the_kernel(run.machine, cache))
             continue
-        seen = min(left, key=lambda knee: abs(math.log(knee / size)))
         left = [knee for knee in left if knee > seen]
         if AGREE[0] <= seen / size <= AGREE[1]:
-            same.append(f"L{level} at {size_text(seen)} of {size_text(size)}")
+            same.append(cache)
         else:
-            found.append(_other_size(run.machine, level, size, seen))
+            found.append(_against_the_kernel(run.machine, cache))
     if same:
-        found.append(Finding(f"caches show where the kernel says: {', '.join(same)}"))
-    found += [
-        Finding(
-            f"loads slow down beyond {size_text(knee)} too, where the kernel knows of no cache",
-            disagrees=True,
-        )
-        for knee in left
-    ]
+        found.append(CachesAsReported(caches=same))
+    found += [CacheNotReported(seen_bytes=knee, severity="unexpected") for knee in left]
     return found
 
 
-def _other_size(machine: Machine, level: int, size: int, seen: int) -> Finding:
-    text = (
-        f"the kernel says that the L{level} cache has {size_text(size)}, but loads slow down "
-        f"beyond {size_text(seen)}"
+def _against_the_kernel(machine: Machine, cache: CacheSize) -> Finding:
+    """Unexpected, unless the kernel is a VM's, which cannot know better."""
+    virtual = machine.is_virtual
+    return CacheNotAsReported(
+        cache=cache, virtual=virtual, severity="info" if virtual else "unexpected"
     )
-    return _against_the_kernel(machine, text)
-
-
-def _against_the_kernel(machine: Machine, text: str) -> Finding:
-    """A disagreement, unless a virtual machine's kernel cannot know better."""
-    if machine.is_virtual:
-        return Finding(f"{text}: a virtual machine has of its host's caches what others leave")
-    return Finding(text, disagrees=True)
 
 
 def _rates(run: Run, matrices: dict[str, Matrix]) -> list[Finding]:
@@ -152,28 +149,24 @@ def _rates(run: Run, matrices: dict[str, Matrix]) -> list[Finding]:
     if load is None or read is None or write is None or copy is None:
         return []
     huge = run.asked.options.get("huge_page_bytes")
-    pages = f" in huge pages of {size_text(huge)}" if isinstance(huge, int) and huge else ""
     largest = max(_curve(matrices.get("latency"), 0))
     level, size = max(reported_caches(run).items(), default=(0, 0))
-    where = (
-        f"from {size_text(largest)}, the largest set, which is not larger than the L{level} cache,"
-        if largest <= size
-        else "from memory"
-    )
-    found = [
-        Finding(
-            f"{where}{pages} a load takes {load:.3g} ns; one CPU reads {read / 1e9:.3g} GB/s, "
-            f"writes {write / 1e9:.3g} GB/s and copies {copy / 1e9:.3g} GB/s"
+    is_cached = largest <= size
+    found: list[Finding] = [
+        MemorySpeed(
+            load_ns=load,
+            read_bytes_per_s=read,
+            write_bytes_per_s=write,
+            copy_bytes_per_s=copy,
+            huge_page_bytes=huge if isinstance(huge, int) else 0,
+            cached_bytes=largest if is_cached else None,
+            cache_level=level if is_cached else None,
         )
     ]
     rows = matrices["read"].rows
     if len(rows) > 1 and read_all and read:
-        found.append(
-            Finding(
-                f"{rows[-1]} together read {read_all / 1e9:.3g} GB/s, {read_all / read:.2f} times "
-                "as much as one"
-            )
-        )
+        times = read_all / read
+        found.append(MemoryTogether(readers=rows[-1], read_bytes_per_s=read_all, times=times))
     return found
 
 
@@ -182,44 +175,39 @@ def _last(matrix: Matrix | None, row: int) -> float | None:
     return curve[max(curve)] if curve else None
 
 
-def _disturbances(matrix: Matrix | None, cpus: list[int]) -> list[Finding]:
+def _disturbances(run: Run, matrix: Matrix | None, cpus: list[int]) -> list[Finding]:
     if matrix is None:
-        return [Finding(f"CPU {cpus[0]} was measured alone: none could disturb it")] if cpus else []
+        return [OnlyCpu(cpu=cpus[0], has_others=len(run.machine.cpus) > 1)] if cpus else []
     medians, repeats = _cells(matrix)
     if few := too_few(repeats.values()):
         return [few]
     disturbed = slowed(repeats, dict.fromkeys(repeats, SHARED))
-    found: list[tuple[float, str]] = []
-    for column, aggressor in enumerate(matrix.columns):
-        victims = {row: is_so for (at, row), is_so in disturbed.items() if at == column}
-        slow = [row for row, is_so in victims.items() if is_so is Slowed.YES]
-        at_times = [row for row, is_so in victims.items() if is_so is Slowed.CHANGING]
-        told = [
-            f"from {_held_in(matrix.rows[row])} {medians[column, row]:.2f} times as long"
+    if all(is_so is Slowed.NO for is_so in disturbed.values()):
+        return [NoDisturbance()]
+    found: list[tuple[float, Finding]] = []
+    for column, work in enumerate(matrix.columns):
+        of_work = {row: is_so for (at, row), is_so in disturbed.items() if at == column}
+        slow = [row for row, is_so in of_work.items() if is_so is Slowed.YES]
+        changing = [row for row, is_so in of_work.items() if is_so is Slowed.CHANGING]
+        victims = [
+            Victim(matrix.rows[row], Range(medians[column, row], medians[column, row]))
             for row in slow
         ]
-        for row in at_times:
-            low, high = spread(repeats[column, row])
-            place = _held_in(matrix.rows[row])
-            told.append(f"from {place} {low:.2f} to {high:.2f} times, which changes")
-        if told:
-            worst = max(medians[column, row] for row in slow + at_times)
-            text = f"{aggressor} on the other CPUs slow loads of the first: {', '.join(told)}"
-            found.append((worst, text))
-    if all(is_so is Slowed.NO for is_so in disturbed.values()):
-        return [Finding("nothing that the other CPUs did slowed loads of the first by a tenth")]
-    unknown = [cell for cell, is_so in disturbed.items() if is_so is Slowed.UNKNOWN]
-    which = [f"{matrix.columns[at]} from {_held_in(matrix.rows[row])}" for at, row in unknown]
-    left = f"{len(unknown)} of {len(disturbed)} disturbances cannot be told"
-    left += f" ({', '.join(which)})" if len(which) <= _MOST_NAMED else ""
-    return [Finding(text) for _, text in sorted(found, reverse=True)] + [
-        Finding(f"{left}; more --samples may tell")
-    ] * bool(unknown)
-
-
-def _held_in(victim: str) -> str:
-    """Where the victim's loads are answered from, as a sentence has it."""
-    return "an eighth of L3" if victim == "L3/8" else victim
+        victims += [
+            Victim(matrix.rows[row], Range(*spread(repeats[column, row])), changing=True)
+            for row in changing
+        ]
+        if victims:
+            worst = max(medians[column, row] for row in slow + changing)
+            found.append((worst, Disturbance(work=work, victims=victims)))
+    unknown = [
+        (matrix.columns[at], matrix.rows[row])
+        for (at, row), is_so in disturbed.items()
+        if is_so is Slowed.UNKNOWN
+    ]
+    left = DisturbancesUndecided(pairs=unknown, of=len(disturbed), severity="undecided")
+    found.sort(key=lambda one: -one[0])
+    return [one for _, one in found] + [left] * bool(unknown)
 
 
 def _cells(matrix: Matrix) -> tuple[dict[Cell, float], dict[Cell, list[float]]]:
@@ -238,57 +226,62 @@ def _cells(matrix: Matrix) -> tuple[dict[Cell, float], dict[Cell, list[float]]]:
 
 
 def _halves(without: Matrix, halved: Matrix) -> list[Finding]:
-    """What half of the caches for the first CPU and half for the others changed."""
+    """Disturbances that change with half of the caches for each side."""
     (before, all_before), (after, all_after) = _cells(without), _cells(halved)
     gains = {
         cell: [a / b for a, b in zip(all_before[cell], all_after[cell], strict=False) if a and b]
         for cell in all_after
         if cell in all_before
     }
+    undecided = PartitionUndecided(severity="undecided")
     if not gains or too_few(gains.values()):
-        return [Finding("what partitions of the caches change cannot be told: too few repeats")]
+        return [undecided]
     limits = dict.fromkeys(gains, SHARED)
     helped = slowed(gains, limits)
     cost = slowed({cell: [1 / gain for gain in gains[cell]] for cell in gains}, limits)
-    found = [
-        Finding(
-            f"half of the caches for the first CPU and half for the others {verb} "
-            f"{halved.columns[column]}: its loads from {halved.rows[row]} take "
-            f"{after[column, row]:.2f} times as long instead of {before[column, row]:.2f}"
+    found: list[Finding] = [
+        PartitionChanges(
+            helps=changed is helped,
+            work=halved.columns[column],
+            level=halved.rows[row],
+            before=before[column, row],
+            after=after[column, row],
         )
-        for verb, changed in (("help against", helped), ("cost beside", cost))
+        for changed in (helped, cost)
         for (column, row), is_so in changed.items()
         if is_so is Slowed.YES
     ]
     if found:
         return found
     if all(one is Slowed.NO for one in (*helped.values(), *cost.values())):
-        return [Finding("half of the caches for each side changes no slowdown by a tenth")]
-    return [Finding("what partitions of the caches change cannot be told; --samples may tell")]
+        return [PartitionChangesNothing()]
+    return [undecided]
 
 
 def _partitions(run: Run, matrices: dict[str, Matrix]) -> list[Finding]:
-    offered = run.asked.options.get("resctrl")
-    if offered is None:
+    options = run.asked.options
+    if "resctrl" not in options:
         return []
-    if not offered:
-        return [Finding("caches cannot be partitioned here: the kernel offers no resctrl")]
+    if not options["resctrl"]:
+        return [Partitioning(state="unsupported")]
     caches = [
-        f"the L{level} cache by {ways} ways into {run.asked.options.get(f'{key}_groups', 'some')} "
-        "groups"
+        CachePartition(level, ways, groups)
         for level in (3, 2)
-        if (ways := run.asked.options.get(f"{(key := f'resctrl_l{level}')}_ways"))
+        if (ways := _number(run, f"resctrl_l{level}_ways"))
+        for groups in [_number(run, f"resctrl_l{level}_groups")]
     ]
-    if step := run.asked.options.get("resctrl_bandwidth_step_percent"):
-        caches.append(f"the bandwidth of memory in steps of {step} %")
-    if not caches:
-        return [
-            Finding(
-                "whether caches can be partitioned here is told once resctrl is mounted: "
-                "mount -t resctrl resctrl /sys/fs/resctrl"
-            )
-        ]
-    offer = f"resctrl can partition {', '.join(caches)}"
-    if "partitioned" not in matrices or "disturbance" not in matrices:
-        return [Finding(f"{offer}; this was measured without")]
-    return [*_halves(matrices["disturbance"], matrices["partitioned"]), Finding(offer)]
+    step = _number(run, "resctrl_bandwidth_step_percent") or 0
+    if not caches and not step:
+        return [Partitioning(state="not mounted")]
+    is_used = "partitioned" in matrices and "disturbance" in matrices
+    offer = Partitioning(
+        state="used" if is_used else "unused", caches=caches, bandwidth_step_percent=step
+    )
+    if not is_used:
+        return [offer]
+    return [*_halves(matrices["disturbance"], matrices["partitioned"]), offer]
+
+
+def _number(run: Run, option: str) -> int | None:
+    value = run.asked.options.get(option)
+    return value if isinstance(value, int) else None

@@ -14,10 +14,22 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.cpulist import cpus_named
+from rtscope.model.finding import (
+    CpuGroups,
+    CpusNotMeasured,
+    CpusTakeTurns,
+    EmulatedCpus,
+    Finding,
+    MessageTime,
+    NoSharing,
+    NothingShared,
+    OnlyCpu,
+    Range,
+    ReportedTopology,
+    Sharing,
+)
 from rtscope.model.machine import Machine
 from rtscope.model.run import Matrix, Run
-from rtscope.statistics.finding import Finding
 from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
 from rtscope.statistics.speeds import speeds
 
@@ -53,9 +65,8 @@ class _Pairs(msgspec.Struct, frozen=True):
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """A kind of work, and what two CPUs share that slow each other in it."""
+    """A kind of work."""
 
-    resource: str
     told: Callable[[Machine, Pair], bool]
     """whether the kernel says that the two share it"""
     told_surely: bool = True
@@ -82,12 +93,12 @@ def _node(machine: Machine, pair: Pair) -> bool:
 
 
 _KINDS: Final = {
-    "scalar": _Kind("units of scalar arithmetic", _siblings),
-    "vector": _Kind("a vector unit", _siblings),
-    "L1": _Kind("an L1 cache", _cache(1)),
-    "L2": _Kind("an L2 cache", _cache(2)),
-    "L3": _Kind("an L3 cache", _cache(3)),
-    "memory": _Kind("the bandwidth of memory", _node, told_surely=False),
+    "scalar": _Kind(_siblings),
+    "vector": _Kind(_siblings),
+    "L1": _Kind(_cache(1)),
+    "L2": _Kind(_cache(2)),
+    "L3": _Kind(_cache(3)),
+    "memory": _Kind(_node, told_surely=False),
 }
 _LIMITS: Final = {"awake": TURNS} | dict.fromkeys(_KINDS, SHARED)
 
@@ -101,19 +112,16 @@ def sharing(run: Run) -> list[Finding]:
     if awake is None or len(cpus) < 2:
         return [*_lone(run, cpus), *rest]
     if run.lab:
-        text = (
-            "an emulated machine's CPUs share what the host's threads do: nothing is said of them"
-        )
-        return [Finding(text), *speeds(run), *rest]
+        return [EmulatedCpus(), *speeds(run), *rest]
     pairs = _Pairs.of(matrices.values())
     if few := too_few(pairs.repeats.values()):
         return [few, *rest]
     turns = pairs.that_are("awake", Slowed.YES)
-    found = _turns(awake, turns) + _changing(run.machine, pairs, "awake", "a CPU", set())
+    found = _turns(awake, turns) + _unsure(run.machine, pairs, "awake", Slowed.CHANGING, set())
     for name in (kind for kind in _KINDS if kind in matrices):
         found += _of_kind(run.machine, pairs, matrices[name], turns)
     return [
-        *sorted(found, key=lambda finding: not finding.disagrees),
+        *sorted(found, key=lambda finding: finding.severity != "unexpected"),
         *_unslowed(pairs, turns),
         *_messages(matrices.get("message"), turns),
         *speeds(run, _members(turns)),
@@ -152,96 +160,74 @@ def _together(matrix: Matrix, pair: Pair) -> list[float]:
 
 def _turns(awake: Matrix, turns: set[Pair]) -> list[Finding]:
     return [
-        Finding(
-            f"{cpus_named(group)} take turns on one CPU: a thread is {_times(awake, turns, group)} "
-            "slower as soon as another of them is only awake, so what they share besides cannot "
-            "be told",
-            disagrees=True,
-        )
+        CpusTakeTurns(cpus=group, times=_times(awake, turns, group), severity="unexpected")
         for group in _groups(turns)
     ]
 
 
 def _of_kind(machine: Machine, pairs: _Pairs, matrix: Matrix, turns: set[Pair]) -> list[Finding]:
-    kind = _KINDS[matrix.name]
-    judged = {pair for name, pair in pairs.found if name == matrix.name} - turns
+    kind, name = _KINDS[matrix.name], matrix.name
+    judged = {pair for work, pair in pairs.found if work == name} - turns
     told = {pair for pair in judged if kind.told(machine, pair)}
-    shared = pairs.that_are(matrix.name, Slowed.YES) - turns
-    apart = pairs.that_are(matrix.name, Slowed.NO) - turns
-    found = [
-        Finding(
-            f"{cpus_named(group)} share {kind.resource}, as the kernel says: the same work takes "
-            f"{_times(matrix, shared, group)} as long beside each other"
+    shared = pairs.that_are(name, Slowed.YES) - turns
+    apart = pairs.that_are(name, Slowed.NO) - turns
+    found: list[Finding] = [
+        Sharing(
+            cpus=group,
+            work=name,
+            is_so="yes",
+            times=_times(matrix, these, group),
+            reported=reported,
+            severity="info" if reported else "unexpected",
         )
-        for group in _groups(shared & told)
-    ]
-    found += [
-        Finding(
-            f"{cpus_named(group)} share {kind.resource}, of which the kernel says nothing: the "
-            f"same work takes {_times(matrix, shared, group)} as long beside each other",
-            disagrees=True,
-        )
-        for group in _groups(shared - told)
+        for these, reported in ((shared & told, True), (shared - told, False))
+        for group in _groups(these)
     ]
     if kind.told_surely:
-        found += [_unseen(machine, kind, matrix, group) for group in _groups(apart & told)]
-    found += _changing(machine, pairs, matrix.name, kind.resource, turns)
-    found += [
-        Finding(
-            f"whether {cpus_named(group)} share {kind.resource} cannot be told: "
-            f"{_spread(pairs, matrix.name, group)} as long beside each other; more --samples may "
-            "tell"
-        )
-        for group in _groups(pairs.that_are(matrix.name, Slowed.UNKNOWN) - turns)
-    ]
-    return found
+        found += [_unseen(machine, matrix, group) for group in _groups(apart & told)]
+    found += _unsure(machine, pairs, name, Slowed.CHANGING, turns)
+    return found + _unsure(machine, pairs, name, Slowed.UNKNOWN, turns)
 
 
-def _changing(
-    machine: Machine, pairs: _Pairs, kind: str, resource: str, turns: set[Pair]
+def _unsure(
+    machine: Machine, pairs: _Pairs, work: str, is_so: Slowed, turns: set[Pair]
 ) -> list[Finding]:
-    """Slowdowns that came or went while they were measured."""
+    """Slowdowns that came or went during the run, or that the repeats do not decide."""
+    is_changing = is_so is Slowed.CHANGING
     return [
-        Finding(
-            f"{cpus_named(group)} share {resource} at times only: {_spread(pairs, kind, group)} as "
-            "long in repeats of the same"
-            + "; the host of a virtual machine may move its CPUs from core to core"
-            * machine.is_virtual,
-            disagrees=True,
+        Sharing(
+            cpus=group,
+            work=work,
+            is_so="changing" if is_changing else "unknown",
+            times=_spread(pairs, work, group),
+            virtual=machine.is_virtual,
+            severity="unexpected" if is_changing else "undecided",
         )
-        for group in _groups(pairs.that_are(kind, Slowed.CHANGING) - turns)
+        for group in _groups(pairs.that_are(work, is_so) - turns)
     ]
 
 
-def _unseen(machine: Machine, kind: _Kind, matrix: Matrix, group: list[int]) -> Finding:
-    """What the kernel says is shared, and did not show."""
-    text = (
-        f"the kernel says that {cpus_named(group)} share {kind.resource}, but none slowed another "
-        f"there: {_times(matrix, combinations(group, 2), group)} as long beside each other"
+def _unseen(machine: Machine, matrix: Matrix, group: list[int]) -> Finding:
+    """CPUs that share something according to the kernel, without a slowdown."""
+    is_hosts = matrix.name == "L3" and machine.is_virtual
+    return NoSharing(
+        cpus=group,
+        work=matrix.name,
+        times=_times(matrix, combinations(group, 2), group),
+        virtual=is_hosts,
+        severity="info" if is_hosts else "unexpected",
     )
-    if kind.resource == "an L3 cache" and machine.is_virtual:
-        return Finding(
-            f"{text}; a virtual machine is told its host's whole cache and has what others leave"
-        )
-    return Finding(text, disagrees=True)
 
 
 def _unslowed(pairs: _Pairs, turns: set[Pair]) -> list[Finding]:
-    """The kinds of work in which no pair slowed another, in one sentence."""
+    """The kinds of work in which no pair slowed another, in one finding."""
     names, cpus = [], set()
     for kind in _KINDS:
         judged = {pair for name, pair in pairs.found if name == kind} - turns
         if judged and judged <= pairs.that_are(kind, Slowed.NO):
             names.append(kind)
             cpus.update(_members(judged))
-    if not names:
-        return []
-    works = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-    return [
-        Finding(
-            f"{cpus_named(sorted(cpus))} slow each other by less than a tenth in work on {works}"
-        )
-    ]
+    return [NothingShared(cpus=sorted(cpus), work=names)] if names else []
 
 
 def _messages(message: Matrix | None, turns: set[Pair]) -> list[Finding]:
@@ -256,87 +242,63 @@ def _messages(message: Matrix | None, turns: set[Pair]) -> list[Finding]:
     limit = (short * long) ** 0.5
     far = slowed({pair: _together(message, pair) for pair in ways}, dict.fromkeys(ways, limit))
     near = {pair for pair, is_so in far.items() if is_so is Slowed.NO}
+    ns = Range(short, long)
     if long < FAR * short or not near or Slowed.YES not in far.values():
-        between = f"{short:.3g} ns" if short == long else f"{short:.3g} to {long:.3g} ns"
-        return [Finding(f"a message takes {between} from each of these CPUs to each other")]
-    groups = ", ".join(cpus_named(group) for group in _groups(near))
-    within = max(ways[pair] for pair in near)
-    return [
-        Finding(
-            f"a message takes up to {within:.3g} ns within {groups}, elsewhere up to {long:.3g} ns"
-        )
-    ]
+        return [MessageTime(ns=ns)]
+    return [MessageTime(ns=ns, near=_groups(near), near_ns=max(ways[pair] for pair in near))]
 
 
 def _lone(run: Run, cpus: list[int]) -> list[Finding]:
-    if not cpus:
-        return []
-    more = " of this machine" if len(run.machine.cpus) == 1 else ""
-    return [
-        Finding(
-            f"CPU {cpus[0]} is the only one{more} that was measured: there is none to share with"
-        )
-    ]
+    return [OnlyCpu(cpu=cpus[0], has_others=len(run.machine.cpus) > 1)] if cpus else []
 
 
 def _described(machine: Machine) -> list[Finding]:
-    """What the kernel says of who is near whom, where it says that any are."""
+    """The kernel's description of which CPUs are close to each other, where it has one."""
     threads = {tuple(cpu.smt_siblings) for cpu in machine.cpus}
-    clusters = {tuple(cpu.cluster) for cpu in machine.cpus} - threads
     nodes = {cpu.node for cpu in machine.cpus} - {None}
     together = [
         tuple(cpu.number for cpu in machine.cpus if cpu.node == node)
         for node in sorted(nodes, key=str)
     ]
-    told = [("threads of one core", threads), ("a cluster", clusters)]
+    told = {"core": threads, "cluster": {tuple(cpu.cluster) for cpu in machine.cpus} - threads}
     for level in sorted({cache.level for cache in machine.caches if cache.kind != "instruction"}):
         sharers = {
             tuple(cache.shared_by)
             for cache in machine.caches
             if cache.level == level and cache.kind != "instruction"
         }
-        told.append((f"sharers of an L{level} cache", sharers - {()}))
-    told.append(("a memory node", {*together} if len(together) > 1 else set()))
-    parts = [
-        f"{what}: " + ", ".join(cpus_named([*group]) for group in sorted(groups) if len(group) > 1)
-        for what, groups in told
+        told[f"L{level}"] = sharers - {()}
+    told["node"] = {*together} if len(together) > 1 else set()
+    levels = [
+        CpuGroups(level, [[*group] for group in sorted(groups) if len(group) > 1])
+        for level, groups in told.items()
         if any(len(group) > 1 for group in groups)
     ]
-    parts += _described_unlike(machine)
-    return [Finding(f"the kernel says: {'; '.join(parts)}")] if parts else []
+    levels += _described_unlike(machine)
+    return [ReportedTopology(levels=levels)] if levels else []
 
 
-def _described_unlike(machine: Machine) -> list[str]:
-    """What it says of CPUs of several kinds and capacities."""
+def _described_unlike(machine: Machine) -> list[CpuGroups]:
+    """The kernel's description of CPUs of several kinds and capacities."""
     kinds: dict[str, list[int]] = {}
     capacities: dict[str, list[int]] = {}
     for cpu in machine.cpus:
         if cpu.online:
             kinds.setdefault(f"{cpu.kind}", []).append(cpu.number)
-            capacities.setdefault(f"capacity {cpu.capacity}", []).append(cpu.number)
-    return [
-        ", ".join(f"{what}: {cpus_named(cpus)}" for what, cpus in told.items())
-        for told in (kinds, capacities)
-        if len(told) > 1
-    ]
+            capacities.setdefault(f"{cpu.capacity}", []).append(cpu.number)
+    told = {"kind": kinds, "capacity": capacities}
+    return [CpuGroups(level, groups) for level, groups in told.items() if len(groups) > 1]
 
 
 def unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:
-    """CPUs of which the run says nothing."""
+    """CPUs that the run does not cover."""
     offline = [cpu.number for cpu in machine.cpus if not cpu.online]
     left_out = [c.number for c in machine.cpus if c.online and c.number not in cpus] if cpus else []
-    found = []
-    if offline:
-        found.append(Finding(f"{cpus_named(offline)} {'are' if offline[1:] else 'is'} offline"))
-    if left_out:
-        were = "were" if left_out[1:] else "was"
-        found.append(
-            Finding(
-                f"{cpus_named(left_out)} {were} not measured: not asked for, or outside the "
-                "cpuset of this container"
-            )
-        )
-    return found
+    return [
+        CpusNotMeasured(cpus=numbers, offline=numbers is offline)
+        for numbers in (offline, left_out)
+        if numbers
+    ]
 
 
 def _members(pairs: Iterable[Pair]) -> list[int]:
@@ -362,19 +324,18 @@ def _ordered(one: int, other: int) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
-def _spread(pairs: _Pairs, kind: str, group: list[int]) -> str:
-    """Such as 1.00 to 2.01 times: four of five repeats of the group's pairs are within."""
+def _spread(pairs: _Pairs, kind: str, group: list[int]) -> Range:
+    """The range of four of five repeats of the group's pairs."""
     known = [
         spread(repeats)
         for (name, pair), repeats in pairs.repeats.items()
         if name == kind and set(pair) <= set(group)
     ]
-    return f"{min(low for low, _ in known):.2f} to {max(high for _, high in known):.2f} times"
+    return Range(min(low for low, _ in known), max(high for _, high in known))
 
 
-def _times(matrix: Matrix, pairs: Iterable[Pair], group: list[int]) -> str:
-    """Such as 1.93 times, or 1.52 to 1.93 times, of the group's pairs."""
+def _times(matrix: Matrix, pairs: Iterable[Pair], group: list[int]) -> Range:
+    """The range of the group's pairs."""
     inside = [pair for pair in pairs if set(pair) <= set(group)]
     known = [figure for pair in inside for figure in _both(matrix, matrix.value, pair)]
-    low, high = f"{min(known):.2f}", f"{max(known):.2f}"
-    return f"{low} times" if low == high else f"{low} to {high} times"
+    return Range(min(known), max(known))

@@ -20,9 +20,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from rtscope.model.finding import TooFewRepeats
 from rtscope.statistics.confidence import LEVEL, holm
 from rtscope.statistics.distributions import incomplete_beta
-from rtscope.statistics.finding import Finding
 
 SHARED: Final = 1.1
 """a tenth slower"""
@@ -49,17 +49,14 @@ def repeats_needed(slowdowns: int) -> int:
     return math.ceil(math.log2(max(slowdowns, 1) / (1 - LEVEL)))
 
 
-def too_few(slowdowns: Collection[Sequence[float]]) -> Finding | None:
-    """A sentence where the repeats say nothing of any of the slowdowns that were looked for."""
+def too_few(slowdowns: Collection[Sequence[float]]) -> TooFewRepeats | None:
+    """A finding where the repeats decide none of the slowdowns."""
     known = min((len(repeats) for repeats in slowdowns), default=0)
     needed = repeats_needed(len(slowdowns))
     if known >= needed:
         return None
-    if not known:
-        return Finding("what slows what cannot be told: the run does not have its repeats")
-    return Finding(
-        f"what slows what cannot be told from {known} {'repeats' if known > 1 else 'repeat'}: "
-        f"{len(slowdowns)} comparisons need {needed} at least, --samples gives more"
+    return TooFewRepeats(
+        comparisons=len(slowdowns), repeats=known, needed=needed, severity="undecided"
     )
 
 

@@ -13,11 +13,18 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from rtscope.model.cpulist import cpus_named
+from rtscope.model.finding import (
+    Certainty,
+    CpusEquallyFast,
+    CpusIdle,
+    CpusNotSlower,
+    CpusSlower,
+    Finding,
+    Range,
+)
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from rtscope.model.speeds import is_lesser_kind, told_speeds, told_text
-from rtscope.statistics.finding import Finding
 from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
 
 _CPU: Final = re.compile(r"CPU (0|[1-9][0-9]{0,4})")
@@ -80,9 +87,9 @@ class _Verdict(msgspec.Struct, frozen=True):
 
 
 def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
-    """What the run says of its CPUs' own speeds, but for those left out.
+    """Findings on the CPUs' own speeds, except for those left out.
 
-    Of emulated CPUs, whose speed is the host's, only whether the kernel describes them as they are.
+    The speed of emulated CPUs is the host's: only the kernel's description of them is checked.
     """
     rates = _rates(run, left_out)
     stuck = [] if run.lab else _stuck({cpu for (_, cpu), one in rates.items() if min(one) <= 0})
@@ -97,15 +104,11 @@ def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
         if verdict := _verdict(run, measured, cpu):
             groups.setdefault(verdict, []).append(cpu)
     if not groups:
-        kinds = " and ".join(measured.fastest)
-        text = (
-            f"{cpus_named(judged)} are alike: none is a tenth slower than another in {kinds} work"
-        )
-        return [*stuck, Finding(text)]
+        return [*stuck, CpusEquallyFast(cpus=judged, work=[*measured.fastest])]
     found = stuck + [
-        _said(run.machine, measured, verdict, cpus) for verdict, cpus in groups.items()
+        _finding(run.machine, measured, verdict, cpus) for verdict, cpus in groups.items()
     ]
-    return sorted(found, key=lambda finding: not finding.disagrees)
+    return sorted(found, key=lambda finding: finding.severity != "unexpected")
 
 
 def _rates(run: Run, left_out: Collection[int]) -> dict[tuple[str, int], list[float]]:
@@ -146,16 +149,8 @@ def _measured(run: Run, rates: Mapping[tuple[str, int], list[float]]) -> _Speeds
 
 
 def _stuck(cpus: Collection[int]) -> list[Finding]:
-    """What is said of CPUs that did nothing in a repeat, and are not judged."""
-    if not cpus:
-        return []
-    return [
-        Finding(
-            f"{cpus_named(cpus)} did nothing at all in some repeats: how fast "
-            f"{'they are' if len(cpus) > 1 else 'it is'} cannot be told",
-            disagrees=True,
-        )
-    ]
+    """CPUs that did nothing in a repeat; they are not judged."""
+    return [CpusIdle(cpus=sorted(cpus), severity="unexpected")] if cpus else []
 
 
 def _verdict(run: Run, measured: _Speeds, cpu: int) -> _Verdict | None:
@@ -180,82 +175,55 @@ def _of_another_kind(machine: Machine, measured: _Speeds, cpu: int, works: Colle
     return f"kind {kinds[cpu]}" if is_lesser_kind(kinds.get(cpu), others) else ""
 
 
-def _said(machine: Machine, measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> Finding:
-    name, are = cpus_named(cpus), "are" if cpus[1:] else "is"
-    apart = measured.apart_from(cpus, verdict.kinds)
-    than = cpus_named(apart) if apart else "the fastest"
-    told = [cpu for cpu in measured.cpus() if not measured.told_slower(cpu)]
-    match verdict.is_so:
-        case Slowed.YES if verdict.told:
-            return Finding(
-                f"{name} {are} slower than {than}, as the kernel says ({verdict.told}): "
-                f"{_times(measured, verdict, cpus)}"
-            )
-        case Slowed.YES:
-            return Finding(
-                f"{name} {are} slower than {than}, which the kernel does not say: "
-                f"{_times(measured, verdict, cpus)}{_perhaps(machine)}",
-                disagrees=True,
-            )
-        case Slowed.CHANGING:
-            return Finding(
-                f"{name} {are} slower than {than} at times only: "
-                f"{_spreads(measured, verdict, cpus)} in repeats of the same{_perhaps(machine)}",
-                disagrees=True,
-            )
-        case Slowed.UNKNOWN:
-            return Finding(
-                f"whether {name} {are} slower than {than} cannot be told: "
-                f"{_spreads(measured, verdict, cpus)}; more --samples may tell"
-            )
-        case Slowed.NO:
-            they = "they are" if cpus[1:] else "it is"
-            are_some = any(measured.kinds(cpu, Slowed.YES) for cpu in cpus)
-            return Finding(
-                f"the kernel says that {name} {are} slower than {cpus_named(told)} "
-                f"({verdict.told}), but {they} {'by far less' if are_some else 'not'}: "
-                f"{_times(measured, verdict, cpus)}",
-                disagrees=True,
-            )
+_CERTAINTY: Final[dict[Slowed, Certainty]] = {
+    Slowed.YES: "yes",
+    Slowed.CHANGING: "changing",
+    Slowed.UNKNOWN: "unknown",
+}
 
 
-def _perhaps(machine: Machine) -> str:
-    """Who may take the time of a CPU of which the kernel knows nothing."""
-    if machine.is_virtual:
-        return "; the host of a virtual machine, or a real-time program, may take its time"
-    return "; heat, a limit or a real-time program may hold it back"
+def _finding(machine: Machine, measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> Finding:
+    if verdict.is_so is Slowed.NO:
+        return CpusNotSlower(
+            cpus=cpus,
+            than=[cpu for cpu in measured.cpus() if not measured.told_slower(cpu)],
+            times=_medians(measured, verdict, cpus),
+            reported=verdict.told,
+            partly=any(measured.kinds(cpu, Slowed.YES) for cpu in cpus),
+            severity="unexpected",
+        )
+    is_sure = verdict.is_so is Slowed.YES
+    return CpusSlower(
+        cpus=cpus,
+        than=measured.apart_from(cpus, verdict.kinds),
+        is_so=_CERTAINTY[verdict.is_so],
+        times=(_medians if is_sure else _spreads)(measured, verdict, cpus),
+        reported=verdict.told,
+        virtual=machine.is_virtual,
+        severity="undecided"
+        if verdict.is_so is Slowed.UNKNOWN
+        else "info"
+        if verdict.told
+        else "unexpected",
+    )
 
 
-def _times(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> str:
-    """Such as scalar work takes 2.25 to 2.31 times as long as on the fastest, vector work 2.01."""
+def _medians(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> dict[str, Range]:
+    """The lowest and the highest median of the CPUs, by kind of work."""
     each = {
         kind: [float(np.median(measured.times[kind, cpu])) for cpu in cpus]
         for kind in verdict.kinds
     }
-    return _ranges({kind: (min(one), max(one)) for kind, one in each.items()})
+    return {kind: Range(min(one), max(one)) for kind, one in each.items()}
 
 
-def _spreads(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> str:
-    """The same of single repeats, four of five of them."""
+def _spreads(measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> dict[str, Range]:
+    """The range of four of five repeats, by kind of work."""
     each = {
         kind: [spread(measured.times[kind, cpu]) for cpu in cpus if (kind, cpu) in measured.times]
         for kind in verdict.kinds
     }
-    return _ranges(
-        {
-            kind: (min(low for low, _ in one), max(high for _, high in one))
-            for kind, one in each.items()
-        }
-    )
-
-
-def _ranges(ranges: dict[str, tuple[float, float]]) -> str:
-    told = []
-    for kind, (low, high) in ranges.items():
-        times = (
-            f"{low:.2f} times"
-            if f"{low:.2f}" == f"{high:.2f}"
-            else f"{low:.2f} to {high:.2f} times"
-        )
-        told.append(f"{kind} work {times}")
-    return f"{' and '.join(told)} as long"
+    return {
+        kind: Range(min(low for low, _ in one), max(high for _, high in one))
+        for kind, one in each.items()
+    }

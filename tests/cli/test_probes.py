@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope measure with the probes whose runs differ from cyclic's."""
 
-from rtscope.report.findings import findings_of
+from rtscope.model.finding import OnlyCpu
+from rtscope.statistics.findings import findings_of
 from rtscope.store.runfile import decode_run
 from tests.cli.conftest import Rtscope
 
@@ -55,5 +56,5 @@ def test_memory_of_one_cpu_is_measured_and_told(rtscope: Rtscope) -> None:
     done = rtscope("measure", "memory", *small, *QUIET)
     assert done.returncode == 0, done.stderr
     run = decode_run(done.stdout.encode())
-    assert findings_of(run)[0].text == "CPU 0 was measured alone: none could disturb it"
+    assert isinstance(findings_of(run)[0], OnlyCpu)
     assert [matrix.name for matrix in run.matrices] == ["latency", "read", "write", "copy"]

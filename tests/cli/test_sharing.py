@@ -2,7 +2,6 @@
 """What CPUs share is named alike in every run, and what changes during a run is told to."""
 
 import os
-import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.model.cpulist import format_cpu_list
+from rtscope.model.finding import CpusTakeTurns, Disturbance, Sharing, TooFewRepeats
 from rtscope.model.run import Run
-from rtscope.report.findings import findings_of
+from rtscope.statistics.findings import findings_of
 from rtscope.store.runfile import decode_run
 from tests.agent.probing import (
     LAST_CPU,
@@ -28,7 +27,7 @@ pytestmark = needs_two_cpus
 
 QUIET = ("--json", "--no-report", "--quiet")
 TRIES = 4
-BOTH = f"CPUs {format_cpu_list([0, LAST_CPU])}"
+BOTH = [0, LAST_CPU]
 
 
 def named(rtscope: Rtscope, probe: str) -> set[str]:
@@ -36,11 +35,15 @@ def named(rtscope: Rtscope, probe: str) -> set[str]:
     with undisturbed():
         done = rtscope("measure", probe, *QUIET)
     assert done.returncode == 0, done.stderr
-    texts = [finding.text for finding in findings_of(decode_run(done.stdout.encode()))]
-    assert not any("cannot be told from" in text for text in texts)
-    sure = [text for text in texts if not re.search("at times|changes|cannot be told", text)]
-    told = [re.sub(r"[0-9.]+( to [0-9.]+)? times", "so many times", text) for text in sure]
-    return {text for text in told if re.search("CPUs [0-9,-]+ share|take turns|slow loads", text)}
+    found = findings_of(decode_run(done.stdout.encode()))
+    assert not any(isinstance(one, TooFewRepeats) for one in found)
+    named = {f"{o.cpus} {o.work}" for o in found if isinstance(o, Sharing) and o.is_so == "yes"}
+    named |= {f"{one.cpus} take turns" for one in found if isinstance(one, CpusTakeTurns)}
+    return named | {
+        f"{one.work} {[victim.level for victim in one.victims if not victim.changing]}"
+        for one in found
+        if isinstance(one, Disturbance)
+    }
 
 
 @pytest.mark.long
@@ -73,19 +76,28 @@ def runs_of_one(environment: dict[str, str], tmp_path: Path) -> Iterator[Run]:
     return measured()
 
 
+def takes_turns_or_changes(run: Run) -> str:
+    """Whether the first finding is that both CPUs take turns: yes, changing, or an empty text."""
+    match findings_of(run)[0]:
+        case CpusTakeTurns(cpus=cpus) if cpus == BOTH:
+            return "yes"
+        case Sharing(cpus=cpus, work="awake", is_so=is_so) if cpus == BOTH:
+            return is_so
+    return ""
+
+
 @needs_root
 def test_two_cpus_that_are_one_are_named(runs_of_one: Iterator[Run]) -> None:
     run = next(runs_of_one)
     assert [thread.cpu for thread in run.threads] == [0, 0]
-    assert f"{BOTH} take turns on one CPU" in findings_of(run)[0].text
+    assert takes_turns_or_changes(run) == "yes"
 
 
 @pytest.mark.long
 @needs_root
 def test_two_cpus_that_are_one_are_named_in_every_run(runs_of_one: Iterator[Run]) -> None:
     """Where others take that CPU for long at times, it is told to change."""
-    found = [findings_of(next(runs_of_one))[0].text for _ in range(2)]
-    assert all(re.search(f"{BOTH} (take turns on one|share a) CPU", text) for text in found)
+    assert all(takes_turns_or_changes(next(runs_of_one)) for _ in range(2))
 
 
 @pytest.mark.long
@@ -105,8 +117,7 @@ def test_two_cpus_that_become_one_during_the_run_are_told_to_change(
             output, _ = process.communicate(timeout=60)
         finally:
             process.kill()
-    told = [finding.text for finding in findings_of(decode_run(output))]
-    assert f"{BOTH} share a CPU at times only" in told[0]
+    assert takes_turns_or_changes(decode_run(output)) == "changing"
 
 
 def pinned_threads(rtscope_pid: int) -> Iterator[int]:

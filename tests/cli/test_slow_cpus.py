@@ -4,7 +4,8 @@
 import pytest
 
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.report.findings import findings_of
+from rtscope.model.finding import CpusSlower
+from rtscope.statistics.findings import findings_of
 from rtscope.store.runfile import decode_run
 from tests.agent.probing import LAST_CPU, hogged, needs_root, needs_two_cpus
 from tests.cli.conftest import Rtscope
@@ -20,6 +21,9 @@ def test_a_cpu_of_which_another_program_has_half_is_slower(rtscope: Rtscope) -> 
     with hogged(LAST_CPU, 1, 2, ABOVE_PRIORITY):
         done = rtscope("measure", "topology", *CPUS, "-O", "slot=4ms", "--quiet")
     assert done.returncode == 0, done.stderr
-    wrong = [one.text for one in findings_of(decode_run(done.stdout.encode())) if one.disagrees]
-    slower = f"CPU {LAST_CPU} is slower than CPU 0, which the kernel does not say: scalar work"
-    assert any(text.startswith(slower) for text in wrong)
+    found = findings_of(decode_run(done.stdout.encode()))
+    assert [
+        (one.cpus, one.than, one.reported)
+        for one in found
+        if isinstance(one, CpusSlower) and one.is_so == "yes" and "scalar" in one.times
+    ] == [([LAST_CPU], [0], "")]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from rtscope.lab.kernels import Kernel
+from rtscope.model.finding import CpuGroups, CpusNotMeasured, EmulatedCpus, ReportedTopology
 from rtscope.model.run import Run
 from rtscope.statistics.sharing import sharing
 from rtscope.store.runfile import decode_run
@@ -30,10 +31,11 @@ def test_threads_of_a_core_and_an_offline_cpu_are_told(rt_kernel: Kernel) -> Non
     assert [cpu.online for cpu in run.machine.cpus] == [True, True, True, False]
     assert [cpu.smt_siblings for cpu in run.machine.cpus] == [[0, 1], [0, 1], [2], []]
     assert [thread.cpu for thread in run.threads] == [0, 1, 2]
-    found = [finding.text for finding in sharing(run)]
-    assert "emulated" in found[0]
-    assert "threads of one core: CPUs 0-1" in found[1]
-    assert found[-1] == "CPU 3 is offline"
+    emulated, topology, *_, last = sharing(run)
+    assert emulated == EmulatedCpus()
+    assert isinstance(topology, ReportedTopology)
+    assert CpuGroups("core", [[0, 1]]) in topology.levels
+    assert last == CpusNotMeasured(cpus=[3], offline=True)
 
 
 def test_memory_is_measured_on_the_threads_of_a_core_too(rt_kernel: Kernel) -> None:

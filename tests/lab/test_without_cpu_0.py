@@ -10,9 +10,10 @@ from rtscope.experiment.measure import hear_run
 from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
+from rtscope.model.finding import CpusNotMeasured
 from rtscope.model.placements import orders_of
 from rtscope.model.run import Run
-from rtscope.report.findings import findings_of
+from rtscope.statistics.findings import findings_of
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.local import agent_path
 from rtscope.target.protocol import decode_line, files_of
@@ -57,4 +58,4 @@ def test_all_is_measured_on_the_other_cpus(
         for verb, run in runs.items()
     } == {"topology": [1, 2], "memory": [1, 2], "scaling": [1], "cyclic": [1, 2]}
     for probe in ("topology", "memory"):
-        assert "CPU 0 is offline" in [one.text for one in findings_of(runs[probe])]
+        assert CpusNotMeasured(cpus=[0], offline=True) in findings_of(runs[probe])

@@ -92,7 +92,7 @@ def test_curves_have_the_caches_that_the_kernel_tells_of_and_sizes_at_their_axis
     axis = chart.panels[0].x
     assert axis.scale.log
     assert {tick.text: tick.at for tick in axis.ticks}["16 MiB"] == 16 << 10
-    assert "caches show where the kernel says" in html_report([run])
+    assert "caches have the sizes that the kernel reports" in html_report([run])
 
 
 def test_caches_that_show_are_marked_on_each_curve_of_the_first_cpu() -> None:

@@ -5,9 +5,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from rtscope.model.finding import CpuDiffers, CpusAlike, CpusUndecided
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run
-from rtscope.statistics.differing import spread_of
+from rtscope.statistics.differing import differing, spread_of
 from tests.measured import latencies, run_of, thread_of
 
 KINDS = ["independent", "wandering", "bursts", "levels", "outliers"]
@@ -104,3 +105,20 @@ def test_the_more_cpus_are_tested_the_surer_a_difference_has_to_be() -> None:
         for count in (1, 13)
     )
     assert sure_of_two < sure_of_many
+
+
+def test_a_cpu_that_differs_is_a_finding_and_the_others_are_one() -> None:
+    first, second = differing(cpus("independent", 7, {2: 2.0}, 4))
+    assert isinstance(first, CpuDiffers)
+    assert (first.cpu, first.metric, first.cpus) == (2, "p99.9", 4)
+    assert first.ns > 1.5 * first.median_cpu_ns
+    assert second == CpusAlike(count=2, of=3, least=0.1)
+
+
+def test_cpus_with_too_few_samples_are_undecided() -> None:
+    many, few = [*range(900, 1100)] * 20, [*range(500, 1500, 20)]
+    run = run_of(*(thread_of(one, cpu) for cpu, one in enumerate([many, many, few])))
+    assert differing(run) == [
+        CpusUndecided(cpus=[2], median_cpu=0, least=0.1, severity="undecided"),
+        CpusAlike(count=1, of=2, least=0.1),
+    ]

@@ -5,9 +5,31 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rtscope.model.finding import (
+    CacheNotAsReported,
+    CacheNotReported,
+    CachePartition,
+    CachesAsReported,
+    CacheSize,
+    Disturbance,
+    DisturbancesUndecided,
+    Finding,
+    MemorySpeed,
+    MemoryTogether,
+    NoDisturbance,
+    OnlyCpu,
+    PartitionChanges,
+    PartitionChangesNothing,
+    Partitioning,
+    PartitionUndecided,
+    Range,
+    TooFewRepeats,
+    Victim,
+)
 from rtscope.model.machine import Cache, Cpu, Machine
 from rtscope.model.run import Asked, Matrix, Run
-from rtscope.statistics.reach import knees, reach, size_text, sizes_of
+from rtscope.statistics.reach import knees, reach, sizes_of
+from rtscope.wording.findings import sentence
 from tests.measured import run_of, thread_of
 from tests.strategies import runs
 
@@ -52,10 +74,6 @@ def run_with(latency: list[float], *more: Matrix, **machine: object) -> Run:
     )
 
 
-def told(run: Run) -> list[str]:
-    return [f"{'≠ ' if one.disagrees else ''}{one.text}" for one in reach(run)]
-
-
 @given(
     st.lists(st.integers(2, len(SIZES) // 4 - 2), min_size=1, max_size=3),
     st.floats(1.35, 6),
@@ -80,21 +98,29 @@ def test_a_slow_slope_is_no_cache() -> None:
     assert knees(SIZES, [1.05**n for n in range(len(SIZES))]) == []
 
 
-def test_where_the_kernel_is_right_one_sentence_says_so() -> None:
-    found = told(run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130])))
-    assert (
-        "caches show where the kernel says: L1 at 48 KiB of 48 KiB, L2 at 2 MiB of 2 MiB" in found
-    )
-    assert not any(line.startswith("≠") for line in found)
+L1, L2 = 48 << 10, 2 << 20
+AS_REPORTED = times([L1, L2], [1.7, 5.4, 130])
+Options = dict[str, str | int | float | bool]
 
 
-def test_a_cache_of_another_size_is_told() -> None:
-    found = told(run_with(times([48 << 10, 512 << 10], [1.7, 5.4, 130])))
-    assert (
-        "≠ the kernel says that the L2 cache has 2 MiB, but loads slow down beyond 512 KiB" in found
-    )
-    virtual = told(run_with(times([48 << 10, 512 << 10], [1.7, 5.4, 130]), virtualisation="KVM"))
-    assert any(line.endswith("what others leave") for line in virtual)
+def with_options(run: Run, **options: str | float | bool) -> Run:
+    return msgspec.structs.replace(run, asked=Asked(options=options))
+
+
+def test_caches_of_the_reported_sizes_are_one_finding() -> None:
+    found = reach(run_with(AS_REPORTED))
+    caches = [CacheSize(1, L1, L1), CacheSize(2, L2, L2)]
+    assert CachesAsReported(caches=caches) in found
+    assert {one.severity for one in found} == {"info"}
+
+
+def test_a_cache_of_another_size_is_unexpected_unless_it_is_the_hosts() -> None:
+    seen = times([L1, 512 << 10], [1.7, 5.4, 130])
+    cache = CacheSize(2, L2, 512 << 10)
+    for virtual, severity in ((False, "unexpected"), (True, "info")):
+        run = run_with(seen, virtualisation="KVM") if virtual else run_with(seen)
+        [found] = [one for one in reach(run) if isinstance(one, CacheNotAsReported)]
+        assert (found.cache, found.virtual, found.severity) == (cache, virtual, severity)
 
 
 def test_of_big_and_little_cores_the_caches_are_those_of_the_cpu_that_was_measured() -> None:
@@ -102,137 +128,108 @@ def test_of_big_and_little_cores_the_caches_are_those_of_the_cpu_that_was_measur
     big = [Cache(1, "data", 64 << 10, [1]), Cache(2, "unified", 4 << 20, [1])]
     run = run_with(times([64 << 10, 4 << 20], [1.7, 5.4, 130]), caches=[*little, *big])
     run = msgspec.structs.replace(run, threads=run.threads[1:])
-    text = "caches show where the kernel says: L1 at 64 KiB of 64 KiB, L2 at 4 MiB of 4 MiB"
-    assert text in told(run)
+    caches = [CacheSize(1, 64 << 10, 64 << 10), CacheSize(2, 4 << 20, 4 << 20)]
+    assert CachesAsReported(caches=caches) in reach(run)
 
 
-def test_a_cache_that_does_not_show_and_one_that_nobody_knows_are_told() -> None:
-    missing = told(run_with(times([48 << 10], [1.7, 130])))
-    assert "≠ the L2 cache of 2 MiB does not show in the times of loads" in missing
-    [virtual] = [
-        line
-        for line in told(run_with(times([48 << 10], [1.7, 130]), virtualisation="KVM"))
-        if "does not show" in line
-    ]
-    assert virtual.startswith("the L2 cache")
-    assert virtual.endswith("what others leave")
-    more = told(run_with(times([48 << 10, 2 << 20, 32 << 20], [1.7, 5.4, 30, 130])))
-    assert "≠ loads slow down beyond 32 MiB too, where the kernel knows of no cache" in more
+def test_a_cache_that_does_not_show_and_one_that_is_not_reported_are_unexpected() -> None:
+    missing = reach(run_with(times([L1], [1.7, 130])))
+    cache = CacheSize(2, L2, None)
+    assert CacheNotAsReported(cache=cache, virtual=False, severity="unexpected") in missing
+    more = reach(run_with(times([L1, L2, 16 << 20], [1.7, 5.4, 30, 130])))
+    assert CacheNotReported(seen_bytes=16 << 20, severity="unexpected") in more
 
 
-def test_memory_itself_is_told_and_what_all_cpus_get_of_it() -> None:
-    found = told(run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130])))
-    assert (
-        "from memory a load takes 130 ns; one CPU reads 10 GB/s, writes 10 GB/s and copies 10 GB/s"
-        in found
+def test_memory_is_measured_by_one_cpu_and_by_all() -> None:
+    found = reach(run_with(AS_REPORTED))
+    speed = MemorySpeed(
+        load_ns=130, read_bytes_per_s=1e10, write_bytes_per_s=1e10, copy_bytes_per_s=1e10
     )
-    assert "all 2 CPUs together read 20 GB/s, 2.00 times as much as one" in found
-
-
-def test_pages_that_are_not_ordinary_are_told_beside_the_figures() -> None:
-    run = run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
-    huge = msgspec.structs.replace(run, asked=Asked(options={"huge_page_bytes": 2 << 20}))
-    assert any("from memory in huge pages of 2 MiB a load takes" in text for text in told(huge))
-    ordinary = msgspec.structs.replace(run, asked=Asked(options={"huge_page_bytes": 0}))
-    assert not any("huge" in text for text in told(ordinary))
+    assert speed in found
+    assert MemoryTogether(readers="all 2 CPUs", read_bytes_per_s=2e10, times=2) in found
+    huge = reach(with_options(run_with(AS_REPORTED), huge_page_bytes=2 << 20))
+    assert msgspec.structs.replace(speed, huge_page_bytes=2 << 20) in huge
 
 
 def test_a_largest_set_that_a_cache_holds_is_not_called_memory() -> None:
-    known = [Cache(1, "data", 48 << 10, [0]), Cache(3, "unified", 512 << 20, [0])]
-    found = told(run_with(times([48 << 10], [1.7, 60]), caches=known))
-    assert any(
-        line.startswith(
-            "from 192 MiB, the largest set, which is not larger than the L3 cache, a load takes 60"
-        )
-        for line in found
-    )
-    assert not any("from memory" in line for line in found)
+    known = [Cache(1, "data", L1, [0]), Cache(3, "unified", 512 << 20, [0])]
+    found = reach(run_with(times([L1], [1.7, 60]), caches=known))
+    [speed] = [one for one in found if isinstance(one, MemorySpeed)]
+    assert (speed.cached_bytes, speed.cache_level) == (192 << 20, 3)
 
 
-def test_who_disturbs_is_told_worst_first() -> None:
-    map_ = disturbance([[1.0, 1.2, None], [1.3, 1.9, None]])
-    found = told(run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]), map_))
+def test_disturbances_are_named_worst_first() -> None:
+    found = reach(run_with(AS_REPORTED, disturbance([[1.0, 1.2, None], [1.3, 1.9, None]])))
     assert found[:2] == [
-        "pages on the other CPUs slow loads of the first: from L2 1.20 times as long, "
-        "from memory 1.90 times as long",
-        "streams on the other CPUs slow loads of the first: from memory 1.30 times as long",
+        Disturbance(
+            work="pages",
+            victims=[Victim("L2", Range(1.2, 1.2)), Victim("memory", Range(1.9, 1.9))],
+        ),
+        Disturbance(work="streams", victims=[Victim("memory", Range(1.3, 1.3))]),
     ]
 
 
-def test_that_nobody_disturbs_is_told_too() -> None:
-    quiet = disturbance([[1.02, 1.0]])
-    found = told(run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]), quiet))
-    assert found[0] == "nothing that the other CPUs did slowed loads of the first by a tenth"
+def test_no_disturbance_is_a_finding_too() -> None:
+    assert reach(run_with(AS_REPORTED, disturbance([[1.02, 1.0]])))[0] == NoDisturbance()
 
 
-def test_of_too_few_repeats_no_disturbance_is_told() -> None:
-    found = told(run_with(times([48 << 10], [1.7, 130]), disturbance([[1.9, 1.0]], repeats=1)))
-    assert found[0].startswith("what slows what cannot be told from 1 repeat: 2 comparisons need 6")
-    assert not any("slow loads of the first" in line for line in found)
+def test_too_few_repeats_decide_no_disturbance() -> None:
+    found = reach(run_with(times([L1], [1.7, 130]), disturbance([[1.9, 1.0]], repeats=1)))
+    assert found[0] == TooFewRepeats(comparisons=2, repeats=1, needed=6, severity="undecided")
 
 
-def test_a_disturbance_that_comes_and_goes_is_told_to_change() -> None:
+def test_a_disturbance_that_comes_and_goes_changes() -> None:
     steady = disturbance([[1.9, 1.0]])
     moved = msgspec.structs.replace(
         steady, repeats=[[steady.repeats[0][0], [1.0] * 9 + [2.0] * 9]], value=[[1.9, 1.5]]
     )
-    assert told(run_with(times([48 << 10], [1.7, 130]), moved))[:2] == [
-        "streams on the other CPUs slow loads of the first: from L2 1.90 times as long",
-        "pages on the other CPUs slow loads of the first: from L2 1.00 to 2.00 times, which "
-        "changes",
-    ]
+    assert reach(run_with(times([L1], [1.7, 130]), moved))[1] == Disturbance(
+        work="pages", victims=[Victim("L2", Range(1, 2), changing=True)]
+    )
 
 
-def test_which_disturbances_cannot_be_told_is_told() -> None:
+def test_undecided_disturbances_are_named() -> None:
     near = disturbance([[1.9, 1.0]])
     near = msgspec.structs.replace(near, repeats=[[near.repeats[0][0], [1.05, 1.15] * 9]])
-    found = told(run_with(times([48 << 10], [1.7, 130]), near))
-    assert found[1] == (
-        "1 of 2 disturbances cannot be told (pages from L2); more --samples may tell"
+    assert reach(run_with(times([L1], [1.7, 130]), near))[1] == DisturbancesUndecided(
+        pairs=[("pages", "L2")], of=2, severity="undecided"
     )
 
 
-def test_a_lone_cpu_and_missing_partitions_are_told() -> None:
-    run = run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
+def test_a_lone_cpu_is_disturbed_by_none() -> None:
+    run = run_with(AS_REPORTED)
     lone = msgspec.structs.replace(run, threads=run.threads[:1])
-    assert told(lone)[0] == "CPU 0 was measured alone: none could disturb it"
-    assert "caches cannot be partitioned here: the kernel offers no resctrl" in told(run)
+    assert reach(lone)[0] == OnlyCpu(cpu=0, has_others=True)
 
 
-def test_what_can_be_partitioned_is_told() -> None:
-    run = run_with(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
-    options: dict[str, str | int | float | bool] = {"resctrl": True}
-    offered = msgspec.structs.replace(run, asked=Asked(options=options))
-    assert "once resctrl is mounted: mount -t resctrl" in told(offered)[-1]
+def test_what_resctrl_can_partition_depends_on_the_kernel_and_its_mount() -> None:
+    run = run_with(AS_REPORTED)
+    assert Partitioning(state="unsupported") in reach(run)
+    options: Options = {"resctrl": True}
+    assert reach(with_options(run, **options))[-1] == Partitioning(state="not mounted")
     options |= {"resctrl_l3_ways": 11, "resctrl_l3_groups": 16}
     options |= {"resctrl_bandwidth_step_percent": 10}
-    assert told(msgspec.structs.replace(run, asked=Asked(options=options)))[-1] == (
-        "resctrl can partition the L3 cache by 11 ways into 16 groups, the bandwidth of memory in "
-        "steps of 10 %; this was measured without"
+    assert reach(with_options(run, **options))[-1] == Partitioning(
+        state="unused", caches=[CachePartition(3, 11, 16)], bandwidth_step_percent=10
     )
 
 
-def test_what_half_of_the_caches_helps_against_and_costs_is_told() -> None:
-    options: dict[str, str | int | float | bool] = {"resctrl": True, "resctrl_l3_ways": 11}
+def test_half_of_the_caches_helps_or_costs() -> None:
     without = disturbance([[1.9, 1.0], [1.3, 1.0]])
 
-    def halved(rows: list[list[float | None]], repeats: int = 18) -> list[str]:
+    def halved(rows: list[list[float | None]], repeats: int = 18) -> list[Finding]:
         parted = msgspec.structs.replace(disturbance(rows, repeats), name="partitioned")
-        run = run_with(times([48 << 10], [1.7, 130]), without, parted)
-        return told(msgspec.structs.replace(run, asked=Asked(options=options)))[-3:]
+        run = run_with(times([L1], [1.7, 130]), without, parted)
+        return reach(with_options(run, resctrl=True, resctrl_l3_ways=11))[-3:]
 
-    begin = "half of the caches for the first CPU and half for the others"
-    offer = "resctrl can partition the L3 cache by 11 ways into some groups"
     assert halved([[1.2, 1.0], [1.3, 1.4]]) == [
-        f"{begin} help against streams: its loads from L2 take 1.20 times as long instead of 1.90",
-        f"{begin} cost beside pages: its loads from memory take 1.40 times as long instead of 1.00",
-        offer,
+        PartitionChanges(helps=True, work="streams", level="L2", before=1.9, after=1.2),
+        PartitionChanges(helps=False, work="pages", level="memory", before=1.0, after=1.4),
+        Partitioning(state="used", caches=[CachePartition(3, 11, None)]),
     ]
-    assert halved([[1.9, 1.0], [1.3, 1.0]])[-2:] == [
-        "half of the caches for each side changes no slowdown by a tenth",
-        offer,
-    ]
-    assert "too few repeats" in halved([[1.2, 1.0], [1.3, 1.0]], 2)[-2]
+    assert halved([[1.9, 1.0], [1.3, 1.0]])[1] == PartitionChangesNothing()
+    undecided = PartitionUndecided(severity="undecided")
+    assert halved([[1.2, 1.0], [1.3, 1.0]], 2)[1] == undecided
 
 
 def test_sizes_are_those_of_ascending_columns_alone() -> None:
@@ -241,11 +238,8 @@ def test_sizes_are_those_of_ascending_columns_alone() -> None:
     for columns in (["CPU 0"], [], ["8192", "4096"], ["٤"]):
         rows: list[list[float | None]] = [[1.0] * len(columns)]
         assert sizes_of(Matrix("m", "ns", ["a"], columns, rows, rows, rows)) == []
-    assert [size_text(s) for s in (512, 49152, 2 << 20, 3 << 19)] == [
-        "512 B", "48 KiB", "2 MiB", "1.5 MiB",
-    ]  # fmt: skip
 
 
 @given(runs())
-def test_whatever_a_file_holds_is_told_in_words(run: Run) -> None:
-    assert all(one.text for one in reach(run))
+def test_the_findings_of_any_file_have_words(run: Run) -> None:
+    assert all(sentence(one).text for one in reach(run))

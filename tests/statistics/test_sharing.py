@@ -8,9 +8,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from rtscope.model.finding import (
+    CpuGroups,
+    CpusNotMeasured,
+    CpusTakeTurns,
+    EmulatedCpus,
+    MessageTime,
+    NoSharing,
+    NothingShared,
+    OnlyCpu,
+    Range,
+    ReportedTopology,
+    Sharing,
+    TooFewRepeats,
+)
 from rtscope.model.machine import Cache, Cpu, Machine
 from rtscope.model.run import Lab, Matrix, Run
 from rtscope.statistics.sharing import sharing
+from rtscope.wording.findings import sentence
 from tests.measured import run_of, thread_of
 from tests.strategies import runs
 
@@ -76,76 +91,70 @@ def run_with(machine: Machine, repeats: int = REPEATS, **slow: dict[tuple[int, i
     return run_of(*threads, probe="topology", machine=machine, matrices=matrices)
 
 
-def told(run: Run) -> list[str]:
-    return [f"{'≠ ' if one.disagrees else ''}{one.text}" for one in sharing(run)]
+def shared(run: Run) -> list[tuple[list[int], str, str, bool]]:
+    return [
+        (one.cpus, one.work, one.is_so, one.reported)
+        for one in sharing(run)
+        if isinstance(one, Sharing)
+    ]
 
 
-def test_what_the_kernel_says_and_the_measurement_shows_is_named_as_such() -> None:
+def test_sharing_that_the_kernel_reports_is_expected() -> None:
     pairs = {(0, 1): 1.9, (2, 3): 1.8}
     run = run_with(machine_of(4, siblings=2, l2=2), scalar=pairs, vector=pairs, L1=pairs, L2=pairs)
-    found = told(run)
-    assert not [line for line in found if line.startswith("≠")]
-    assert (
-        "CPUs 0-1 share a vector unit, as the kernel says: the same work takes 1.90 times"
-        in (found[2])
+    found = sharing(run)
+    assert {one.severity for one in found} == {"info"}
+    assert found[2] == Sharing(
+        cpus=[0, 1], work="vector", is_so="yes", times=Range(1.9, 1.9), reported=True
     )
-    assert any("CPUs 2-3 share an L2 cache, as the kernel says" in line for line in found)
-    assert any("CPUs 0-3 share the bandwidth of memory" in line for line in found)
+    assert ([2, 3], "L2", "yes", True) in shared(run)
+    assert ([0, 1, 2, 3], "memory", "yes", True) in shared(run)
 
 
-def test_a_vector_unit_that_the_kernel_does_not_know_of_is_found() -> None:
-    found = told(run_with(machine_of(4), vector={(0, 1): 1.95, (2, 3): 1.95}))
-    unknown = [line for line in found if "of which the kernel says nothing" in line]
-    assert [line[:37] for line in unknown] == [
-        "≠ CPUs 0-1 share a vector unit, of wh",
-        "≠ CPUs 2-3 share a vector unit, of wh",
-    ]
-    assert unknown[0].endswith("1.95 times as long beside each other")
-    assert found[:2] == unknown
+def test_sharing_that_the_kernel_does_not_report_comes_first() -> None:
+    run = run_with(machine_of(4), vector={(0, 1): 1.95, (2, 3): 1.95})
+    assert shared(run)[:2] == [([0, 1], "vector", "yes", False), ([2, 3], "vector", "yes", False)]
+    assert [one.severity for one in sharing(run)[:3]] == ["unexpected", "unexpected", "info"]
 
 
-def test_sharing_that_does_not_show_is_told() -> None:
-    found = told(run_with(machine_of(2, l2=2)))
-    assert found[0].startswith(
-        "≠ the kernel says that CPUs 0-1 share an L2 cache, but none slowed another there: 1.00"
+def test_reported_sharing_without_a_slowdown_is_unexpected() -> None:
+    assert sharing(run_with(machine_of(2, l2=2)))[0] == NoSharing(
+        cpus=[0, 1], work="L2", times=Range(1, 1), severity="unexpected"
     )
 
 
-def test_two_cpus_that_are_one_take_turns_and_are_judged_no_further() -> None:
-    found = told(run_with(machine_of(3), awake={(0, 2): 2.0}, L2={(0, 2): 3.0}))
-    assert found[0].startswith("≠ CPUs 0,2 take turns on one CPU: a thread is 2.00 times slower")
-    assert not any("L2" in line and "share" in line for line in found)
+def test_cpus_that_are_one_take_turns_and_are_judged_no_further() -> None:
+    run = run_with(machine_of(3), awake={(0, 2): 2.0}, L2={(0, 2): 3.0})
+    assert sharing(run)[0] == CpusTakeTurns(cpus=[0, 2], times=Range(2, 2), severity="unexpected")
+    assert not [one for one in shared(run) if one[1] == "L2"]
 
 
 def test_what_is_slow_only_at_times_is_no_structure() -> None:
     run = run_with(machine_of(2))
     moved = square("scalar", 2, {(0, 1): 1.5}, spread=0.34)
     run = msgspec.structs.replace(run, matrices=[run.matrices[0], moved])
-    assert told(run)[0].startswith(
-        "≠ CPUs 0-1 share units of scalar arithmetic at times only: 0.99 to 2.01 times"
-    )
-    virtual = msgspec.structs.replace(run.machine, virtualisation="KVM")
-    assert "the host of a virtual machine" in told(msgspec.structs.replace(run, machine=virtual))[0]
+    assert shared(run) == [([0, 1], "scalar", "changing", False)]
+    assert sharing(run)[0].severity == "unexpected"
 
 
-def test_a_slowdown_about_a_tenth_is_left_open() -> None:
+def test_a_slowdown_about_a_tenth_is_undecided() -> None:
     run = run_with(machine_of(2), L1={(0, 1): 1.1})
-    assert any(line.startswith("whether CPUs 0-1 share an L1 cache cannot") for line in told(run))
+    assert ([0, 1], "L1", "unknown", False) in shared(run)
 
 
 @pytest.mark.parametrize("repeats", [0, 1, 7])
-def test_of_too_few_repeats_nothing_is_judged(repeats: int) -> None:
+def test_too_few_repeats_decide_nothing(repeats: int) -> None:
     two = machine_of(2)
     run = run_with(two, repeats, vector={(0, 1): 1.9}, awake={(0, 1): 2.0})
-    assert len(told(run)) == 2
-    assert told(run)[0].startswith("what slows what cannot be told")
-    assert told(run)[1].startswith("the kernel says: ")
-    assert "share a vector unit" in told(run_with(two, 8, vector={(0, 1): 1.9}))[0]
+    few, topology = sharing(run)
+    assert few == TooFewRepeats(comparisons=7, repeats=repeats, needed=8, severity="undecided")
+    assert isinstance(topology, ReportedTopology)
+    assert shared(run_with(two, 8, vector={(0, 1): 1.9}))[0][1] == "vector"
 
 
 def test_more_cpus_are_more_pairs_of_which_one_may_seem_slow_by_chance() -> None:
-    found = told(run_with(machine_of(8), 8))
-    assert "from 8 repeats: 196 comparisons need 12 at least" in found[0]
+    few = TooFewRepeats(comparisons=196, repeats=8, needed=12, severity="undecided")
+    assert sharing(run_with(machine_of(8), 8))[0] == few
 
 
 def test_a_machine_that_shares_nothing_names_nothing_however_noisy() -> None:
@@ -156,8 +165,8 @@ def test_a_machine_that_shares_nothing_names_nothing_however_noisy() -> None:
     for _ in range(40):
         run = run_with(machine)
         matrices = [noisy(matrix, rng) for matrix in run.matrices]
-        found = told(msgspec.structs.replace(run, matrices=matrices))
-        named += any(" share " in line and "whether" not in line for line in found)
+        run = msgspec.structs.replace(run, matrices=matrices)
+        named += any(is_so != "unknown" for _, _, is_so, _ in shared(run))
     assert named <= 5
 
 
@@ -171,60 +180,57 @@ def noisy(matrix: Matrix, rng: np.random.Generator) -> Matrix:
     return msgspec.structs.replace(matrix, repeats=repeats)
 
 
-def test_work_in_which_nobody_slows_anybody_is_named_in_one_sentence() -> None:
-    last = told(run_with(machine_of(2)))[-2]
-    assert (
-        last == "CPUs 0-1 slow each other by less than a tenth in work on scalar, vector, L1 and L2"
-    )
+def test_work_in_which_no_cpu_slows_another_is_one_finding() -> None:
+    last = sharing(run_with(machine_of(2)))[-2]
+    assert last == NothingShared(cpus=[0, 1], work=["scalar", "vector", "L1", "L2"])
 
 
-def test_near_and_far_messages_are_told_by_group() -> None:
+def test_near_and_far_messages_are_grouped() -> None:
     ways = {(a, b): 40.0 if a // 2 == b // 2 else 120.0 for a in range(4) for b in range(a + 1, 4)}
     run = run_with(machine_of(4))
     run = msgspec.structs.replace(run, matrices=[*run.matrices, square("message", 4, ways)])
-    assert told(run)[-2] == (
-        "a message takes up to 40 ns within CPUs 0-1, CPUs 2-3, elsewhere up to 120 ns"
-    )
+    assert sharing(run)[-2] == MessageTime(ns=Range(40, 120), near=[[0, 1], [2, 3]], near_ns=40)
 
 
-def test_cpus_that_are_offline_or_left_out_are_told() -> None:
+def test_cpus_that_are_offline_or_left_out_are_named() -> None:
     run = run_with(machine_of(2))
     more = [*run.machine.cpus, Cpu(2, online=False), Cpu(3)]
     machine = msgspec.structs.replace(run.machine, cpus=more)
-    assert told(msgspec.structs.replace(run, machine=machine))[-2:] == [
-        "CPU 2 is offline",
-        "CPU 3 was not measured: not asked for, or outside the cpuset of this container",
+    assert sharing(msgspec.structs.replace(run, machine=machine))[-2:] == [
+        CpusNotMeasured(cpus=[2], offline=True),
+        CpusNotMeasured(cpus=[3], offline=False),
     ]
 
 
-def test_one_cpu_has_none_to_share_with() -> None:
-    run = run_with(machine_of(1))
-    assert told(run) == [
-        "CPU 0 is the only one of this machine that was measured: there is none to share with"
-    ]
+def test_one_cpu_shares_nothing() -> None:
+    assert sharing(run_with(machine_of(1))) == [OnlyCpu(cpu=0, has_others=False)]
 
 
-def test_what_the_kernel_says_is_told_by_group() -> None:
-    assert told(run_with(machine_of(4, siblings=2, l2=2, nodes=2)))[-1] == (
-        "the kernel says: threads of one core: CPUs 0-1, CPUs 2-3; sharers of an L1 cache: "
-        "CPUs 0-1, CPUs 2-3; sharers of an L2 cache: CPUs 0-1, CPUs 2-3; sharers of an L3 cache: "
-        "CPUs 0-3; a memory node: CPUs 0-1, CPUs 2-3"
+def test_the_reported_topology_is_grouped_by_level() -> None:
+    halves, everyone = [[0, 1], [2, 3]], [[0, 1, 2, 3]]
+    assert sharing(run_with(machine_of(4, siblings=2, l2=2, nodes=2)))[-1] == ReportedTopology(
+        levels=[
+            CpuGroups("core", halves),
+            CpuGroups("L1", halves),
+            CpuGroups("L2", halves),
+            CpuGroups("L3", everyone),
+            CpuGroups("node", halves),
+        ]
     )
-    assert not any("kernel says" in line for line in told(run_with(machine_of(1))))
 
 
-def test_nothing_is_said_of_what_emulated_cpus_share() -> None:
+def test_emulated_cpus_are_not_judged() -> None:
     lab = Lab("fast", None, 2, 1, "7.2", [], "k", "k", "0", None, "0")
-    found = told(msgspec.structs.replace(run_with(machine_of(2), L2={(0, 1): 2.0}), lab=lab))
-    assert "emulated" in found[0]
-    assert not any("slow" in line for line in found)
+    run = msgspec.structs.replace(run_with(machine_of(2), L2={(0, 1): 2.0}), lab=lab)
+    assert sharing(run)[0] == EmulatedCpus()
+    assert not shared(run)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
-def test_a_group_is_told_whole(size: int) -> None:
+def test_a_group_is_named_whole(size: int) -> None:
     pairs = {(a, b): 1.5 for a in range(size) for b in range(a + 1, size)}
-    found = told(run_with(machine_of(size + 2), L2=pairs))
-    assert f"CPUs 0-{size - 1} share an L2 cache, of which" in found[0]
+    run = run_with(machine_of(size + 2), L2=pairs)
+    assert shared(run)[0] == ([*range(size)], "L2", "yes", False)
 
 
 def test_a_ratio_that_is_not_positive_is_left_out() -> None:
@@ -234,9 +240,10 @@ def test_a_ratio_that_is_not_positive_is_left_out() -> None:
         [[*cell[:-1], -1.0] if cell else [] for cell in row] for row in run.matrices[0].repeats[:1]
     ] + run.matrices[0].repeats[1:]
     awake = msgspec.structs.replace(run.matrices[0], repeats=spoiled)
-    assert told(msgspec.structs.replace(run, matrices=[awake, *run.matrices[1:]])) == told(run)
+    spoiled_run = msgspec.structs.replace(run, matrices=[awake, *run.matrices[1:]])
+    assert sharing(spoiled_run) == sharing(run)
 
 
 @given(runs())
-def test_whatever_a_file_holds_is_told_in_words(run: Run) -> None:
-    assert all(one.text for one in sharing(run))
+def test_the_findings_of_any_file_have_words(run: Run) -> None:
+    assert all(sentence(one).text for one in sharing(run))

@@ -4,11 +4,12 @@
 from typing import Final
 
 from rtscope.model.run import Matrix, Run
+from rtscope.model.units import format_size
 from rtscope.report.matrices import figure_of, matrix_title
 from rtscope.report.page.chart import Axis, Chart, Heat, Mark, Panel, axis, floats, rule
 from rtscope.report.page.scale import Tick, linear, logarithmic
 from rtscope.report.words import plain
-from rtscope.statistics.reach import reported_caches, seen_caches, size_text, sizes_of
+from rtscope.statistics.reach import reported_caches, seen_caches, sizes_of
 
 _AXES_OF: Final = {"ratio": ("other CPU", "slowed CPU"), "operations_per_s": ("work", "CPU")}
 """across and down a heat map"""
@@ -50,7 +51,7 @@ def _curves(run: Run, matrix: Matrix, label: str) -> Chart:
     seen = [size for size in seen_caches(run) if size in sizes]
     first = matrix.value[0]
     marks += [
-        rule(f"L{level}: {size_text(size)}", size / 1024, min(known), max(known), upright=True,
+        rule(f"L{level}: {format_size(size)}", size / 1024, min(known), max(known), upright=True,
              dash=dash)
         for dash, (level, size) in enumerate(reported_caches(run).items(), 1)
     ]  # fmt: skip
@@ -63,11 +64,11 @@ def _curves(run: Run, matrix: Matrix, label: str) -> Chart:
                 x=floats([size / 1024 for size in seen]),
                 y=floats([None if value is None else value * factor for value in at]),
                 shape="dots",
-                texts=[size_text(size) for size in seen],
+                texts=[format_size(size) for size in seen],
             )
         )
         note += (
-            f" Dots: where the time of loads shows one to end: {', '.join(map(size_text, seen))}."
+            f" Dots: where the time of loads shows one to end: {', '.join(map(format_size, seen))}."
         )
     shown = [size for size in _TICKS if sizes[0] <= size <= sizes[-1]]
     every = 1 + len(shown) // _MOST_TICKS_NARROW
@@ -76,7 +77,7 @@ def _curves(run: Run, matrix: Matrix, label: str) -> Chart:
         x=Axis(
             "working set",
             logarithmic(float(kib[0]), float(kib[-1])),
-            [Tick(s / 1024, size_text(s), bool(n % every)) for n, s in enumerate(shown)],
+            [Tick(s / 1024, format_size(s), bool(n % every)) for n, s in enumerate(shown)],
             "KiB",
         ),
         y=axis(title, scale, unit),

@@ -24,7 +24,7 @@ from rtscope.report.explanations import (
     tree_columns,
 )
 from rtscope.report.facts import facts_columns
-from rtscope.report.findings import findings_of
+from rtscope.report.findings import sentences_of
 from rtscope.report.fingerprint import fingerprint
 from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.matrices import matrix_columns, matrix_title
@@ -50,10 +50,10 @@ from rtscope.report.takers import takers_columns
 from rtscope.report.tuning import step_columns, step_lines, steps_title
 from rtscope.report.verdict import verdict_of
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
-from rtscope.statistics.finding import Finding
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
+from rtscope.wording.findings import Sentence
 
 _WORST_SHOWN: Final = 20
 _EACH: Final = 16
@@ -134,7 +134,7 @@ class _View(msgspec.Struct, frozen=True):
     """with the label, what tells it from the page's other runs"""
     title: str
     subtitle: str
-    found: list[Finding]
+    found: list[Sentence]
     judgements: Sequence[Judgement]
     rows: list[_Row]
     totals: list[_Row]
@@ -266,7 +266,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         ", ".join(name),
         ", ".join([*step, *how]),
         " · ".join(words.plain(text) for text in where if text),
-        findings_of(run),
+        sentences_of(run),
         judgements,
         rows[: len(run.threads)],
         rows[len(run.threads) :],
