@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names by pattern. A '*' that fits too little is the only one that is ever tried again. */
+/* Only the last '*' is ever tried again: an earlier one fits enough if a later one does. */
 #include "base/pattern.h"
+
+static bool fits_one(char wanted, char c)
+{
+	if (wanted == *PATTERN_DIGIT || wanted == *PATTERN_NONZERO)
+		return c <= '9' && c >= (wanted == *PATTERN_DIGIT ? '0' : '1');
+	return wanted == '?' || wanted == c;
+}
 
 bool pattern_fits(const char *name, const char *pattern, size_t length)
 {
@@ -10,7 +17,7 @@ bool pattern_fits(const char *name, const char *pattern, size_t length)
 		if (pattern < end && *pattern == '*') {
 			star = ++pattern;
 			resumed = name;
-		} else if (pattern < end && (*pattern == '?' || *pattern == *name)) {
+		} else if (pattern < end && fits_one(*pattern, *name)) {
 			pattern++;
 			name++;
 		} else if (star) {

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names by pattern. */
+/* Matching names by wildcards. */
 #ifndef RTSCOPE_PATTERN_H
 #define RTSCOPE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Two wildcards for patterns in the code: characters that no name has. */
+#define PATTERN_DIGIT	  "\x01"
+#define PATTERN_NONZERO	  "\x02" /* a digit but 0 */
+#define PATTERN_WILDCARDS "*?" PATTERN_DIGIT PATTERN_NONZERO
+
 /*
- * Whether @name fits the first @length bytes of @pattern, where '*' is any text and '?' any byte.
- * The libc's fnmatch() would bring tables of all the world's letters, 25 KB.
+ * Return whether @name fits the first @length bytes of @pattern, where '*' matches any text and '?'
+ * any one byte. The libc's fnmatch() would add tables of all the world's letters, 25 KB.
  */
 bool pattern_fits(const char *name, const char *pattern, size_t length);
 

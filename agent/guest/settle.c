@@ -5,16 +5,14 @@
  * A kernel goes on for a while after it has started init: it tests its
  * cryptography, changes from its first clock source to a better one, and only
  * then runs its timers at high resolution. What is measured before that is the
- * boot. So the machine is looked at every 20 ms, and is at rest when it was so
- * for a whole second: nothing but this process runnable, no self-test alive,
- * the clock source the same and a lasting one, timers at high resolution.
+ * boot. So its state is polled every 20 ms, and it is at rest when it was so for
+ * a whole second: nothing but this process runnable, no self-test alive, the
+ * clock source the same and a lasting one, timers at high resolution.
  *
- * Who looks is of the policy SCHED_IDLE. Otherwise he might run before the
- * kernel's own thread that has just woken him has gone back to sleep, and see
- * that as unrest, every time.
+ * The poller runs as SCHED_IDLE, because otherwise it could run before the
+ * kernel thread that has just woken it has gone back to sleep, and find that
+ * one runnable each time.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -24,11 +22,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "proc/file.h"
-#include "proc/realtime.h"
 #include "guest/settle.h"
+#include "proc/file.h"
+#include "proc/processes.h"
+#include "proc/realtime.h"
 
-#define LOOK_NS	     (20 * NSEC_PER_MSEC)
+#define POLL_NS	     (20 * NSEC_PER_MSEC)
 #define QUIET_NS     NSEC_PER_SEC
 #define PATIENCE_NS  (60 * NSEC_PER_SEC)
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -47,39 +46,18 @@ static unsigned int runnable(void)
 	return slash ? (unsigned int)strtoul(slash, NULL, 10) : 0;
 }
 
-/* Calls @visit with the stat line of each process, "pid (name) state ...", until one is true. */
-static bool any_process(bool (*visit)(const char *stat, void *data), void *data)
-{
-	DIR *directory = opendir("/proc");
-	const struct dirent *entry;
-	char path[300], stat[128];
-	bool found = false;
-
-	if (!directory)
-		return false;
-	while (!found && (entry = readdir(directory))) {
-		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
-		found = isdigit((unsigned char)*entry->d_name) &&
-			file_text(AT_FDCWD, path, stat, sizeof(stat)) && visit(stat, data);
-	}
-	closedir(directory);
-	return found;
-}
-
-static bool tests_cryptography(const char *stat, void *data)
+static bool tests_cryptography(const struct thread *thread, void *data)
 {
 	(void)data;
-	return strstr(stat, "(cryptomgr_test");
+	return !strncmp(thread->name, "cryptomgr_test", strlen("cryptomgr_test"));
 }
 
-/* A process other than this one that could run; its name goes into the 64 characters of @data. */
-static bool is_runnable(const char *stat, void *data)
+/* Return whether @thread is another process that could run; @data gets its name. */
+static bool is_runnable(const struct thread *thread, void *data)
 {
-	const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
-
-	if (atoi(stat) == getpid() || !name || !end || strncmp(end, ") R", 3))
+	if (thread->tid == getpid() || thread->state != 'R')
 		return false;
-	snprintf(data, 64, "%.*s", (int)(end - name - 1), name + 1);
+	snprintf(data, THREAD_NAME_SIZE, "%s", thread->name);
 	return true;
 }
 
@@ -101,10 +79,10 @@ static bool clock_source_lasts(char *before, size_t size)
 static const char *unrest(char *clock_source, size_t size)
 {
 	static char words[96];
-	char name[64];
+	char name[THREAD_NAME_SIZE];
 
 	/* Since 6.12 a thread that has gone to sleep may still be counted. */
-	if (runnable() > 1 && any_process(is_runnable, name)) {
+	if (runnable() > 1 && processes_any(is_runnable, name)) {
 		snprintf(words, sizeof(words), "%s was running", name);
 		return words;
 	}
@@ -132,7 +110,7 @@ static bool wait_for_rest(char *why, size_t why_size)
 		const char *found = unrest(clock_source, sizeof(clock_source));
 
 		if (!found && now_ns - quiet_since_ns >= QUIET_NS) {
-			if (!any_process(tests_cryptography, NULL))
+			if (!processes_any(tests_cryptography, NULL))
 				return true;
 			found = "the kernel was testing its cryptography";
 		}
@@ -140,7 +118,7 @@ static bool wait_for_rest(char *why, size_t why_size)
 			last = found;
 			quiet_since_ns = now_ns;
 		}
-		clock_sleep_until(now_ns + LOOK_NS);
+		clock_sleep_until(now_ns + POLL_NS);
 		now_ns = clock_now_ns();
 	}
 	snprintf(why, why_size,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "base/cpulist.h"
 #include "proc/file.h"
 #include "proc/caches.h"
 
@@ -20,25 +21,11 @@ static bool read_cache(unsigned int cpu, unsigned int index, const char *file, c
 	return file_text(AT_FDCWD, path, text, size);
 }
 
-/* Bits set in a mask such as "ff,ffffffff". */
-static unsigned int count_cpus(const char *mask)
-{
-	unsigned int count = 0;
-
-	for (; *mask; mask++) {
-		const char *digits = "0123456789abcdef";
-		const char *digit = strchr(digits, *mask);
-
-		for (long value = digit ? digit - digits : 0; value; value >>= 1)
-			count += value & 1;
-	}
-	return count;
-}
-
 bool cache_of_cpu(unsigned int cpu, unsigned int level, struct cache *cache)
 {
 	char text[512];
 	unsigned int highest = 0;
+	cpu_set_t sharing;
 
 	for (unsigned int i = 0; read_cache(cpu, i, "level", text, sizeof(text)); i++) {
 		unsigned int this_level = (unsigned int)strtoul(text, NULL, 10);
@@ -57,8 +44,9 @@ bool cache_of_cpu(unsigned int cpu, unsigned int level, struct cache *cache)
 		highest = this_level;
 		cache->size = size;
 		cache->shared_by = 1;
-		if (read_cache(cpu, i, "shared_cpu_map", text, sizeof(text)) && count_cpus(text))
-			cache->shared_by = count_cpus(text);
+		if (read_cache(cpu, i, "shared_cpu_list", text, sizeof(text)) &&
+		    cpulist_parse(text, &sharing) && CPU_COUNT(&sharing))
+			cache->shared_by = (unsigned int)CPU_COUNT(&sharing);
 	}
 	return highest != 0;
 }

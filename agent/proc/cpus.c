@@ -12,6 +12,8 @@
 #include "proc/cpus.h"
 #include "proc/partition.h"
 
+#define ONLINE "sys/devices/system/cpu/online"
+
 int cpus_pin(unsigned int cpu)
 {
 	cpu_set_t set;
@@ -122,15 +124,25 @@ int cpus_parse(const char *text, const struct cpus *usable, struct cpus *cpus, c
 	return 0;
 }
 
-void cpus_online(cpu_set_t *cpus)
+static void read_online(int root, const char *path, cpu_set_t *cpus)
 {
 	char text[CPULIST_SIZE];
 
-	if (file_text(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof(text)) &&
-	    cpulist_parse(text, cpus) && CPU_COUNT(cpus))
+	if (file_text(root, path, text, sizeof(text)) && cpulist_parse(text, cpus) &&
+	    CPU_COUNT(cpus))
 		return;
 	CPU_ZERO(cpus);
 	CPU_SET(0, cpus);
+}
+
+void cpus_online(cpu_set_t *cpus)
+{
+	read_online(AT_FDCWD, "/" ONLINE, cpus);
+}
+
+void cpus_online_below(int root, cpu_set_t *cpus)
+{
+	read_online(root, ONLINE, cpus);
 }
 
 bool cpus_unplugged(const char *text)

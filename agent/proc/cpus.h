@@ -31,6 +31,9 @@ void cpus_usable(struct cpus *cpus);
 /* The CPUs that are online; CPU 0 if the kernel does not say. */
 void cpus_online(cpu_set_t *cpus);
 
+/* The same of the system whose root directory is the open folder @root. */
+void cpus_online_below(int root, cpu_set_t *cpus);
+
 /* Whether @text is a list of CPUs of which none is online. */
 bool cpus_unplugged(const char *text);
 

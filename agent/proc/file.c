@@ -4,6 +4,7 @@
  * tell in a second one may be of another moment.
  */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,4 +35,15 @@ bool file_put(int directory, const char *path, const char *text)
 	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	close(fd);
 	return written;
+}
+
+int directory_next_number(DIR *directory)
+{
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		if (*entry->d_name >= '0' && *entry->d_name <= '9')
+			return atoi(entry->d_name);
+	}
+	return -1;
 }

@@ -3,6 +3,7 @@
 #ifndef RTSCOPE_FILE_H
 #define RTSCOPE_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,5 +19,8 @@ size_t file_text(int directory, const char *path, char *text, size_t size);
  * cannot be.
  */
 bool file_put(int directory, const char *path, const char *text);
+
+/* Return the next entry of @directory whose name is a number; -1 after the last, and for NULL. */
+int directory_next_number(DIR *directory);
 
 #endif

@@ -10,7 +10,6 @@
  * Every read is bounded, in size and in number, and never blocks: some of
  * these files are written by firmware, drivers and hypervisors.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,6 +29,7 @@
 #include "base/json.h"
 #include "proc/machine.h"
 #include "proc/machine_paths.h"
+#include "proc/paths.h"
 #include "proc/throttling.h"
 
 #define TEXT_MAX	(64 << 10)
@@ -133,56 +133,6 @@ static bool send_file(const char *path, size_t limit)
 	if (size >= 0)
 		send_text(path, buffer, size);
 	return size >= 0;
-}
-
-static bool fits(const char *name, const char *wild, size_t length)
-{
-	if (!length)
-		return !*name;
-	if (*wild == '*' && fits(name, wild + 1, length - 1))
-		return true;
-	if (!*name)
-		return false;
-	if (*wild == '*')
-		return fits(name + 1, wild, length);
-	if (*wild == '#' || *wild == '%')
-		return *name >= (*wild == '#' ? '0' : '1') && *name <= '9' &&
-		       fits(name + 1, wild + 1, length - 1);
-	return *wild == *name && fits(name + 1, wild + 1, length - 1);
-}
-
-/*
- * Send the files that match @pattern below @start, in the order of their names. The libc's glob()
- * would bring the users' home directories and the letters of all languages: a tenth of the agent.
- */
-static void send_matches(const char *start, const char *pattern)
-{
-	size_t fixed = strcspn(pattern, "*#%"), length;
-	struct dirent **entry = NULL;
-	char path[512];
-	int count;
-
-	while (pattern[fixed] && fixed && pattern[fixed - 1] != '/')
-		fixed--;
-	if (snprintf(path, sizeof(path), "%s%.*s", start, (int)fixed, pattern) >= (int)sizeof(path))
-		return;
-	if (!pattern[fixed]) {
-		send_file(path, TEXT_MAX);
-		return;
-	}
-	length = strcspn(pattern + fixed, "/");
-	count = scandir(path + 1, &entry, NULL, alphasort);
-	for (int i = 0; i < count; i++) {
-		const char *name = entry[i]->d_name;
-		char found[sizeof(path)];
-
-		if (*name != '.' && fits(name, pattern + fixed, length) && sent < FILES_MAX &&
-		    !json.failed &&
-		    snprintf(found, sizeof(found), "%s%s", path, name) < (int)sizeof(found))
-			send_matches(found, pattern + fixed + length);
-		free(entry[i]);
-	}
-	free(entry);
 }
 
 /* Only as far as it tells of high-resolution timers: the rest is long. */
@@ -300,10 +250,20 @@ static void send_throttling(void)
 	json_end(&json);
 }
 
+static bool send_found(const char *path, void *context)
+{
+	(void)context;
+	if (sent < FILES_MAX)
+		send_file(path, TEXT_MAX);
+	return sent < FILES_MAX && !json.failed;
+}
+
 static void send_matching(const char *const *pattern)
 {
-	for (; *pattern; pattern++)
-		send_matches("", *pattern);
+	for (; *pattern; pattern++) {
+		if (!paths_matching(".", *pattern, send_found, NULL))
+			return;
+	}
 }
 
 static void send_machine(bool running, bool audit)

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The files that tell what a machine is. Each list ends with NULL.
+ * The files that describe a system. Each list ends with NULL.
  */
 #include "proc/machine_paths.h"
 
 #include <stddef.h>
 
-/*
- * The few that matter most first: a huge machine's list is cut at FILES_MAX. In their names '*' is
- * any text, '#' a digit and '%' one that is not 0.
- */
+#include "base/pattern.h"
+
+#define NUMBER	  PATTERN_DIGIT "*"
+#define CPU	  "/sys/devices/system/cpu/cpu" NUMBER "/"
+#define OTHER_CPU "/sys/devices/system/cpu/cpu" PATTERN_NONZERO "*/" /* all but the first */
+#define NODE	  "/sys/devices/system/node/node" NUMBER "/"
+
+/* The most important files come first: a huge system's list is cut at FILES_MAX. */
 const char *const machine_texts[] = {
 	"/proc/cpuinfo",
 	"/proc/cmdline",
@@ -44,32 +48,31 @@ const char *const machine_texts[] = {
 	"/sys/devices/system/cpu/cpu0/cpuidle/state*/name",
 	"/sys/devices/system/cpu/cpu0/cpuidle/state*/latency",
 	"/sys/devices/system/cpu/cpu0/cpuidle/state*/disable",
-	"/sys/devices/system/cpu/cpu#*/topology/core_id",
-	"/sys/devices/system/cpu/cpu#*/topology/physical_package_id",
-	"/sys/devices/system/cpu/cpu#*/topology/die_id",
-	"/sys/devices/system/cpu/cpu#*/topology/cluster_id",
-	"/sys/devices/system/cpu/cpu#*/topology/cluster_cpus_list",
-	"/sys/devices/system/cpu/cpu#*/topology/thread_siblings_list",
-	"/sys/devices/system/node/node#*/cpulist",
-	"/sys/devices/system/cpu/cpu#*/cpu_capacity",
+	CPU "topology/core_id",
+	CPU "topology/physical_package_id",
+	CPU "topology/die_id",
+	CPU "topology/cluster_id",
+	CPU "topology/cluster_cpus_list",
+	CPU "topology/thread_siblings_list",
+	NODE "cpulist",
+	CPU "cpu_capacity",
 	"/sys/devices/cpu_*/cpus",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_governor",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_driver",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_min_freq",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/scaling_max_freq",
-	"/sys/devices/system/cpu/cpu#*/cpufreq/cpuinfo_max_freq",
+	CPU "cpufreq/scaling_governor",
+	CPU "cpufreq/scaling_driver",
+	CPU "cpufreq/scaling_min_freq",
+	CPU "cpufreq/scaling_max_freq",
+	CPU "cpufreq/cpuinfo_max_freq",
 	"/sys/kernel/irq/*/actions",
 	"/proc/irq/*/smp_affinity_list",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/level",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/type",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/size",
-	"/sys/devices/system/cpu/cpu#*/cache/index*/shared_cpu_list",
+	CPU "cache/index*/level",
+	CPU "cache/index*/type",
+	CPU "cache/index*/size",
+	CPU "cache/index*/shared_cpu_list",
 	NULL,
 };
 
 /*
- * What only an audit asks for: it is read by nobody who measures. Threads come last, as only they
- * may be too many.
+ * Read for an audit only. Threads come last, because only they may be more than FILES_MAX.
  */
 const char *const machine_audited[] = {
 	"/proc/self/status",
@@ -101,9 +104,9 @@ const char *const machine_audited[] = {
 	"/sys/devices/system/cpu/cpufreq/boost",
 	"/sys/devices/system/cpu/intel_pstate/no_turbo",
 	"/sys/devices/system/cpu/vulnerabilities/*",
-	"/sys/devices/system/cpu/cpu%*/cpuidle/state*/name",
-	"/sys/devices/system/cpu/cpu%*/cpuidle/state*/latency",
-	"/sys/devices/system/cpu/cpu%*/cpuidle/state*/disable",
+	OTHER_CPU "cpuidle/state*/name",
+	OTHER_CPU "cpuidle/state*/latency",
+	OTHER_CPU "cpuidle/state*/disable",
 	"/sys/devices/system/machinecheck/machinecheck0/check_interval",
 	"/sys/devices/virtual/workqueue/cpumask",
 	"/sys/firmware/efi/fw_platform_size",
@@ -129,6 +132,6 @@ const char *const machine_audited[] = {
 	"/etc/systemd/system/rtkit-daemon.service.d/*.conf",
 	"/proc/irq/default_smp_affinity",
 	"/proc/irq/*/effective_affinity_list",
-	"/proc/#*/task/#*/stat",
+	"/proc/" NUMBER "/task/" NUMBER "/stat",
 	NULL,
 };

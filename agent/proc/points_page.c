@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,41 +18,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proc/file.h"
 #include "proc/points_page.h"
+#include "proc/status.h"
+#include "proc/thread.h"
 
-#define LINK_START  "/memfd:" RTSCOPE_POINTS_NAME
-#define STATUS_SIZE 8192
-#define READ_TRIES  3
-
-/* The first (or last) number of a line of /proc/PID/status; @otherwise without one. */
-static unsigned long status_number(const char *status, const char *key, bool last,
-				   unsigned long otherwise)
-{
-	const char *line = strstr(status, key);
-	char *end;
-
-	for (line = line ? line + strlen(key) : ""; *line && *line != '\n'; line = end) {
-		unsigned long number = strtoul(line, &end, 10);
-
-		if (end == line)
-			break;
-		otherwise = number;
-		if (!last || *end == '\n')
-			break;
-	}
-	return otherwise;
-}
+#define LINK_START "/memfd:" RTSCOPE_POINTS_NAME
+#define READ_TRIES 3
 
 bool points_alive(const struct points_target *target)
 {
-	char stat[512];
-	const char *state;
+	struct thread thread;
 
-	if (!file_text(target->directory, "stat", stat, sizeof(stat)))
-		return false;
-	state = strrchr(stat, ')');
-	return !state || strlen(state) < 3 || !strchr("ZX", state[2]);
+	return thread_read_stat(target->directory, &thread) && !strchr("ZX", thread.state);
 }
 
 bool points_held(const struct points_target *target, const struct points_page *page)
@@ -95,7 +73,7 @@ static bool page_fits(const struct rtscope_points_page *memory, char *why, size_
  * own (@own_pid), or -1 with a sentence's end in @why. Only what is sealed
  * against shrinking is mapped: a shorter file would kill its reader.
  */
-static int page_open(int directory, struct points_page *page, unsigned long own_pid, bool writable,
+static int page_open(int directory, struct points_page *page, uint64_t own_pid, bool writable,
 		     char *why, size_t why_size)
 {
 	int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -150,7 +128,7 @@ static bool is_open(const struct points_target *target, const struct points_page
 }
 
 /* Open every page among the file descriptors of @fds. */
-static void open_pages(struct points_target *target, DIR *fds, unsigned long own_pid, bool writable,
+static void open_pages(struct points_target *target, DIR *fds, uint64_t own_pid, bool writable,
 		       char *error, size_t error_size)
 {
 	struct dirent *entry;
@@ -174,14 +152,21 @@ static void open_pages(struct points_target *target, DIR *fds, unsigned long own
 	}
 }
 
+/* The number of the process in its innermost PID namespace. */
+static uint64_t own_pid_of(const char *status, pid_t pid)
+{
+	uint64_t numbers[STATUS_NAMESPACES_MAX];
+	unsigned int count = status_numbers(status, "NSpid", numbers, STATUS_NAMESPACES_MAX);
+
+	return count ? numbers[count - 1] : (uint64_t)pid;
+}
+
 /* "process 12 (llrf)", with nothing in it that steers a terminal. */
 static void name_target(struct points_target *target, pid_t pid, const char *status)
 {
-	const char *name = strstr(status, "Name:\t");
 	char shown[32] = "?";
 
-	if (name)
-		snprintf(shown, sizeof(shown), "%.*s", (int)strcspn(name + 6, "\n"), name + 6);
+	status_copy(status, "Name", shown, sizeof(shown));
 	for (char *c = shown; *c; c++) {
 		if (*c < ' ' || *c > '~')
 			*c = '?';
@@ -192,8 +177,9 @@ static void name_target(struct points_target *target, pid_t pid, const char *sta
 int points_open(struct points_target *target, pid_t pid, bool writable, char *error,
 		size_t error_size)
 {
-	char status[STATUS_SIZE], path[32];
-	unsigned long process;
+	uint64_t process = (uint64_t)pid, owner = 0;
+	const char *status = NULL;
+	char path[32];
 	DIR *fds = NULL;
 	int fd;
 
@@ -201,15 +187,16 @@ int points_open(struct points_target *target, pid_t pid, bool writable, char *er
 	*target = (struct points_target){ 0 };
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	target->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (target->directory < 0 ||
-	    !file_text(target->directory, "status", status, sizeof(status))) {
+	if (target->directory >= 0)
+		status = status_read(target->directory);
+	if (!status) {
 		snprintf(error, error_size, "there is no process %d here", (int)pid);
 		goto out;
 	}
-	process = status_number(status, "\nTgid:", false, (unsigned long)pid);
-	if (process != (unsigned long)pid) {
-		snprintf(error, error_size, "%d is a thread of process %lu: ask for that", (int)pid,
-			 process);
+	status_number(status, "Tgid", &process);
+	if (process != (uint64_t)pid) {
+		snprintf(error, error_size, "%d is a thread of process %" PRIu64 ": ask for that",
+			 (int)pid, process);
 		goto out;
 	}
 	name_target(target, pid, status);
@@ -220,17 +207,18 @@ int points_open(struct points_target *target, pid_t pid, bool writable, char *er
 	fd = openat(target->directory, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fds = fd < 0 ? NULL : fdopendir(fd);
 	if (!fds) {
-		unsigned long owner = status_number(status, "\nUid:", false, 0);
+		int reason = errno;
 
+		status_number(status, "Uid", &owner);
 		snprintf(error, error_size,
-			 "%s may not be looked into (%s): it belongs to user %lu%s", target->name,
-			 strerror(errno), owner,
+			 "cannot read the file descriptors of %s (%s): it belongs to user %" PRIu64
+			 "%s",
+			 target->name, strerror(reason), owner,
 			 owner == geteuid() ? " and has privileges of its own; ask as root" :
 					      "; ask as that user or as root");
 		goto out;
 	}
-	open_pages(target, fds, status_number(status, "\nNSpid:", true, (unsigned long)pid),
-		   writable, error, error_size);
+	open_pages(target, fds, own_pid_of(status, pid), writable, error, error_size);
 	if (!target->count && !*error)
 		snprintf(error, error_size,
 			 "%s has no measurement points: it gets them by rtscope/points.h and rtscope_point_add()",

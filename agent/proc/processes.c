@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes as /proc shows them: whose child each is, and what CPU time a whole tree has had. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,125 +9,127 @@
 #include "base/clock.h"
 #include "proc/file.h"
 #include "proc/processes.h"
+#include "proc/status.h"
 
-/* Numbers of a stat file after the name and the state, from 0. */
-#define PARENT	  0
-#define FIRST_CPU 10 /* its own in user mode and in the kernel, its reaped children's in both */
-#define CPU_TIMES 4
 #define DEPTH_MAX 64
 
-#define NAMESPACES     "\nNSpid:"
-#define NAMESPACES_MAX 33 /* MAX_PID_NS_LEVEL of the kernel, and the first */
-#define STATUS_SIZE    4096
-
-struct process {
-	pid_t parent;
-	uint64_t ticks;
-};
-
-static bool read_process(pid_t pid, struct process *process)
+bool processes_any(bool (*visit)(const struct thread *thread, void *data), void *data)
 {
-	char path[32], text[512], *at;
+	DIR *directory = opendir("/proc");
+	struct thread thread;
+	bool found = false;
+	int pid;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file_text(AT_FDCWD, path, text, sizeof(text));
-	at = strrchr(text, ')');
-	if (!at || strlen(at) < sizeof(") S "))
-		return false;
-	at += sizeof(") S ") - 1;
-	*process = (struct process){ 0 };
-	for (int field = 0; field < FIRST_CPU + CPU_TIMES; field++) {
-		long number = strtol(at, &at, 10);
-
-		if (field == PARENT)
-			process->parent = (pid_t)number;
-		if (field >= FIRST_CPU)
-			process->ticks += (uint64_t)number;
-	}
-	return true;
+	while (!found && (pid = directory_next_number(directory)) >= 0)
+		found = thread_read(pid, &thread) && visit(&thread, data);
+	if (directory)
+		closedir(directory);
+	return found;
 }
 
-static bool descends(struct process process, pid_t root)
+static bool has_name(const struct thread *thread, void *name)
 {
-	for (int depth = 0; depth < DEPTH_MAX && process.parent > 0; depth++) {
-		if (process.parent == root)
-			return true;
-		if (!read_process(process.parent, &process))
-			return false;
-	}
-	return false;
+	return !strcmp(thread->name, name);
 }
 
-/* The next process of /proc; 0 after the last. */
-static pid_t next_process(DIR *directory)
+bool process_is_running(const char *name)
 {
-	const struct dirent *entry;
+	char cut[16]; /* as the kernel cuts it */
 
-	while (directory && (entry = readdir(directory)) != NULL) {
-		if (*entry->d_name >= '1' && *entry->d_name <= '9')
-			return (pid_t)atoi(entry->d_name);
-	}
-	return 0;
+	snprintf(cut, sizeof(cut), "%s", name);
+	return processes_any(has_name, cut);
 }
 
 /*
  * Read the numbers that a process has in the PID namespaces from that of /proc, which may be one
  * above where no other could be mounted, down to its own. Returns how many there are.
  */
-static unsigned int read_numbers(pid_t pid, pid_t numbers[NAMESPACES_MAX])
+static unsigned int read_numbers(int pid, uint64_t numbers[STATUS_NAMESPACES_MAX])
 {
-	char path[32], text[STATUS_SIZE], *at;
+	const char *status = NULL;
 	unsigned int count = 0;
+	char path[32];
+	int directory;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file_text(AT_FDCWD, path, text, sizeof(text));
-	at = strstr(text, NAMESPACES);
-	if (!at) { /* the kernel has no PID namespaces */
-		numbers[0] = pid;
-		return 1;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory >= 0) {
+		status = status_read(directory);
+		close(directory);
 	}
-	at += strlen(NAMESPACES);
-	while (*at == '\t' && count < NAMESPACES_MAX)
-		numbers[count++] = (pid_t)strtol(at + 1, &at, 10);
-	return count;
+	if (status)
+		count = status_numbers(status, "NSpid", numbers, STATUS_NAMESPACES_MAX);
+	if (count)
+		return count;
+	numbers[0] = (uint64_t)pid; /* the kernel has no PID namespaces */
+	return 1;
 }
 
-/* As /proc counts; 0 where that is of a namespace that this process is not in. */
-static pid_t own_number(void)
+/* As /proc counts; 0 if /proc is of a namespace that this process is not in. */
+static int own_number(void)
 {
 	char number[16] = "";
 
-	return readlink("/proc/self", number, sizeof(number) - 1) > 0 ? (pid_t)atoi(number) : 0;
+	return readlink("/proc/self", number, sizeof(number) - 1) > 0 ? atoi(number) : 0;
+}
+
+struct own_children {
+	uint64_t own[STATUS_NAMESPACES_MAX];
+	unsigned int level;
+	void (*use)(pid_t pid);
+};
+
+static bool use_child(const struct thread *thread, void *data)
+{
+	const struct own_children *children = data;
+	uint64_t child[STATUS_NAMESPACES_MAX];
+
+	if ((uint64_t)thread->parent == children->own[0] &&
+	    read_numbers(thread->tid, child) >= children->level)
+		children->use((pid_t)child[children->level - 1]);
+	return false;
 }
 
 void processes_each_child(void (*use)(pid_t pid))
 {
-	pid_t own[NAMESPACES_MAX], child[NAMESPACES_MAX], pid;
-	unsigned int level = read_numbers(own_number(), own);
-	DIR *directory = opendir("/proc");
-	struct process process;
+	struct own_children children = { .use = use };
 
-	while ((pid = next_process(directory)) != 0 && level && own[level - 1] == getpid()) {
-		if (read_process(pid, &process) && process.parent == own[0] &&
-		    read_numbers(pid, child) >= level)
-			use(child[level - 1]);
+	children.level = read_numbers(own_number(), children.own);
+	if (children.own[children.level - 1] == (uint64_t)getpid())
+		processes_any(use_child, &children);
+}
+
+struct cpu_time {
+	int root;
+	uint64_t ticks;
+};
+
+static bool descends(const struct thread *thread, int root)
+{
+	struct thread ancestor = *thread;
+
+	for (int depth = 0; depth < DEPTH_MAX && ancestor.parent > 0; depth++) {
+		if (ancestor.parent == root)
+			return true;
+		if (!thread_read(ancestor.parent, &ancestor))
+			return false;
 	}
-	if (directory)
-		closedir(directory);
+	return false;
+}
+
+static bool add_cpu_time(const struct thread *thread, void *data)
+{
+	struct cpu_time *time = data;
+
+	if (thread->tid == time->root || descends(thread, time->root))
+		time->ticks += thread->ticks + thread->child_ticks;
+	return false;
 }
 
 uint64_t processes_cpu_ns(void)
 {
-	DIR *directory = opendir("/proc");
-	pid_t root = own_number(), pid;
-	struct process process;
-	uint64_t ticks = 0;
+	struct cpu_time time = { .root = own_number() };
 
-	while ((pid = next_process(directory)) != 0) {
-		if (read_process(pid, &process) && (pid == root || descends(process, root)))
-			ticks += process.ticks;
-	}
-	if (directory)
-		closedir(directory);
-	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	processes_any(add_cpu_time, &time);
+	return time.ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }

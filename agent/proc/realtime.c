@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "proc/policies.h"
 #include "proc/realtime.h"
 
-#define SCHED_DEADLINE_POLICY	6 /* neither libc names it without linux/sched.h */
 #define DEADLINE_RUNTIME_MIN_NS (10 * NSEC_PER_USEC)
 #define STACK_SIZE		(64 * 1024)
 
@@ -33,9 +33,9 @@ struct deadline_attr {
 
 const char *policy_name(enum policy policy)
 {
-	static const char *const names[] = { "fifo", "deadline", "other" };
+	static const unsigned int numbers[] = { SCHED_FIFO, SCHED_DEADLINE, SCHED_OTHER };
 
-	return names[policy];
+	return policy_name_of(numbers[policy]);
 }
 
 static int enter_deadline(uint64_t period_ns)
@@ -43,7 +43,7 @@ static int enter_deadline(uint64_t period_ns)
 	uint64_t runtime_ns = period_ns / 10;
 	struct deadline_attr attr = {
 		.size = sizeof(attr),
-		.sched_policy = SCHED_DEADLINE_POLICY,
+		.sched_policy = SCHED_DEADLINE,
 		.sched_deadline = period_ns,
 		.sched_period = period_ns,
 	};
@@ -59,7 +59,7 @@ bool realtime_deadline(int tid, struct reservation *given)
 	struct deadline_attr attr = { .size = sizeof(attr) };
 
 	if (syscall(SYS_sched_getattr, tid, &attr, sizeof(attr), 0) ||
-	    attr.sched_policy != SCHED_DEADLINE_POLICY)
+	    attr.sched_policy != SCHED_DEADLINE)
 		return false;
 	given->runtime_ns = attr.sched_runtime;
 	given->deadline_ns = attr.sched_deadline;

@@ -9,25 +9,17 @@
  * which priority inheritance is contained. The stop threads (migration/N)
  * claim to be SCHED_FIFO 99, but preempt all others, deadline threads too.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "proc/file.h"
+#include "proc/policies.h"
 #include "proc/thread.h"
 
 #define FLAG_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 #define FLAG_BOUND	   0x04000000 /* PF_NO_SETAFFINITY */
-
-/* As in linux/sched.h; the C libraries know half of them. */
-enum {
-	POLICY_NUMBER_FIFO = 1,
-	POLICY_NUMBER_RR = 2,
-	POLICY_NUMBER_IDLE = 5,
-	POLICY_NUMBER_DEADLINE = 6,
-	POLICY_NUMBER_EXT = 7,
-};
-
-static const char *const policies[] = { "other", "fifo", "rr",	     "batch",
-					NULL,	 "idle", "deadline", "ext" };
 
 /* By the beginning of a kernel thread's name. */
 static const struct {
@@ -45,16 +37,15 @@ static bool starts(const char *text, const char *beginning)
 
 static bool is_realtime_policy(unsigned int policy)
 {
-	return policy == POLICY_NUMBER_FIFO || policy == POLICY_NUMBER_RR ||
-	       policy == POLICY_NUMBER_DEADLINE;
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
 }
 
 /* @now: the 18th figure of /proc/PID/stat, below 0 for real-time threads. */
 static void set_rank(struct thread *thread, int now)
 {
-	int own = thread->policy == POLICY_NUMBER_DEADLINE ? RANK_DEADLINE :
-		  is_realtime_policy(thread->policy)	   ? -1 - thread->priority :
-							     20 + thread->nice;
+	int own = thread->policy == SCHED_DEADLINE   ? RANK_DEADLINE :
+		  is_realtime_policy(thread->policy) ? -1 - thread->priority :
+						       20 + thread->nice;
 
 	thread->inherited = now < 0 && now < own;
 	thread->rank = now < 0 ? now : own;
@@ -62,9 +53,9 @@ static void set_rank(struct thread *thread, int now)
 		return;
 	if (thread->kernel && starts(thread->name, "migration/"))
 		thread->rank = RANK_STOP;
-	else if (thread->policy == POLICY_NUMBER_IDLE)
+	else if (thread->policy == SCHED_IDLE)
 		thread->rank = RANK_IDLE;
-	else if (thread->policy == POLICY_NUMBER_EXT)
+	else if (thread->policy == SCHED_EXT)
 		thread->rank = RANK_EXT;
 }
 
@@ -96,6 +87,7 @@ bool thread_parse_stat(char *text, struct thread *thread)
 	thread->kernel = figure[9] & FLAG_KERNEL_THREAD;
 	thread->bound = figure[9] & FLAG_BOUND;
 	thread->ticks = (uint64_t)(figure[14] + figure[15]);
+	thread->child_ticks = (uint64_t)(figure[16] + figure[17]);
 	thread->nice = (int)figure[19];
 	thread->start_ticks = (uint64_t)figure[22];
 	thread->cpu = (int)figure[39];
@@ -105,10 +97,25 @@ bool thread_parse_stat(char *text, struct thread *thread)
 	return true;
 }
 
+bool thread_read_stat(int directory, struct thread *thread)
+{
+	char text[1024];
+
+	return file_text(directory, "stat", text, sizeof(text)) && thread_parse_stat(text, thread);
+}
+
+bool thread_read(int tid, struct thread *thread)
+{
+	char path[32], text[1024];
+
+	*thread = (struct thread){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	return file_text(AT_FDCWD, path, text, sizeof(text)) && thread_parse_stat(text, thread);
+}
+
 const char *thread_policy_name(const struct thread *thread)
 {
-	return thread->policy < sizeof(policies) / sizeof(policies[0]) ? policies[thread->policy] :
-									 NULL;
+	return policy_name_of(thread->policy);
 }
 
 bool thread_is_realtime(const struct thread *thread)
@@ -135,45 +142,6 @@ const char *thread_softirq(const struct thread *thread)
 			return softirq_threads[i].softirq;
 	}
 	return NULL;
-}
-
-/* The range at *@list, which moves past it; false at its end. */
-static bool next_range(const char **list, unsigned long *first, unsigned long *last)
-{
-	char *end;
-
-	if (**list < '0' || **list > '9')
-		return false;
-	*first = *last = strtoul(*list, &end, 10);
-	if (*end == '-')
-		*last = strtoul(end + 1, &end, 10);
-	*list = *end == ',' ? end + 1 : end;
-	return true;
-}
-
-static bool has_range(const char *list, unsigned long first, unsigned long last)
-{
-	unsigned long from, to;
-
-	while (next_range(&list, &from, &to)) {
-		if (from <= first && last <= to)
-			return true;
-	}
-	return false;
-}
-
-/* The kernel joins neighbours, so a range of @part lies in one range of @list or is not in it. */
-bool cpu_list_has(const char *list, const char *part)
-{
-	unsigned long first, last;
-	bool some = false;
-
-	while (next_range(&part, &first, &last)) {
-		some = true;
-		if (!has_range(list, first, last))
-			return false;
-	}
-	return some;
 }
 
 static int compare(uint64_t one, uint64_t other)

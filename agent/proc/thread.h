@@ -39,7 +39,8 @@ struct thread {
 	int cpu;
 	bool isolated; /* sits on a CPU that is kept for real-time work */
 	uint64_t start_ticks;
-	uint64_t ticks; /* of CPU time */
+	uint64_t ticks;	      /* of CPU time */
+	uint64_t child_ticks; /* of children that it has waited for */
 	struct reservation given;
 	char *cpus; /* a list such as 0-3,8; NULL: not known */
 	char wait_channel[THREAD_NAME_SIZE];
@@ -49,8 +50,14 @@ struct thread {
 	struct thread_times since; /* the last look */
 };
 
-/* Read the text of /proc/PID/task/TID/stat; false where it is none. */
+/* Parse the text of /proc/PID/task/TID/stat; false if it is not such a text. */
 bool thread_parse_stat(char *text, struct thread *thread);
+
+/* Read the file "stat" in @directory, an open folder such as /proc/PID; false if it has ended. */
+bool thread_read_stat(int directory, struct thread *thread);
+
+/* Read /proc/TID/stat; false if the thread has ended. */
+bool thread_read(int tid, struct thread *thread);
 
 /* "fifo", "other" and so on; NULL for a policy of a kernel to come. */
 const char *thread_policy_name(const struct thread *thread);
@@ -63,9 +70,6 @@ int thread_irq(const struct thread *thread);
 
 /* Which soft interrupts it serves, such as "all" or "timers"; NULL for none. */
 const char *thread_softirq(const struct thread *thread);
-
-/* Whether CPU list @list has all CPUs of @part, which is not empty. */
-bool cpu_list_has(const char *list, const char *part);
 
 /* For qsort(): who can preempt the other comes first, then by process and thread. */
 int thread_order(const void *one, const void *other);

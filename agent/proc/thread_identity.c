@@ -12,23 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proc/file.h"
+#include "proc/status.h"
 #include "proc/thread_identity.h"
 
 static bool read_ids(int directory, uint32_t uid[THREAD_IDS])
 {
-	static const char key[] = "\nUid:\t";
-	char text[2048], *next;
+	const char *status = status_read(directory);
+	uint64_t numbers[THREAD_IDS];
 
-	if (!file_text(directory, "status", text, sizeof(text)))
+	if (!status || status_numbers(status, "Uid", numbers, THREAD_IDS) != THREAD_IDS)
 		return false;
-	next = strstr(text, key);
-	if (!next)
-		return false;
-	next += strlen(key);
 	for (int i = 0; i < THREAD_IDS; i++)
-		uid[i] = (uint32_t)strtoul(next, &next, 10);
-	return *next == '\n';
+		uid[i] = (uint32_t)numbers[i];
+	return true;
 }
 
 static void read_executable(int directory, char path[PATH_MAX])
@@ -44,7 +40,7 @@ static void read_executable(int directory, char path[PATH_MAX])
 
 bool thread_identity_read(int tid, struct thread *thread, struct thread_identity *identity)
 {
-	char path[32], text[1024];
+	char path[32];
 	int directory;
 	bool read;
 
@@ -54,8 +50,7 @@ bool thread_identity_read(int tid, struct thread *thread, struct thread_identity
 	if (directory < 0)
 		return false;
 	read_executable(directory, identity->executable);
-	read = read_ids(directory, identity->uid) &&
-	       file_text(directory, "stat", text, sizeof(text)) && thread_parse_stat(text, thread);
+	read = read_ids(directory, identity->uid) && thread_read_stat(directory, thread);
 	close(directory);
 	return read;
 }

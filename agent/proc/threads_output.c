@@ -79,9 +79,9 @@ void threads_send(struct json *json, const struct thread_looks *looks, uint64_t 
 	json_u64(json, "time_ns", time_ns);
 	json_u64_if(json, since_ns, "since_ns", since_ns);
 	json_bool(json, "realtime_kernel", kernel_is_realtime());
-	json_string(json, "isolated", looks->kept.isolated);
-	json_string(json, "nohz_full", looks->kept.nohz_full);
-	json_string(json, "partition", looks->kept.partition);
+	json_string(json, "isolated", looks->reserved.isolated.text);
+	json_string(json, "nohz_full", looks->reserved.nohz_full.text);
+	json_string(json, "partition", looks->reserved.partition.text);
 	json_array_begin(json, "threads");
 	for (size_t i = 0; i < looks->count; i++)
 		put_thread(json, &looks->thread[i], since_ns);
@@ -89,14 +89,14 @@ void threads_send(struct json *json, const struct thread_looks *looks, uint64_t 
 	json_end(json);
 }
 
-static void print_kept(const struct kept_cpus *kept)
+static void print_reserved(const struct reserved_cpus *reserved)
 {
-	if (*kept->isolated)
-		printf("isolated CPUs: %s\n", kept->isolated);
-	if (*kept->nohz_full)
-		printf("CPUs without a tick (nohz_full): %s\n", kept->nohz_full);
-	if (*kept->partition)
-		printf("CPUs of isolated cpusets: %s\n", kept->partition);
+	if (*reserved->isolated.text)
+		printf("isolated CPUs: %s\n", reserved->isolated.text);
+	if (*reserved->nohz_full.text)
+		printf("CPUs without a tick (nohz_full): %s\n", reserved->nohz_full.text);
+	if (*reserved->partition.text)
+		printf("CPUs of isolated cpusets: %s\n", reserved->partition.text);
 }
 
 static void print_head(const struct thread_looks *looks, size_t shown, uint64_t since_ns)
@@ -106,7 +106,7 @@ static void print_head(const struct thread_looks *looks, size_t shown, uint64_t 
 		printf("; CPU time and switches in the last %.3f s",
 		       (double)since_ns / (double)NSEC_PER_SEC);
 	putchar('\n');
-	print_kept(&looks->kept);
+	print_reserved(&looks->reserved);
 	printf("%7s %7s %-8s %6s %3s %-9s %3s %1s %13s %9s %9s %-9s %-24s %s\n", "PID", "TID",
 	       "POLICY", "RTPRIO", "NI", "CPUS", "CPU", "S", "TIME(ms)", "VOL", "FORCED", "SERVES",
 	       "WCHAN", "NAME");

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpulist.h"
 #include "proc/file.h"
+#include "proc/status.h"
 #include "proc/threads_read.h"
-
-#define STATUS_SIZE (128 << 10) /* its longest lines: groups, and CPU lists of huge machines */
 
 /* What is kept of a thread until the next look. */
 struct thread_seen {
@@ -27,58 +27,42 @@ struct thread_seen {
 	struct thread_times times;
 };
 
-static char status_text[STATUS_SIZE];
-
-static void read_list(const char *path, char *list)
+static void read_list(const char *path, struct reserved_list *list)
 {
-	if (!file_text(AT_FDCWD, path, list, CPU_LIST_SIZE) || *list < '0' || *list > '9')
-		*list = '\0';
-	list[strcspn(list, "\n")] = '\0';
+	file_text(AT_FDCWD, path, list->text, sizeof(list->text));
+	list->text[strcspn(list->text, "\n")] = '\0';
+	if (cpulist_parse(list->text, &list->cpus))
+		return;
+	*list->text = '\0'; /* "(null)" where the kernel has none */
+	CPU_ZERO(&list->cpus);
 }
 
-static void read_kept(struct kept_cpus *kept)
+static void read_reserved(struct reserved_cpus *reserved)
 {
-	read_list("/sys/devices/system/cpu/isolated", kept->isolated);
-	read_list("/sys/devices/system/cpu/nohz_full", kept->nohz_full);
-	read_list("/sys/fs/cgroup/cpuset.cpus.isolated", kept->partition);
+	read_list("/sys/devices/system/cpu/isolated", &reserved->isolated);
+	read_list("/sys/devices/system/cpu/nohz_full", &reserved->nohz_full);
+	read_list("/sys/fs/cgroup/cpuset.cpus.isolated", &reserved->partition);
 }
 
-static bool is_kept(const struct kept_cpus *kept, const char *cpus)
+static bool are_reserved(const struct reserved_cpus *reserved, const cpu_set_t *cpus)
 {
-	return cpu_list_has(kept->isolated, cpus) || cpu_list_has(kept->nohz_full, cpus) ||
-	       cpu_list_has(kept->partition, cpus);
+	return CPU_COUNT(cpus) && (cpulist_have(&reserved->isolated.cpus, cpus) ||
+				   cpulist_have(&reserved->nohz_full.cpus, cpus) ||
+				   cpulist_have(&reserved->partition.cpus, cpus));
 }
 
-/* Of "\n@key:\tvalue\n" in /proc/PID/status the value; NULL where it is not there. */
-static const char *status_value(const char *key)
-{
-	const char *line = strstr(status_text, key);
-
-	return line ? line + strlen(key) : NULL;
-}
-
-static bool status_number(const char *key, uint64_t *number)
-{
-	const char *value = status_value(key);
-
-	if (value)
-		*number = strtoull(value, NULL, 10);
-	return value;
-}
-
-/* The name, the only line that is not the kernel's own words, has its line ends escaped there. */
 static bool read_status(int directory, struct thread *thread)
 {
-	const char *cpus;
+	const char *status = status_read(directory), *cpus;
 
-	if (!file_text(directory, "status", status_text, sizeof(status_text)))
+	if (!status)
 		return false;
-	cpus = status_value("\nCpus_allowed_list:\t");
+	cpus = status_value(status, "Cpus_allowed_list");
 	if (cpus)
 		thread->cpus = strndup(cpus, strcspn(cpus, "\n"));
 	thread->switches_known =
-		status_number("\nvoluntary_ctxt_switches:\t", &thread->times.voluntary) &&
-		status_number("\nnonvoluntary_ctxt_switches:\t", &thread->times.forced);
+		status_number(status, "voluntary_ctxt_switches", &thread->times.voluntary) &&
+		status_number(status, "nonvoluntary_ctxt_switches", &thread->times.forced);
 	return true;
 }
 
@@ -122,12 +106,16 @@ static void read_wait_module(int directory, struct thread *thread)
 			 (int)strcspn(module + 2, " ]\n"), module + 2);
 }
 
-static void read_isolated(const struct kept_cpus *kept, struct thread *thread)
+static void read_isolated(const struct reserved_cpus *reserved, struct thread *thread)
 {
-	char cpu[16];
+	cpu_set_t cpus;
 
-	snprintf(cpu, sizeof(cpu), "%d", thread->cpu);
-	thread->isolated = is_kept(kept, cpu) || (thread->cpus && is_kept(kept, thread->cpus));
+	CPU_ZERO(&cpus);
+	if (thread->cpu >= 0 && thread->cpu < CPUS_MAX)
+		CPU_SET((unsigned int)thread->cpu, &cpus);
+	thread->isolated = are_reserved(reserved, &cpus) ||
+			   (thread->cpus && cpulist_parse(thread->cpus, &cpus) &&
+			    are_reserved(reserved, &cpus));
 }
 
 /*
@@ -136,10 +124,9 @@ static void read_isolated(const struct kept_cpus *kept, struct thread *thread)
  */
 static bool read_thread(int directory, struct thread_looks *looks, struct thread *thread)
 {
-	char text[1024];
 	bool exact;
 
-	if (!file_text(directory, "stat", text, sizeof(text)) || !thread_parse_stat(text, thread))
+	if (!thread_read_stat(directory, thread))
 		return false;
 	exact = read_cpu_time(directory, thread);
 	read_wait_channel(directory, thread);
@@ -149,7 +136,7 @@ static bool read_thread(int directory, struct thread_looks *looks, struct thread
 	looks->coarse |= !exact;
 	if (thread->rank == RANK_DEADLINE && !thread->inherited)
 		realtime_deadline(thread->tid, &thread->given);
-	read_isolated(&looks->kept, thread);
+	read_isolated(&looks->reserved, thread);
 	looks->kernel_seen |= thread->kernel;
 	if (strchr("SDI", thread->state)) {
 		looks->waiting++;
@@ -174,13 +161,15 @@ static struct thread *room_for_one(struct thread_looks *looks)
 	return &looks->thread[looks->count];
 }
 
-static void read_task(int tasks, const char *name, int pid, struct thread_looks *looks)
+static void read_task(int tasks, int tid, int pid, struct thread_looks *looks)
 {
 	struct thread *thread = room_for_one(looks);
+	char name[16];
 	int directory;
 
 	if (!thread)
 		return;
+	snprintf(name, sizeof(name), "%d", tid);
 	directory = openat(tasks, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0)
 		return;
@@ -192,20 +181,14 @@ static void read_task(int tasks, const char *name, int pid, struct thread_looks 
 	close(directory);
 }
 
-static bool is_number(const char *name)
+static void read_process(int pid, struct thread_looks *looks)
 {
-	return *name >= '0' && *name <= '9';
-}
-
-static void read_process(int proc, const char *name, struct thread_looks *looks)
-{
-	struct dirent *entry;
-	char path[300];
+	char path[32];
 	DIR *tasks;
-	int fd;
+	int fd, tid;
 
-	snprintf(path, sizeof(path), "%s/task", name);
-	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		looks->denied += errno == EACCES || errno == EPERM;
 		return;
@@ -215,10 +198,8 @@ static void read_process(int proc, const char *name, struct thread_looks *looks)
 		close(fd);
 		return;
 	}
-	while ((entry = readdir(tasks))) {
-		if (is_number(entry->d_name))
-			read_task(fd, entry->d_name, atoi(name), looks);
-	}
+	while ((tid = directory_next_number(tasks)) >= 0)
+		read_task(fd, tid, pid, looks);
 	closedir(tasks);
 }
 
@@ -275,17 +256,15 @@ static void forget_threads(struct thread_looks *looks)
 
 int threads_read(struct thread_looks *looks)
 {
-	struct dirent *entry;
 	DIR *proc = opendir("/proc");
+	int pid;
 
 	if (!proc)
 		return -1;
 	forget_threads(looks);
-	read_kept(&looks->kept);
-	while ((entry = readdir(proc))) {
-		if (is_number(entry->d_name))
-			read_process(dirfd(proc), entry->d_name, looks);
-	}
+	read_reserved(&looks->reserved);
+	while ((pid = directory_next_number(proc)) >= 0)
+		read_process(pid, looks);
 	closedir(proc);
 	for (size_t i = 0; i < looks->count; i++)
 		set_since(looks, &looks->thread[i]);

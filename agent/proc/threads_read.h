@@ -3,22 +3,26 @@
 #ifndef RTSCOPE_THREADS_READ_H
 #define RTSCOPE_THREADS_READ_H
 
+#include "base/cpulist.h"
 #include "proc/thread.h"
 
-#define CPU_LIST_SIZE 4096
+struct reserved_list {
+	char text[CPULIST_SIZE];
+	cpu_set_t cpus;
+};
 
-/* CPUs that are kept for real-time work, each a list that may be empty. */
-struct kept_cpus {
-	char isolated[CPU_LIST_SIZE];
-	char nohz_full[CPU_LIST_SIZE];
-	char partition[CPU_LIST_SIZE];
+/* CPUs that are reserved for real-time work, each list may be empty. */
+struct reserved_cpus {
+	struct reserved_list isolated;
+	struct reserved_list nohz_full;
+	struct reserved_list partition;
 };
 
 struct thread_looks {
 	struct thread *thread;
 	size_t count;
 	size_t room;
-	struct kept_cpus kept;
+	struct reserved_cpus reserved;
 	/* What could not be seen. */
 	unsigned int denied;		   /* processes whose folder may not be opened */
 	unsigned int without_wait_channel; /* threads that wait, nobody says where */

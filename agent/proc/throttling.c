@@ -309,15 +309,10 @@ static void read_ext_server(int root, unsigned int version, const cpu_set_t *onl
 void throttling_read(int root, struct throttling *throttling)
 {
 	unsigned int version = kernel_version(root);
-	char list[CPULIST_SIZE];
 	cpu_set_t online;
 
 	memset(throttling, 0, sizeof(*throttling));
-	if (!file_text(root, "sys/devices/system/cpu/online", list, sizeof(list)) ||
-	    !cpulist_parse(list, &online)) {
-		CPU_ZERO(&online);
-		CPU_SET(0, &online);
-	}
+	cpus_online_below(root, &online);
 	read_realtime(root, version, &online, &throttling->realtime);
 	read_server(root, "fair", version, &online, &throttling->fair_server);
 	read_ext_server(root, version, &online, &throttling->ext_server);

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Holding and reading /dev/cpu_dma_latency. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "proc/cpu_latency.h"
 #include "session/idle_states.h"
 
-#define DEVICE	     "/dev/cpu_dma_latency"
 #define LIMIT_MAX_NS (2000 * NSEC_PER_SEC) /* the kernel's value for no limit */
 #define LIMIT_PREFIX "limit:"
 
@@ -38,33 +34,12 @@ bool idle_states_parse(const char *text, struct idle_states *idle)
 
 bool idle_states_effective_ns(uint64_t *limit_ns)
 {
-	int fd = open(DEVICE, O_RDONLY | O_CLOEXEC);
-	int32_t limit_us = -1;
-	bool known;
+	int32_t limit_us;
 
-	if (fd < 0)
+	if (cpu_latency_read(&limit_us) || limit_us < 0)
 		return false;
-	known = read(fd, &limit_us, sizeof(limit_us)) == sizeof(limit_us) && limit_us >= 0;
-	close(fd);
 	*limit_ns = (uint64_t)limit_us * NSEC_PER_USEC;
-	return known;
-}
-
-/* The kernel keeps the limit as long as the file is open. */
-static bool hold(uint64_t limit_ns)
-{
-	int32_t limit_us = (int32_t)(limit_ns / NSEC_PER_USEC);
-	int fd = open(DEVICE, O_WRONLY | O_CLOEXEC);
-	int error;
-
-	if (fd < 0)
-		return false;
-	if (write(fd, &limit_us, sizeof(limit_us)) == sizeof(limit_us))
-		return true;
-	error = errno;
-	close(fd);
-	errno = error;
-	return false;
+	return true;
 }
 
 void idle_states_hold(const struct idle_states *idle, uint64_t tuned_ns, warn_fn *warn)
@@ -73,13 +48,16 @@ void idle_states_hold(const struct idle_states *idle, uint64_t tuned_ns, warn_fn
 			     idle->mode == IDLE_LIMIT ? idle->limit_ns :
 							tuned_ns;
 	uint64_t effective_ns;
+	int error = 0, held = -1; /* open to the end of the process */
 	char text[256];
 
-	if (idle->mode != IDLE_DEFAULT && !hold(wanted_ns)) {
+	if (idle->mode != IDLE_DEFAULT)
+		error = cpu_latency_set(&held, (int32_t)(wanted_ns / NSEC_PER_USEC));
+	if (error) {
 		snprintf(text, sizeof(text),
-			 "idle states are not limited (" DEVICE
+			 "idle states are not limited (" CPU_LATENCY_DEVICE
 			 ": %s): the time to leave one may be part of a latency",
-			 strerror(errno));
+			 strerror(error));
 		warn("no-cpu-dma-latency", text);
 		return;
 	}
@@ -87,7 +65,7 @@ void idle_states_hold(const struct idle_states *idle, uint64_t tuned_ns, warn_fn
 	    effective_ns >= wanted_ns)
 		return;
 	snprintf(text, sizeof(text),
-		 "idle states are limited to an exit latency of %llu us, not %llu us: another program holds " DEVICE
+		 "idle states are limited to an exit latency of %llu us, not %llu us: another program holds " CPU_LATENCY_DEVICE
 		 ", and the least limit counts",
 		 (unsigned long long)(effective_ns / NSEC_PER_USEC),
 		 (unsigned long long)(wanted_ns / NSEC_PER_USEC));

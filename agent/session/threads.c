@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "proc/file.h"
 #include "session/threads.h"
 
 #define STACK_TOUCHED  (16 * 1024)
@@ -56,10 +55,10 @@ static int set_up_thread(struct measuring *measuring)
 
 static bool cpu_is_online(unsigned int cpu)
 {
-	char path[64], state[8];
+	cpu_set_t online;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
-	return !file_text(AT_FDCWD, path, state, sizeof(state)) || state[0] != '0';
+	cpus_online(&online);
+	return CPU_ISSET(cpu, &online);
 }
 
 /*

@@ -5,9 +5,7 @@
  * Believed is what is read afterwards, not the write: right after it, and
  * again a second later, for daemons that know better come by then.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +13,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "proc/file.h"
+#include "proc/processes.h"
 #include "tune/apply.h"
 #include "tune/boot.h"
 #include "tune/files.h"
@@ -188,31 +186,10 @@ int tune_may(const struct tune_plan *plan, char *error, size_t error_size)
 	return -1;
 }
 
-static bool is_running(const char *name)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	char path[300], comm[64], cut[16]; /* as the kernel cuts it */
-	bool found = false;
-
-	snprintf(cut, sizeof(cut), "%s", name);
-	while (proc && !found && (entry = readdir(proc))) {
-		if (*entry->d_name < '1' || *entry->d_name > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		file_text(AT_FDCWD, path, comm, sizeof(comm));
-		comm[strcspn(comm, "\n")] = '\0';
-		found = !strcmp(comm, cut);
-	}
-	if (proc)
-		closedir(proc);
-	return found;
-}
-
 static const char *running_rival(const struct tune_kind *kind)
 {
 	for (const char *const *rival = kind->rivals; rival && *rival; rival++) {
-		if (is_running(*rival))
+		if (process_is_running(*rival))
 			return *rival;
 	}
 	return NULL;

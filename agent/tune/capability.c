@@ -4,22 +4,20 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "proc/file.h"
+#include "proc/status.h"
 #include "tune/capability.h"
 
 const char *capability_lacking(enum capability capability)
 {
-	static const char key[] = "\nCapEff:\t";
-	static char text[16 << 10];
-	const char *line;
-	uint64_t held;
+	int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *status = self < 0 ? NULL : status_read(self);
+	const char *value = status ? status_value(status, "CapEff") : NULL;
+	uint64_t held = value ? strtoull(value, NULL, 16) : 0;
 
-	file_text(AT_FDCWD, "/proc/self/status", text, sizeof(text));
-	line = strstr(text, key);
-	held = line ? strtoull(line + strlen(key), NULL, 16) : 0;
+	if (self >= 0)
+		close(self);
 	if (held >> capability & 1)
 		return NULL;
 	switch (capability) {

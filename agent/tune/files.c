@@ -6,7 +6,6 @@
  * others, as in "always [madvise] never", a truth as Y, a mask with zeros in
  * front, a list of CPUs with ranges. Such values count as the same.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "base/pattern.h"
+#include "proc/paths.h"
 #include "tune/capability.h"
 #include "tune/files.h"
 
@@ -177,38 +176,26 @@ static void resolve(const char *path, const char *wanted, struct tune_plan *plan
 		 "it cannot be read (%s), so it could not be taken back", strerror(error));
 }
 
-static void walk(const char *start, const char *pattern, file_found_fn *found, void *context)
+struct search {
+	file_found_fn *found;
+	void *context;
+};
+
+static bool found_path(const char *path, void *context)
 {
-	size_t fixed = strcspn(pattern, "*?"), length;
-	struct dirent *entry;
-	char path[512], real[PATH_MAX];
-	DIR *folder;
+	const struct search *search = context;
+	char real[PATH_MAX];
 
-	while (pattern[fixed] && fixed && pattern[fixed - 1] != '/')
-		fixed--;
-	if (snprintf(path, sizeof(path), "%s%.*s", start, (int)fixed, pattern) >= (int)sizeof(path))
-		return;
-	if (!pattern[fixed]) {
-		if (realpath(path, real) && is_setting(real))
-			found(real, context);
-		return;
-	}
-	length = strcspn(pattern + fixed, "/");
-	folder = opendir(path);
-	while (folder && (entry = readdir(folder))) {
-		char next[sizeof(path)];
-
-		if (*entry->d_name != '.' && pattern_fits(entry->d_name, pattern + fixed, length) &&
-		    snprintf(next, sizeof(next), "%s%s", path, entry->d_name) < (int)sizeof(next))
-			walk(next, pattern + fixed + length, found, context);
-	}
-	if (folder)
-		closedir(folder);
+	if (realpath(path, real) && is_setting(real))
+		search->found(real, search->context);
+	return true;
 }
 
 void files_found(const char *pattern, file_found_fn *found, void *context)
 {
-	walk("", pattern, found, context);
+	struct search search = { found, context };
+
+	paths_matching("", pattern, found_path, &search);
 }
 
 bool file_can_be_written(const char *path)

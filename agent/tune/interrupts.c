@@ -265,13 +265,11 @@ void tune_interrupts_resolve(const struct tune_rules *rules, struct tune_plan *p
 {
 	static const char *const nobody[] = { NULL };
 	DIR *directory = opendir("/proc/irq");
-	struct dirent *entry;
+	int irq;
 
 	resolve(rules, DEFAULT, nobody, plan);
-	while (directory && (entry = readdir(directory))) {
-		if (*entry->d_name >= '0' && *entry->d_name <= '9')
-			tune_interrupt_resolve(rules, atoi(entry->d_name), plan);
-	}
+	while ((irq = directory_next_number(directory)) >= 0)
+		tune_interrupt_resolve(rules, irq, plan);
 	if (directory)
 		closedir(directory);
 }

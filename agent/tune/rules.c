@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "base/pattern.h"
 #include "proc/cpus.h"
+#include "proc/policies.h"
 #include "tune/rules.h"
 
 #define LATENCY_MAX_NS (2 * NSEC_PER_SEC)
@@ -67,24 +68,6 @@ static const struct {
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 #define KEY_COUNT  (sizeof(keys) / sizeof(keys[0]))
-
-static const char *const policies[] = { "other", "fifo", "rr", "batch", NULL, "idle" };
-
-const char *tune_policy_name(int policy)
-{
-	return policy >= 0 && (size_t)policy < sizeof(policies) / sizeof(policies[0]) ?
-		       policies[policy] :
-		       NULL;
-}
-
-int tune_policy_number(const char *name)
-{
-	for (int policy = SCHED_IDLE; policy >= 0; policy--) {
-		if (policies[policy] && !strcmp(name, policies[policy]))
-			return policy;
-	}
-	return -1;
-}
 
 struct parser {
 	struct tune_rule *rule;
@@ -241,8 +224,8 @@ static int take(const struct parser *parser, enum key key, const char *name, con
 		rule->executable = text;
 		return *text == '/' ? 0 : refuse(parser, name, text, "a path that begins with /");
 	case KEY_POLICY:
-		rule->policy = tune_policy_number(text);
-		return rule->policy < 0 ?
+		rule->policy = policy_number_of(text);
+		return rule->policy < 0 || rule->policy >= SCHED_DEADLINE ?
 			       refuse(parser, name, text, "other, batch, idle, fifo or rr") :
 			       0;
 	case KEY_PRIORITY:

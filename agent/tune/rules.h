@@ -110,9 +110,4 @@ void tune_rules_match_thread(const struct tune_rules *rules, const char *name, b
 const struct tune_rule *tune_rules_match_interrupt(const struct tune_rules *rules,
 						   const char *const *names, cpu_set_t *cpus);
 
-/* "fifo" and so on for the kernel's number; NULL for one that no rule can name. */
-const char *tune_policy_name(int policy);
-/* -1 where it is none. */
-int tune_policy_number(const char *name);
-
 #endif

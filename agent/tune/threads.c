@@ -20,40 +20,27 @@
 #include <unistd.h>
 
 #include "base/cpulist.h"
-#include "proc/file.h"
-#include "proc/threads_read.h"
 #include "proc/cpus.h"
+#include "proc/policies.h"
+#include "proc/status.h"
+#include "proc/threads_read.h"
 #include "tune/capability.h"
 #include "tune/threads.h"
 
 #ifndef SCHED_RESET_ON_FORK
 #define SCHED_RESET_ON_FORK 0x40000000
 #endif
-#define RESET_ON_FORK	"+reset-on-fork"
-#define SCHED_DEADLINES 6
-#define ANCESTORS_MAX	64
-
-static char status_text[64 << 10];
-
-/* Read thread @tid, but for its CPUs; ESRCH where it has ended. */
-static int read_stat(int tid, struct thread *thread)
-{
-	char path[64], text[1024];
-
-	*thread = (struct thread){ 0 };
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	return file_text(AT_FDCWD, path, text, sizeof(text)) && thread_parse_stat(text, thread) ?
-		       0 :
-		       ESRCH;
-}
+#define RESET_ON_FORK "+reset-on-fork"
+#define ANCESTORS_MAX 64
 
 /* Read the thread of a key; ESRCH where that has ended, though its number may be another's. */
 static int read_key(const char *key, struct thread *thread)
 {
 	char *rest;
-	int tid = (int)strtol(key, &rest, 10), error = read_stat(tid, thread);
+	int tid = (int)strtol(key, &rest, 10);
 
-	return error ? error : thread->start_ticks == strtoull(rest, NULL, 10) ? 0 : ESRCH;
+	return thread_read(tid, thread) && thread->start_ticks == strtoull(rest, NULL, 10) ? 0 :
+											     ESRCH;
 }
 
 void tune_thread_key(const struct thread *thread, char key[TUNE_THREAD_KEY_SIZE])
@@ -77,16 +64,18 @@ static void describe(const char *key, char *what, char *where, size_t size)
 static void format_policy(int policy, int priority, char *value, size_t size)
 {
 	int number = policy & ~SCHED_RESET_ON_FORK;
-	const char *name = tune_policy_name(number);
+	const char *name = policy_name_of((unsigned int)number);
 	char ranked[16] = "";
 
 	if (priority)
 		snprintf(ranked, sizeof(ranked), ":%d", priority);
-	if (name)
+	if (!name)
+		snprintf(value, size, "unknown");
+	else if (number == SCHED_DEADLINE)
+		snprintf(value, size, "%s", name);
+	else
 		snprintf(value, size, "%s%s%s", name, ranked,
 			 policy & SCHED_RESET_ON_FORK ? RESET_ON_FORK : "");
-	else
-		snprintf(value, size, "%s", number == SCHED_DEADLINES ? "deadline" : "unknown");
 }
 
 static int read_policy(const char *key, char *value, size_t size)
@@ -114,7 +103,7 @@ static int write_policy(const char *key, const char *value)
 	if (error)
 		return error;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(value, ":+"), value);
-	policy = tune_policy_number(name);
+	policy = policy_number_of(name);
 	if (policy < 0)
 		return EINVAL;
 	value += strlen(name);
@@ -146,22 +135,22 @@ static int write_nice(const char *key, const char *value)
 											   0;
 }
 
-/* The thread's own file, for a system call tells only those that are online. */
+/* From the thread's own file: the system call returns only CPUs that are online. */
 static int read_allowed(int tid, char *value, size_t size)
 {
-	static const char key[] = "\nCpus_allowed_list:\t";
-	const char *list;
-	char path[64];
+	const char *status = NULL;
+	char path[32];
+	int directory;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (!file_text(AT_FDCWD, path, status_text, sizeof(status_text)))
+	snprintf(path, sizeof(path), "/proc/%d", tid);
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory >= 0) {
+		status = status_read(directory);
+		close(directory);
+	}
+	if (!status)
 		return ESRCH;
-	list = strstr(status_text, key);
-	if (!list)
-		return ENOTSUP;
-	list += strlen(key);
-	snprintf(value, size, "%.*s", (int)strcspn(list, "\n"), list);
-	return 0;
+	return status_copy(status, "Cpus_allowed_list", value, size) ? 0 : ENOTSUP;
 }
 
 static int read_cpus(const char *key, char *value, size_t size)
@@ -278,7 +267,7 @@ static void add_policy(const struct tune_wish *wish, const char *key, struct tun
 	change = tune_plan_want(plan, &tune_thread_policy, key, old_value, new_value);
 	if (change)
 		change->rule = wish->policy_by;
-	if (change && (*old_value == 'd' || *old_value == 'u')) {
+	if (change && strchr("deu", *old_value)) { /* deadline, ext, unknown */
 		change->state = TUNE_IMMOVABLE;
 		snprintf(change->why, sizeof(change->why),
 			 "a thread of a policy with a reservation of its own is left as it is");
@@ -324,16 +313,12 @@ struct lineage {
 
 static void read_lineage(struct lineage *lineage)
 {
-	int pid = getpid();
+	struct thread process = { .parent = getpid() };
 
-	while (pid > 0 && lineage->count < ANCESTORS_MAX) {
-		char path[64], text[1024], *end;
-
-		lineage->pid[lineage->count++] = pid;
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		file_text(AT_FDCWD, path, text, sizeof(text));
-		end = strrchr(text, ')');
-		pid = end && end[1] && end[2] ? (int)strtol(end + 3, NULL, 10) : 0;
+	while (process.parent > 0 && lineage->count < ANCESTORS_MAX) {
+		lineage->pid[lineage->count++] = process.parent;
+		if (!thread_read(process.parent, &process))
+			break;
 	}
 }
 
@@ -444,7 +429,7 @@ void tune_thread_resolve(const struct tune_rules *rules, int tid, struct tune_pl
 	struct lineage lineage = { 0 };
 	struct thread thread;
 
-	if (read_stat(tid, &thread) || read_allowed(tid, allowed, sizeof(allowed)))
+	if (!thread_read(tid, &thread) || read_allowed(tid, allowed, sizeof(allowed)))
 		return;
 	thread.pid = tid; /* one of the agent's own is told apart by its process: */
 	if (syscall(SYS_tgkill, getpid(), tid, 0) == 0)

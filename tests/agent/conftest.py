@@ -13,7 +13,10 @@ SOURCES = (
     "proc/cpus",
     "proc/file",
     "proc/partition",
+    "proc/policies",
     "proc/processes",
+    "proc/status",
+    "proc/thread",
 )
 AGENT = Path(__file__).parents[2] / "agent"
 

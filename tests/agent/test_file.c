@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file that is longer than the room for it, empty, full or absent. */
+/* Files that are longer than the room for them, empty, full, absent, found by wildcards, or a status. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,32 +7,54 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pattern.h"
 #include "proc/file.h"
+#include "proc/paths.h"
+#include "proc/status.h"
 #include "unit.h"
 
 static char folder[] = "/tmp/rtscope-test-XXXXXX";
 static int directory;
 
+static const struct {
+	const char *name, *text;
+} files[] = {
+	{ "word", "nanosecond\n" },
+	{ "empty", "" },
+	{ "status", "Name:\ta\\nUid:\t9 9 9 9\nUmask:\t0022\nTgid:\t41\nUid:\t0\t1\t2\t3\n"
+		    "NSpid:\t41\t7\t1\nCpus_allowed_list:\t0-3,8\nvoluntary_ctxt_switches:\t12\n"
+		    "nonvoluntary_ctxt_switches:\t3" },
+	{ "cpu0", "" },
+	{ "cpu10", "" },
+	{ "cpu2", "" },
+	{ "cpufreq", "" },
+	{ ".cpu3", "" },
+	{ "7", "" },
+};
+
+#define FILES (sizeof(files) / sizeof(files[0]))
+
 static int make_files(void **state)
 {
-	int word, empty;
-
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	word = openat(directory, "word", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	empty = openat(directory, "empty", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (write(word, "nanosecond\n", 11) != 11)
-		return -1;
-	return close(word) | close(empty);
+	for (size_t i = 0; i < FILES; i++) {
+		size_t size = strlen(files[i].text);
+		int fd = openat(directory, files[i].name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+		if (write(fd, files[i].text, size) != (ssize_t)size || close(fd))
+			return -1;
+	}
+	return 0;
 }
 
 static int remove_files(void **state)
 {
 	(void)state;
-	unlinkat(directory, "word", 0);
-	unlinkat(directory, "empty", 0);
+	for (size_t i = 0; i < FILES; i++)
+		unlinkat(directory, files[i].name, 0);
 	close(directory);
 	return rmdir(folder);
 }
@@ -82,6 +104,70 @@ TEST(only_a_file_that_is_there_is_written_into)
 	assert_int_equal(access(path, F_OK), -1);
 	assert_false(file_put(AT_FDCWD, "/dev/full", "micro"));
 	assert_int_equal(errno, ENOSPC);
+}
+
+TEST(entries_that_are_numbers_are_listed)
+{
+	DIR *opened = opendir(folder);
+
+	assert_int_equal(directory_next_number(opened), 7);
+	assert_int_equal(directory_next_number(opened), -1);
+	closedir(opened);
+	assert_int_equal(directory_next_number(NULL), -1);
+}
+
+static char found[64];
+
+static bool add_found(const char *path, void *most)
+{
+	strcat(found, path);
+	return strlen(found) < *(size_t *)most;
+}
+
+static const char *find(const char *root, const char *pattern, size_t most)
+{
+	bool went_on;
+
+	*found = '\0';
+	went_on = paths_matching(root, pattern, add_found, &most);
+	assert_int_equal(went_on, strlen(found) < most);
+	return found;
+}
+
+TEST(paths_are_found_by_wildcards_in_the_order_of_names)
+{
+	char pattern[64];
+
+	assert_string_equal(find(folder, "/*cpu" PATTERN_DIGIT "*", SIZE_MAX), "/cpu0/cpu10/cpu2");
+	assert_string_equal(find(folder, "/cpu" PATTERN_NONZERO "*", SIZE_MAX), "/cpu10/cpu2");
+	assert_string_equal(find(folder, "/cpu?", SIZE_MAX), "/cpu0/cpu2");
+	assert_string_equal(find(folder, "/cpu*", 1), "/cpu0");
+	assert_string_equal(find(folder, "/cpu*/absent", 1), "/cpu0/absent");
+	assert_string_equal(find(folder, "/absent", SIZE_MAX), "/absent");
+	snprintf(pattern, sizeof(pattern), "%s/w?rd", folder);
+	assert_string_equal(find("", pattern, SIZE_MAX) + strlen(folder), "/word");
+}
+
+TEST(a_status_is_read_by_its_keys_whatever_the_name_is)
+{
+	const char *status = status_read(directory);
+	uint64_t numbers[4], number = 0;
+	char text[8];
+
+	assert_non_null(status);
+	assert_true(status_copy(status, "Cpus_allowed_list", text, sizeof(text)));
+	assert_string_equal(text, "0-3,8");
+	assert_true(status_copy(status, "Name", text, sizeof(text)));
+	assert_string_equal(text, "a\\nUid:"); /* cut to its size */
+	assert_true(status_number(status, "nonvoluntary_ctxt_switches", &number));
+	assert_int_equal(number, 3);
+	assert_int_equal(status_numbers(status, "Uid", numbers, 4), 4);
+	assert_int_equal(numbers[3], 3);
+	assert_int_equal(status_numbers(status, "NSpid", numbers, 4), 3);
+	assert_int_equal(numbers[2], 1);
+	assert_false(status_number(status, "pid", &number));
+	assert_null(status_value(status, "CapEff"));
+	assert_null(status_read(AT_FDCWD));
 }
 
 UNIT_TESTS(make_files, remove_files)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads with hostile names, and who comes before whom. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "proc/policies.h"
 #include "proc/thread.h"
 #include "unit.h"
 
@@ -44,6 +47,7 @@ TEST(what_the_kernel_tells_is_read)
 	assert_false(thread.kernel);
 	assert_true(kernel("kthreadd").kernel);
 	assert_int_equal(thread.ticks, 100);
+	assert_int_equal(thread.child_ticks, 23);
 	assert_int_equal(thread.start_ticks, 1500);
 	assert_int_equal(thread.cpu, 3);
 	assert_int_equal(thread.priority, 90);
@@ -206,18 +210,27 @@ TEST(a_policy_to_come_has_no_name)
 	assert_null(thread_policy_name(&thread));
 }
 
-TEST(cpu_lists_hold_each_other)
+TEST(this_thread_is_read_and_one_that_has_ended_is_not)
 {
-	assert_true(cpu_list_has("2-3", "2"));
-	assert_true(cpu_list_has("2-3", "2-3"));
-	assert_true(cpu_list_has("0,2-3,8", "0,8"));
-	assert_true(cpu_list_has("0,2-3,8", "3"));
-	assert_false(cpu_list_has("2-3", "1-2"));
-	assert_false(cpu_list_has("2-3", "2,4"));
-	assert_false(cpu_list_has("2-3", "23"));
-	assert_false(cpu_list_has("", "0"));
-	assert_false(cpu_list_has("0-3", ""));
-	assert_false(cpu_list_has("(null)", "0"));
+	struct thread thread;
+
+	assert_true(thread_read(getpid(), &thread));
+	assert_int_equal(thread.tid, getpid());
+	assert_int_equal(thread.parent, getppid());
+	assert_int_equal(thread.state, 'R');
+	assert_false(thread_read(INT_MAX, &thread));
+}
+
+TEST(policies_have_the_kernels_numbers)
+{
+	assert_int_equal(policy_number_of("other"), SCHED_OTHER);
+	assert_int_equal(policy_number_of("deadline"), 6);
+	assert_int_equal(policy_number_of("ext"), 7);
+	assert_int_equal(policy_number_of("fast"), -1);
+	for (unsigned int number = 0; number < 100; number++) {
+		if (policy_name_of(number))
+			assert_int_equal(policy_number_of(policy_name_of(number)), number);
+	}
 }
 
 UNIT_TESTS(NULL, NULL)
