@@ -55,7 +55,7 @@ def test_what_cannot_be_counted_is_a_sentence(rtscope: Rtscope, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     for name, sentence in [
         ("none-such", "there is no file or folder none-such, and no series of that name"),
-        ("cut.patch", "cut.patch, line 10, is the last, within a hunk"),
+        ("cut.patch", "cut.patch is not a unified diff"),
         ("empty", "empty holds no patches"),
         (os.devnull, "/dev/null changes no file"),
         ("/dev/zero", "/dev/zero unpacks to more than 256 MiB"),
