@@ -309,13 +309,6 @@ def test_the_whole_is_one_display_on_a_terminal(environment: dict[str, str], pla
         assert f"{done} of 4 cells done" in text
 
 
-@pytest.mark.kernels
-def test_the_quick_plan_is_measured_whole(rtscope: Rtscope) -> None:
-    done = rtscope("run", str(PLANS / "quick.toml"), "--scale", "0.1")
-    assert done.returncode == 0, done.stderr
-    held = runs(rtscope)
-    assert len(held) == 24
-    assert {run["status"] for run in held} == {"complete"}
 
 
 @pytest.mark.kernels
