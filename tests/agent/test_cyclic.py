@@ -277,20 +277,6 @@ def test_threads_sit_on_the_cpus_asked_for_whatever_the_callers_affinity(agent_p
     assert [thread["cpu"] for thread in of_type(lines, "thread")] == [last]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["-a", "4000"], ["-i", "5us"], ["--load", "nonsense"], ["--bogus"], ["-D"], ["-p", "x"]],
-)
-def test_bad_options_exit_2_with_one_sentence(agent_path: Path, options: list[str]) -> None:
-    done = subprocess.run(
-        [agent_path, "cyclic", "--json", *options], capture_output=True, timeout=10, check=False
-    )
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert done.stderr.startswith(b"rtscope-agent cyclic: ")
-    assert done.stderr.count(b"\n") == 1
-
-
 def test_a_person_gets_cyclictests_lines(agent_path: Path) -> None:
     done = subprocess.run(
         [agent_path, "cyclic", "-D", "200ms", "-q"], capture_output=True, text=True, check=True
@@ -323,16 +309,3 @@ def test_memory_does_not_grow_with_samples(agent_path: Path) -> None:
     # Some kernels count a process's pages CPU by CPU and add them up a little late.
     assert abs(sizes[-1] - sizes[1]) <= 256
     assert sizes[-1] < 8192
-
-
-@pytest.mark.parametrize(
-    ("option", "instead"), [("-t4", "--cpus 0-(N-1)"), ("--histogram=400", "keeps a histogram")]
-)
-def test_an_option_of_cyclictest_is_answered_with_the_equivalent(
-    agent_path: Path, option: str, instead: str
-) -> None:
-    done = subprocess.run(
-        [agent_path, "cyclic", option], capture_output=True, text=True, check=False, timeout=20
-    )
-    assert done.returncode == 2
-    assert instead in done.stderr

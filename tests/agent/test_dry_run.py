@@ -68,14 +68,3 @@ def test_every_fact_that_a_probe_gives_is_told_before_it_begins(
     facts = {key for line in lines if line["type"] == "thread" for key in line["facts"]}
     assert bool(facts) == bool(patterns)
     assert [fact for fact in facts if not any(re.fullmatch(one, fact) for one in patterns)] == []
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [("--load", "nonsense"), ("--cpus", "4000"), ("--method", "magic"), ("--interval", "1ns")],
-)
-def test_what_could_not_be_measured_is_refused(agent_path: Path, bad: tuple[str, str]) -> None:
-    done = dry_run(agent_path, "cyclic", *bad)
-    assert done.returncode == 2
-    assert bad[1] in done.stderr
-    assert done.stdout == ""
