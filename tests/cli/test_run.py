@@ -309,8 +309,6 @@ def test_the_whole_is_one_display_on_a_terminal(environment: dict[str, str], pla
         assert f"{done} of 4 cells done" in text
 
 
-
-
 @pytest.mark.kernels
 def test_table_2_is_measured_whole_at_a_reduced_number_of_samples(
     environment: dict[str, str], rtscope: Rtscope
