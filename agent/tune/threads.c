@@ -196,29 +196,37 @@ static const char *lacking_cpus(const char *key, const char *value)
 	return is_own(atoi(key)) ? NULL : capability_lacking(CAPABILITY_SYS_NICE);
 }
 
+/* Only a privileged user may lower a nice value below what RLIMIT_NICE allows. */
+static bool may_have_nice(long nice)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NICE, &limit) &&
+	       (limit.rlim_cur == RLIM_INFINITY || 20 - nice <= (long)limit.rlim_cur);
+}
+
+/* To leave SCHED_IDLE again takes the right to the thread's nice value. */
 static const char *lacking_policy(const char *key, const char *value)
 {
 	const char *priority = strchr(value, ':');
 	struct rlimit limit;
+	struct thread thread;
+	bool may = !priority || (!getrlimit(RLIMIT_RTPRIO, &limit) &&
+				 strtoul(priority + 1, NULL, 10) <= limit.rlim_cur);
 
-	if (!is_own(atoi(key)))
-		return capability_lacking(CAPABILITY_SYS_NICE);
-	if (!priority || (!getrlimit(RLIMIT_RTPRIO, &limit) &&
-			  strtoul(priority + 1, NULL, 10) <= limit.rlim_cur))
-		return NULL;
-	return capability_lacking(CAPABILITY_SYS_NICE);
+	if (!strcmp(value, "idle") && !read_key(key, &thread))
+		may = may_have_nice(thread.nice);
+	return is_own(atoi(key)) && may ? NULL : capability_lacking(CAPABILITY_SYS_NICE);
 }
 
+/* A nice value that this user may raise but not lower again could not be restored. */
 static const char *lacking_nice(const char *key, const char *value)
 {
 	struct thread thread;
-	struct rlimit limit;
 	long nice = strtol(value, NULL, 10);
 
-	if (is_own(atoi(key)) &&
-	    (read_key(key, &thread) || thread.nice <= nice ||
-	     (!getrlimit(RLIMIT_NICE, &limit) &&
-	      (limit.rlim_cur == RLIM_INFINITY || 20 - nice <= (long)limit.rlim_cur))))
+	if (is_own(atoi(key)) && (read_key(key, &thread) || thread.nice == nice ||
+				  may_have_nice(thread.nice < nice ? thread.nice : nice)))
 		return NULL;
 	return capability_lacking(CAPABILITY_SYS_NICE);
 }

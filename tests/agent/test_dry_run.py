@@ -2,13 +2,14 @@
 """--dry-run says what would be measured, refuses what could not be, and starts nothing."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.agent.probing import needs_root
+from tests.agent.probing import NOBODY, needs_root
 
 
 def dry_run(agent: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -68,3 +69,12 @@ def test_every_fact_that_a_probe_gives_is_told_before_it_begins(
     facts = {key for line in lines if line["type"] == "thread" for key in line["facts"]}
     assert bool(facts) == bool(patterns)
     assert [fact for fact in facts if not any(re.fullmatch(one, fact) for one in patterns)] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+@pytest.mark.parametrize("probe", ["pi", "migrate"])
+def test_rights_that_a_target_may_give_are_not_asked_for(public_agent: Path, probe: str) -> None:
+    command = [*NOBODY, str(public_agent), probe, "-D", "100ms"]
+    planned = subprocess.run([*command, "--dry-run"], timeout=20, check=False)
+    assert planned.returncode == 0
+    assert subprocess.run(command, timeout=20, check=False).returncode == 2

@@ -773,9 +773,11 @@ def test_a_rule_that_matches_nothing_is_told(agent_path: Path, journal: Path) ->
     [
         (f"{RULE} uid=0", "CAP_SYS_NICE"),
         (f"thread name={MARK}-own policy=fifo priority=90", "CAP_SYS_NICE"),
+        (f"thread name={MARK}-own nice=3", "CAP_SYS_NICE"),
+        (f"thread name={MARK}-own policy=idle", "CAP_SYS_NICE"),
         ("file path=/proc/sys/kernel/sched_rt_runtime_us value=1", "CAP_DAC_OVERRIDE"),
     ],
-    ids=["another's thread", "own thread", "file"],
+    ids=["another's thread", "own thread", "nice that only root lowers", "idle for ever", "file"],
 )
 def test_a_user_is_told_which_capability_is_missing(
     public_agent: Path, users_journal: Path, tids: list[int], rule: str, lacks: str
@@ -800,9 +802,12 @@ def test_a_name_in_a_refusal_steers_no_terminal(public_agent: Path, users_journa
 
 def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal: Path) -> None:
     with waiting_threads(f"{MARK}-own", before=NOBODY) as (tid,):
-        rule = f"thread name={MARK}-own policy=batch nice=3 cpus={LAST_CPU}"
+        before = given(tid)
+        rule = f"thread name={MARK}-own policy=batch cpus={LAST_CPU}"
         assert tune(public_agent, users_journal, "apply", rule, before=NOBODY).status == 0
-        assert given(tid) == Given(os.SCHED_BATCH, 0, 3, {LAST_CPU})
+        assert given(tid) == Given(os.SCHED_BATCH, 0, 0, {LAST_CPU})
+        assert tune(public_agent, users_journal, "undo", before=NOBODY).states() == ["restored"] * 2
+        assert given(tid) == before
 
 
 def test_a_user_without_a_journal_is_told_so(public_agent: Path) -> None:

@@ -101,7 +101,7 @@ _JUDGES: Final = re.compile(r"--budget|--fail-on|^rtscope (?:agent sched|run|tun
 
 _PRIVILEGED: Final = {
     r"^rtscope (measure|agent) (pi|migrate)\b": "real-time priorities",
-    r"^rtscope run (.* )?quick\b": "real-time priorities",
+    r"^rtscope run (?!.*--dry-run)(.* )?quick\b": "real-time priorities",
     r"^rtscope tune status$": "root, if root has tuned this system",
 }
 

@@ -62,6 +62,7 @@ def until(holds: Callable[[], bool]) -> bool:
     return holds()
 
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root lowers nice values again")
 BEFORE = (os.SCHED_OTHER, os.getpriority(os.PRIO_PROCESS, 0))
 AFTER = (os.SCHED_BATCH, 19)
 JOURNAL = "--journal={}/journal"
@@ -105,6 +106,7 @@ def test_show_tells_each_change_and_makes_none(tune: Rtscope, own: int) -> None:
     assert state(own) == BEFORE
 
 
+@needs_root
 def test_applied_told_and_taken_back(tune: Rtscope, own: int) -> None:
     done = tune("apply", "./ours.toml", "--yes")
     assert done.returncode == 0, done.stderr
@@ -170,6 +172,7 @@ def test_on_a_terminal_it_asks_first(
     assert state(own) == after
 
 
+@needs_root
 def test_ctrl_c_takes_back_what_was_made(
     environment: dict[str, str], tmp_path: Path, own: int
 ) -> None:
@@ -273,6 +276,7 @@ def test_who_may_not_tune_is_told_before_anything_is_measured(
     assert state(own) == BEFORE
 
 
+@needs_root
 def test_each_step_is_measured_and_taken_back(rtscope: Rtscope, tmp_path: Path, own: int) -> None:
     done = rtscope(
         *("tune", "measure", "./boot.toml", "--rounds", "2", "-D", "300ms", "--json", "-q"),
