@@ -53,8 +53,8 @@ static void report_plan(void)
 	}
 }
 
-int tune_session_rehearse(const char *folder, tune_report_fn *to, warn_fn *warn, char *error,
-			  size_t error_size)
+int tune_session_dry_run(const char *folder, tune_report_fn *to, warn_fn *warn, char *error,
+			 size_t error_size)
 {
 	drop_boot(warn);
 	if (!rules.count)

@@ -18,8 +18,8 @@ uint64_t tune_session_latency_ns(void);
  * Report what the rules would change, and change nothing. Returns 0, or -1 with a sentence in
  * @error where this process may not make the changes.
  */
-int tune_session_rehearse(const char *journal, tune_report_fn *report, warn_fn *warn, char *error,
-			  size_t error_size);
+int tune_session_dry_run(const char *journal, tune_report_fn *report, warn_fn *warn, char *error,
+			 size_t error_size);
 
 /*
  * Make the changes, check them again a second later, and report all of them. Restores first what an
