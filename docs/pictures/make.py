@@ -17,7 +17,7 @@ from rich.console import Console
 
 from rtscope.experiment.measure import Request, agent_arguments
 from rtscope.model.progress import Progress
-from rtscope.report.live import LiveState, live_view
+from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.target import local
 from rtscope.target.protocol import Start
 

@@ -61,10 +61,10 @@ def check(
     rtscope check --target vm:6.12-rt-amd64 --json | jq -r '.findings[].found'
     """
     from rtscope.model.audit import at_least
-    from rtscope.report.audit import AuditView
     from rtscope.report.exchange.junit import audit_junit_report
     from rtscope.report.exchange.sarif import sarif_report
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.audit import AuditView
+    from rtscope.report.terminal.console import output_console
     from rtscope.store.files import write_file
     from rtscope.system.audit import audit, rules_page
     from rtscope.system.look import read_state

@@ -56,7 +56,8 @@ def compare(
             f"compare puts two runs side by side, not {len(runs)}: name A and B, or add "
             "--reference NAME (rtscope references lists them)"
         )
-    from rtscope.report.terminal import comparison_table, output_console
+    from rtscope.report.terminal.comparison import comparison_table
+    from rtscope.report.terminal.console import output_console
     from rtscope.statistics.comparison import compare_series
     from rtscope.store.naming import run_named
 
@@ -72,8 +73,8 @@ def compare(
 
 
 def _sweeps(left: "Run", right: "Run", *, json: bool) -> None:
-    from rtscope.report.sweep_comparison import SweepComparisonTable
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.sweep_comparison import SweepComparisonTable
     from rtscope.statistics.sweep_comparison import compare_sweeps
 
     comparison = compare_sweeps(left, right)
@@ -85,8 +86,8 @@ def _sweeps(left: "Run", right: "Run", *, json: bool) -> None:
 
 def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
     from rtscope.references.library import reference_named
-    from rtscope.report.references import beside_page
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.references import beside_page
     from rtscope.statistics.reference import beside, tables_beside
     from rtscope.store.naming import runs_named
 

@@ -36,8 +36,8 @@ def list_runs(
     rtscope list --experiment 3fa9
     rtscope list --json | jq -r 'select(.status == "complete") | .id'
     """
-    from rtscope.report.runlist import run_table
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.runlist import run_table
     from rtscope.store import database
 
     runs = database.list_runs(None if experiment else limit, experiment=experiment.lower())
@@ -80,7 +80,8 @@ def show(
     rtscope show 3fa9 --budget 'p99.9<20us'
     """
     from rtscope.model.budget import parse_limit
-    from rtscope.report.terminal import output_console, summary
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.run import summary
     from rtscope.statistics.verdict import exit_code, judge, judge_by_own
     from rtscope.store.naming import run_named
 
@@ -208,9 +209,9 @@ def import_files(
     """
     from datetime import UTC, datetime
 
-    from rtscope.report.words import plain
     from rtscope.store import database
     from rtscope.store.importer import import_bytes, import_file
+    from rtscope.wording.values import plain
 
     runs = []
     for file in files:

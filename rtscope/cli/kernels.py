@@ -179,7 +179,7 @@ def _shown_build(name: str) -> "Iterator[Said]":
     """What to tell of the progress: a live line on a terminal, else a line for each step."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
 
     console = output_console(sys.stderr)
     last = ""

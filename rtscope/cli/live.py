@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rtscope.experiment.request import Request
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
-    from rtscope.report.live import LiveState
+    from rtscope.report.terminal.live import LiveState
     from rtscope.target.agent import Target
     from rtscope.target.protocol import AnyLine
 
@@ -56,8 +56,8 @@ def _measure_one(
 
     from rtscope.experiment.measure import measure as measure_run
     from rtscope.model.progress import Progress
-    from rtscope.report.live import LiveState, follow, live_view
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.live import LiveState, follow, live_view
 
     console = output_console(sys.stderr)
     state = LiveState(

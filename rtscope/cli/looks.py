@@ -39,7 +39,7 @@ def follow(
 
     from rtscope.cli.interrupt import Interrupt
     from rtscope.model.run import RunWarning
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
     from rtscope.target.bounds import Span
     from rtscope.target.protocol import AgentWarning
 

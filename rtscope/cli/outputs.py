@@ -88,7 +88,8 @@ def show_run(
     run: "Run", judgements: Sequence["Judgement"], display: Display, *, stored: bool
 ) -> bool:
     """Print a run that was just measured, and where it is kept; False where that fails."""
-    from rtscope.report.terminal import output_console, summary
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.run import summary
     from rtscope.store.database import default_path
 
     def show() -> None:
@@ -110,9 +111,9 @@ def print_run(run: "Run") -> None:
     """Print a run as a line of JSON, with its findings; a sweep's with its advice too."""
     import msgspec
 
-    from rtscope.report.scaling import sweep_sentences
     from rtscope.statistics.findings import findings_of
     from rtscope.store.runfile import encode_run
+    from rtscope.wording.sweep import sweep_sentences
 
     record = msgspec.json.decode(encode_run(run))
     if run.sweep:

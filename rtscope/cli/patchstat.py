@@ -43,8 +43,8 @@ def patchstat(
     """
     from rtscope.lab.patchstat import patchstat as stat_of
     from rtscope.report.page.patchstat import patchstat_page
-    from rtscope.report.patchstat import patchstat_view
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.patchstat import patchstat_view
     from rtscope.store.files import write_file
 
     check_files([html], force=force)

@@ -81,7 +81,7 @@ def points(
 
     from rtscope.cli.looks import follow
     from rtscope.model.points import Points
-    from rtscope.report.points import points_view
+    from rtscope.report.terminal.points import points_view
 
     if pause and resume:
         raise RtscopeError("--pause and --resume contradict each other: give one")

@@ -25,8 +25,8 @@ def references(context: typer.Context, json: Json = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from rtscope.references.library import reference_named, reference_names
-    from rtscope.report.references import reference_table
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.references import reference_table
 
     found = [reference_named(name) for name in reference_names()]
     if json:
@@ -48,8 +48,8 @@ def show(
     rtscope references show celleb --json
     """
     from rtscope.references.library import reference_named
-    from rtscope.report.references import reference_page
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.references import reference_page
 
     reference = reference_named(name)
     if json:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from rtscope.model.machine import Machine
     from rtscope.model.reference import Reference
     from rtscope.model.run import Run
-    from rtscope.report.experiment import CellResult, ExperimentState
+    from rtscope.report.terminal.experiment import ExperimentState
+    from rtscope.statistics.cells import CellResult
     from rtscope.target.protocol import AnyLine
 
 
@@ -168,9 +169,10 @@ def measure_plan(
 
 def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | None]) -> None:
     from rtscope.model.units import counted
-    from rtscope.report.columns import Column, fitted
-    from rtscope.report.terminal import output_console
-    from rtscope.report.words import plain, span_text
+    from rtscope.report.tables.column import Column
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.table import fitted
+    from rtscope.wording.values import plain, span_text
 
     console = output_console()
     console.print(plain(file.plan.title), style="bold", markup=False)
@@ -193,7 +195,7 @@ def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | Non
 
 def _ends_after(cell: "Cell") -> str:
     from rtscope.model.units import counted
-    from rtscope.report.words import span_text
+    from rtscope.wording.values import span_text
 
     request = cell.request
     ends = [] if request.samples is None else [counted(request.samples, "sample")]
@@ -233,9 +235,10 @@ def _measure_cells(
     from rtscope.experiment.measure import measure
     from rtscope.experiment.runner import run_cells
     from rtscope.experiment.targets import target_of
-    from rtscope.report.experiment import CellResult, ExperimentState
-    from rtscope.report.live import LiveState, follow
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.experiment import ExperimentState
+    from rtscope.report.terminal.live import LiveState, follow
+    from rtscope.statistics.cells import CellResult
     from rtscope.store import database
 
     console = output_console(sys.stderr)
@@ -296,7 +299,7 @@ def _display(
     """One live view for the whole experiment on a terminal; yields what redraws it."""
     from rich.live import Live
 
-    from rtscope.report.experiment import ExperimentView
+    from rtscope.report.terminal.experiment import ExperimentView
 
     if output.quiet or not console.is_terminal:
         yield lambda: None
@@ -323,7 +326,7 @@ def _display(
 
 
 def _judged(run: "Run") -> "CellResult":
-    from rtscope.report.experiment import CellResult
+    from rtscope.statistics.cells import CellResult
     from rtscope.statistics.verdict import judge_by_own
 
     return CellResult(run.cell, run, judge_by_own(run))
@@ -331,8 +334,8 @@ def _judged(run: "Run") -> "CellResult":
 
 def _told(result: "CellResult") -> str:
     from rtscope.model.units import counted
-    from rtscope.report.words import time_text
     from rtscope.statistics.figures import figures_of_run
+    from rtscope.wording.values import time_text
 
     assert result.run is not None
     figures = figures_of_run(result.run)
@@ -363,9 +366,11 @@ def _finish(
 ) -> bool:
     """Show and write everything; False where a file could not be written."""
     from rtscope.report.exchange.junit import junit_report
-    from rtscope.report.experiment import CellTable, unkept
-    from rtscope.report.terminal import judgement_line, output_console
-    from rtscope.report.tuning import StepsView
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.experiment import CellTable
+    from rtscope.report.terminal.run import judgement_line
+    from rtscope.report.terminal.tuning import StepsView
+    from rtscope.statistics.cells import unkept
     from rtscope.statistics.steps import steps_among
     from rtscope.store.files import write_file
 

@@ -56,8 +56,8 @@ def measure_seeds(
 
     from rtscope.experiment.crew import Crew
     from rtscope.experiment.ensemble import measure_ensemble
-    from rtscope.report.terminal import output_console
-    from rtscope.report.words import plain
+    from rtscope.report.terminal.console import output_console
+    from rtscope.wording.values import plain
 
     console = output_console(sys.stderr)
     title = plain(f"{request.probe} under load {request.load}, seeds")

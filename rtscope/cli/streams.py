@@ -81,7 +81,7 @@ def why_not_written(error: OSError) -> str:
 
 def status(text: str, *, quiet: bool = False) -> AbstractContextManager[object]:
     """Within the block, what is being done, where standard error is a terminal."""
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
 
     console = output_console(sys.stderr)
     return console.status(text) if console.is_terminal and not quiet else nullcontext()
@@ -89,7 +89,7 @@ def status(text: str, *, quiet: bool = False) -> AbstractContextManager[object]:
 
 def note(text: str) -> None:
     """A line on standard error, for whoever still looks."""
-    from rtscope.report.words import plain
+    from rtscope.wording.values import plain
 
     with suppress(OSError):
         print(plain(text), file=sys.stderr, flush=True)
@@ -97,7 +97,7 @@ def note(text: str) -> None:
 
 def complain(text: str) -> None:
     """Tell of something that does not end the command."""
-    from rtscope.report.words import plain
+    from rtscope.wording.values import plain
 
     with suppress(OSError):
         for line in text.split("\n"):

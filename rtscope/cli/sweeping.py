@@ -154,8 +154,8 @@ def _bar(total: int, *, quiet: bool) -> "Iterator[Callable[[Slot], None]]":
     """A bar on a terminal, nothing elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from rtscope.report.terminal import output_console
-    from rtscope.report.words import plain
+    from rtscope.report.terminal.console import output_console
+    from rtscope.wording.values import plain
 
     console = output_console(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

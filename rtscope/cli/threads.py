@@ -50,7 +50,7 @@ def threads(
     from rtscope.cli.looks import follow
     from rtscope.cli.streams import status
     from rtscope.model.threads import Threads
-    from rtscope.report.threads import threads_view
+    from rtscope.report.terminal.threads import threads_view
 
     if interval and not live:
         raise RtscopeError("--interval is between the looks of --live: give that too")

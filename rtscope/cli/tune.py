@@ -45,7 +45,7 @@ def list_profiles(
     """List the profiles that come with rtscope."""
     from rich.table import Table
 
-    from rtscope.report.terminal import output_console
+    from rtscope.report.terminal.console import output_console
     from rtscope.system.profile import read_profile, shipped_names
 
     profiles = [read_profile(name) for name in shipped_names()]
@@ -77,8 +77,8 @@ def show(
     sudo rtscope tune show isolated-cores --cpus 1-3 --all
     rtscope tune show ./our-board.toml --target vm:6.12-rt-amd64,cpus=4
     """
-    from rtscope.report.terminal import output_console
-    from rtscope.report.tuning import PlanView
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.tuning import PlanView
     from rtscope.system.profile import read_profile, rules_by_step
 
     place = reached(target)
@@ -203,9 +203,9 @@ def hold(
     sudo rtscope tune hold isolated-cores --cpus 1-3
     rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
     """
-    from rtscope.report.words import plain
     from rtscope.system.unit import systemd_unit
     from rtscope.target.local import agent_path
+    from rtscope.wording.values import plain
 
     place = _lasting(target)
     words = _words(profile, cpus, place)
@@ -328,8 +328,8 @@ def _heard(
 
 
 def _print(title: str, changes: "Sequence[Change]", warnings: "Sequence[RunWarning]") -> None:
-    from rtscope.report.terminal import output_console
-    from rtscope.report.tuning import ChangesView
+    from rtscope.report.terminal.console import output_console
+    from rtscope.report.terminal.tuning import ChangesView
 
     told(lambda: output_console().print(ChangesView(title, changes, warnings)))
 
@@ -339,7 +339,7 @@ def _plan_words(changes: "Sequence[Change]") -> str:
 
 
 def _applied_words(profile: str, changes: "Sequence[Change]") -> str:
-    from rtscope.report.tuning import counts_line
+    from rtscope.report.terminal.tuning import counts_line
 
     return f"{profile}: {counts_line(changes)}" if changes else "all is as the profile wants it"
 

@@ -15,12 +15,13 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import LoadWork, Run, RunWarning, Sample, Thread
-from rtscope.report.ensemble import member_columns, member_lines
 from rtscope.report.page.report import html_report
+from rtscope.report.tables.ensemble import member_columns
 from rtscope.statistics.ensemble import mean_of_members
 from rtscope.store.runfile import check_run
 from rtscope.target.bounds import Span
 from rtscope.target.protocol import AnyLine
+from rtscope.wording.ensemble import member_lines
 
 
 def run_of(latencies_ns: list[int], status: str = "complete") -> Run:

@@ -14,10 +14,10 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import Lab, LoadWork, Run
-from rtscope.report.words import moment_text
 from rtscope.statistics.figures import quantile_ns
 from rtscope.store.runfile import decode_run, encode_run
 from rtscope.target.protocol import AnyLine, decode_line, files_of
+from rtscope.wording.run import moment_text
 
 HELLO = {"type": "hello", "protocol": 1, "agent": "1"}
 START = {

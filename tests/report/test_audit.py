@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from rtscope.model.audit import SEVERITIES, Audit, Finding, Severity, Unseen
-from rtscope.report.audit import AuditView, summary_line
 from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
-from rtscope.report.terminal import output_console
+from rtscope.report.terminal.audit import AuditView, summary_line
+from rtscope.report.terminal.console import output_console
 
 
 def finding(rule: str, severity: Severity) -> Finding:

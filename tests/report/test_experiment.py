@@ -13,14 +13,9 @@ from rtscope.model.budget import parse_limit
 from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.model.run import Run
 from rtscope.report.exchange.junit import junit_report
-from rtscope.report.experiment import (
-    CellResult,
-    CellTable,
-    ExperimentState,
-    ExperimentView,
-    unkept,
-)
-from rtscope.report.live import LiveState
+from rtscope.report.terminal.experiment import CellTable, ExperimentState, ExperimentView
+from rtscope.report.terminal.live import LiveState
+from rtscope.statistics.cells import CellResult, unkept
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
 

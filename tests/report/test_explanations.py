@@ -10,9 +10,11 @@ from rich.console import Console
 
 from rtscope.model.run import Run
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
-from rtscope.report.explanations import headline, lanes, off_line, totals_line, tree, tree_columns
 from rtscope.report.page.report import html_report
-from rtscope.report.terminal import summary
+from rtscope.report.page.timeline import lanes
+from rtscope.report.tables.explanation import tree_columns
+from rtscope.report.terminal.run import summary
+from rtscope.wording.explanation import headline, off_line, totals_line, tree
 from tests.measured import run_of, thread_of
 from tests.strategies import explanations
 

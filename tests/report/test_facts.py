@@ -10,9 +10,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rtscope.model.run import Thread
-from rtscope.report.facts import fact_text, fact_title, facts_columns
-from rtscope.report.groups import groups_of
-from rtscope.report.terminal import summary
+from rtscope.report.tables.facts import facts_columns
+from rtscope.report.terminal.run import summary
+from rtscope.wording.groups import groups_of
+from rtscope.wording.metrics import fact_text, fact_title
 from tests.measured import run_of, thread_of
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from rtscope.model.progress import LoadProgress, Progress, ThreadProgress, WindowProgress
 from rtscope.model.run import RunWarning
-from rtscope.report.live import LiveState, live_view
+from rtscope.report.terminal.live import LiveState, live_view
 
 
 def progress_of(threads: int) -> Progress:

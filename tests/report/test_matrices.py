@@ -9,11 +9,12 @@ import pytest
 from rich.console import Console
 
 from rtscope.model.run import Matrix, Run
-from rtscope.report.matrices import figure_of, matrix_columns
 from rtscope.report.page.matrix_charts import heat_map, matrix_chart
 from rtscope.report.page.report import html_report
 from rtscope.report.page.svg import figure
-from rtscope.report.terminal import summary
+from rtscope.report.tables.matrices import matrix_columns
+from rtscope.report.terminal.run import summary
+from rtscope.wording.matrices import figure_of
 from tests.statistics.test_reach import curve, times
 from tests.statistics.test_reach import run_with as memory_run
 from tests.statistics.test_sharing import machine_of, run_with, square

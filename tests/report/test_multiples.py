@@ -4,9 +4,9 @@
 import numpy as np
 
 from rtscope.model.run import Run
-from rtscope.report.findings import sentences_of
 from rtscope.report.page.multiples import multiples
 from rtscope.report.page.probe_charts import Labelled, charts_of
+from rtscope.wording.findings import sentences_of
 from tests.measured import latencies, run_of, thread_of
 
 

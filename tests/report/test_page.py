@@ -24,10 +24,10 @@ from rtscope.references.library import reference_named
 from rtscope.report.page.bins import drawing
 from rtscope.report.page.chart import GREY
 from rtscope.report.page.distribution import Lines, shared_charts
+from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.probe_charts import Labelled, charts_of
 from rtscope.report.page.reference_charts import samples_chart
 from rtscope.report.page.report import html_report
-from rtscope.report.probes import marks_of, view_of
 from rtscope.statistics.reference import beside, tables_beside
 from rtscope.statistics.verdict import judge
 from tests.measured import latencies, run_of, thread_of

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from rtscope.lab.patchstat import PatchStat, patchstat
 from rtscope.report.page.patchstat import patchstat_charts, patchstat_page
-from rtscope.report.patchstat import area_columns, patchstat_view
+from rtscope.report.tables.patchstat import area_columns
+from rtscope.report.terminal.patchstat import patchstat_view
 
 ATTACK = "<script>alert(1)<b>\x1b[31m"
 

@@ -9,12 +9,12 @@ import pytest
 
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Sweep
-from rtscope.report.advice import advice
-from rtscope.report.placing import findings, interference
-from rtscope.report.scaling import laws_of
-from rtscope.report.sweep_words import law_text
 from rtscope.statistics.placing import chosen, curves
 from rtscope.statistics.scaling import Fit, Parameter
+from rtscope.wording.advice import advice
+from rtscope.wording.placement import law_text
+from rtscope.wording.placing import findings, interference
+from rtscope.wording.sweep import laws_of
 from tests.sweeps import (
     ONE_NS,
     T2080,

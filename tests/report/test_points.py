@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rtscope.model.points import Point, Points
 from rtscope.model.run import RunWarning
-from rtscope.report.points import points_view
+from rtscope.report.terminal.points import points_view
 
 MAIN = Point(
     "MAINLOOP", True, 1200, "one pulse", None, 2_700_000, 3,

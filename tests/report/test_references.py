@@ -12,13 +12,9 @@ from rich.console import Console, RenderableType
 from rtscope.model.machine import Machine
 from rtscope.model.run import RunWarning
 from rtscope.references.library import reference_named, reference_names
-from rtscope.report.references import (
-    beside_page,
-    published_text,
-    reference_page,
-    reference_table,
-)
+from rtscope.report.terminal.references import beside_page, reference_page, reference_table
 from rtscope.statistics.reference import beside
+from rtscope.wording.references import published_text
 from tests.measured import run_of, thread_of
 
 HOSTILE = "[bold red]x[/]\x1b]0;owned\x07\u202e"

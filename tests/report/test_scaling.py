@@ -13,7 +13,7 @@ from rtscope.model.sweep import Sweep
 from rtscope.report.page.report import html_report
 from rtscope.report.page.scale import Scale
 from rtscope.report.page.sweep_charts import sweep_charts
-from rtscope.report.terminal import summary
+from rtscope.report.terminal.run import summary
 from tests.sweeps import (
     ONE_NS,
     T2080,

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from rtscope.model.run import Run, Sample, Taker
 from rtscope.report.page.report import html_report
-from rtscope.report.takers import takers_columns
-from rtscope.report.terminal import summary
+from rtscope.report.tables.takers import takers_columns
+from rtscope.report.terminal.run import summary
 from tests.measured import run_of, thread_of
 
 

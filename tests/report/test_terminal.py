@@ -12,7 +12,9 @@ from rich.console import Console, RenderableType
 from rtscope.model.budget import parse_limit
 from rtscope.model.machine import Machine
 from rtscope.model.run import LoadWork, Phase, Run, RunWarning
-from rtscope.report.terminal import comparison_table, output_console, summary
+from rtscope.report.terminal.comparison import comparison_table
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.run import summary
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rtscope.model.run import RunWarning
 from rtscope.model.threads import SeenThread, Threads, ThreadTimes
-from rtscope.report.threads import threads_view
+from rtscope.report.terminal.threads import threads_view
 
 INTERRUPT = SeenThread(
     1023, 1023, "irq/19-mrfevr", True, -51, "S", 13_250_000_000, policy="fifo", priority=50,

@@ -12,8 +12,8 @@ from rtscope.model.run import Run, RunWarning
 from rtscope.model.tuning import Change, ChangeState, Tuning
 from rtscope.report.page.report import html_report
 from rtscope.report.page.step_charts import step_chart
-from rtscope.report.terminal import summary
-from rtscope.report.tuning import ChangesView, PlanView, StepsView, counts_line
+from rtscope.report.terminal.run import summary
+from rtscope.report.terminal.tuning import ChangesView, PlanView, StepsView, counts_line
 from rtscope.statistics.steps import steps_among
 from tests.measured import run_of, thread_of
 

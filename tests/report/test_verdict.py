@@ -5,7 +5,7 @@ import numpy as np
 
 from rtscope.model.run import Run
 from rtscope.report.page.report import html_report
-from rtscope.report.verdict import verdict_of
+from rtscope.wording.comparison import verdict_of
 from tests.measured import latencies, run_of, thread_of
 
 

@@ -10,19 +10,16 @@ from hypothesis import strategies as st
 
 from rtscope.model.machine import Machine
 from rtscope.model.run import IdleStates, LoadWork, RunWarning
-from rtscope.report.fingerprint import fingerprint
-from rtscope.report.words import (
+from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.run import (
     doubts,
     doubts_of_all,
     idle_states_text,
     load_lines,
     moment_text,
-    plain,
-    policies_text,
     quantity_text,
-    span_text,
-    times_texts,
 )
+from rtscope.wording.values import plain, policies_text, span_text, times_texts
 from tests.measured import run_of, thread_of
 
 

@@ -8,8 +8,8 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Sweep
-from rtscope.report.sweep_comparison import SweepComparisonTable
-from rtscope.report.terminal import output_console
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.sweep_comparison import SweepComparisonTable
 from rtscope.statistics.sweep_comparison import compare_sweeps
 from tests.sweeps import T2080, alike, run_of_sweep, swept
 

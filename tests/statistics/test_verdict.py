@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rtscope.model.budget import parse_limit
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, RunWarning, Status
-from rtscope.report.words import doubts
 from rtscope.statistics.figures import hides_stalls, missed_share
 from rtscope.statistics.verdict import Judgement, exit_code, judge
+from rtscope.wording.run import doubts
 from tests.measured import run_of, thread_of
 
 

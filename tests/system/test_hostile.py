@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rtscope.model.audit import Audit
-from rtscope.report.audit import AuditView
 from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
-from rtscope.report.terminal import output_console
+from rtscope.report.terminal.audit import AuditView
+from rtscope.report.terminal.console import output_console
 from rtscope.system.audit import RULES, audit
 from rtscope.system.commandline import cpus_of, parameters_of
 from rtscope.system.state import State

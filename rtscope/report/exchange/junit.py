@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import junitparser
 
 from rtscope.model.audit import Audit, Finding, Severity, at_least
-from rtscope.report.experiment import CellResult
-from rtscope.report.words import plain
+from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import Judgement
+from rtscope.wording.values import plain
 
 
 def junit_report(title: str, results: Sequence[CellResult]) -> bytes:

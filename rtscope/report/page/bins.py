@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
-from rtscope.report.groups import Group, groups_of
 from rtscope.report.page.scale import round_up
-from rtscope.report.words import thread_name
 from rtscope.statistics.figures import as_arrays, merge
+from rtscope.wording.groups import Group, groups_of
+from rtscope.wording.values import thread_name
 
 _BINS: Final = 320
 _BINS_OF_MANY: Final = 160

@@ -13,6 +13,7 @@ import numpy as np
 from rtscope.model.units import counted, format_ns
 from rtscope.report.page.bins import Bins, Drawing, Series
 from rtscope.report.page.chart import Axis, Chart, Mark, Note, Panel, Shown, axis, floats, rule
+from rtscope.report.page.marks import Mark as Threshold
 from rtscope.report.page.scale import (
     Scale,
     linear,
@@ -21,7 +22,6 @@ from rtscope.report.page.scale import (
     percentile_ticks,
     ticks,
 )
-from rtscope.report.probes import Mark as Threshold
 
 _NOTHING: Final = 0.1
 """samples: below the logarithmic axis"""

@@ -5,11 +5,11 @@ from typing import Final
 
 from rtscope.model.run import Matrix, Run
 from rtscope.model.units import format_size
-from rtscope.report.matrices import figure_of, matrix_title
 from rtscope.report.page.chart import Axis, Chart, Heat, Mark, Panel, axis, floats, rule
 from rtscope.report.page.scale import Tick, linear, logarithmic
-from rtscope.report.words import plain
 from rtscope.statistics.reach import reported_caches, seen_caches, sizes_of
+from rtscope.wording.matrices import figure_of, matrix_title
+from rtscope.wording.values import plain
 
 _AXES_OF: Final = {"ratio": ("other CPU", "slowed CPU"), "operations_per_s": ("work", "CPU")}
 """across and down a heat map"""

@@ -9,7 +9,7 @@ from rtscope.report.page.chart import Bars, Chart, Panel, axis, row_axis
 from rtscope.report.page.probe_charts import numbered
 from rtscope.report.page.render import render_page
 from rtscope.report.page.scale import linear
-from rtscope.report.patchstat import (
+from rtscope.report.tables.patchstat import (
     area_columns,
     headline,
     patch_columns,

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 
 from rtscope.model.run import Run, Thread
-from rtscope.report.groups import figures_of_group, groups_of
 from rtscope.report.page.bins import thread_colours, thread_key
 from rtscope.report.page.chart import (
     Bars,
@@ -22,12 +21,13 @@ from rtscope.report.page.chart import (
     row_axis,
     rule,
 )
+from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.matrix_charts import matrix_chart
 from rtscope.report.page.multiples import has_multiples, multiples
 from rtscope.report.page.scale import Scale, linear, logarithmic
-from rtscope.report.probes import marks_of, view_of
-from rtscope.report.words import count_text, policy_text, thread_name
 from rtscope.statistics.figures import as_arrays
+from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.wording.values import count_text, policy_text, thread_name
 
 _BINS: Final = 300
 _MOST_IN_PANELS: Final = 4

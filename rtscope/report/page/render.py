@@ -12,9 +12,10 @@ from importlib.resources import files
 
 import jinja2
 
-from rtscope.report import words
-from rtscope.report.columns import rows_of
 from rtscope.report.page.svg import figure
+from rtscope.report.tables.column import rows_of
+from rtscope.wording.run import machine_name
+from rtscope.wording.values import count_text, plain, quantile_text, time_text
 
 
 def render_page(template: str, **values: object) -> str:
@@ -27,14 +28,14 @@ def render_page(template: str, **values: object) -> str:
         loader=jinja2.FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
     )
     environment.filters.update(
-        time=words.time_text,
-        count=words.count_text,
-        quantile=words.quantile_text,
-        plain=words.plain,
+        time=time_text,
+        count=count_text,
+        quantile=quantile_text,
+        plain=plain,
         figure=figure,
     )
     environment.globals["rows_of"] = rows_of
-    environment.globals["machine_name"] = words.machine_name
+    environment.globals["machine_name"] = machine_name
     styles = [(folder / name).read_text(encoding="utf-8") for name in ("page.css", "chart.css")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(

@@ -12,48 +12,60 @@ from rtscope.model.reference import Reference, Table
 from rtscope.model.run import Run, Sample, Thread
 from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
-from rtscope.report import words
-from rtscope.report.columns import Column
-from rtscope.report.ensemble import member_columns, member_lines
-from rtscope.report.explanations import (
-    Lanes,
-    headline,
-    lanes,
-    off_line,
-    totals_line,
-    tree_columns,
-)
-from rtscope.report.facts import facts_columns
-from rtscope.report.findings import sentences_of
-from rtscope.report.fingerprint import fingerprint
-from rtscope.report.groups import figures_of_group, groups_of
-from rtscope.report.matrices import matrix_columns, matrix_title
-from rtscope.report.microseconds import by_microsecond
 from rtscope.report.page.bins import drawing
 from rtscope.report.page.chart import Chart
 from rtscope.report.page.distribution import Lines, shared_charts
+from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.probe_charts import Labelled, charts_of
 from rtscope.report.page.reference_charts import samples_chart
 from rtscope.report.page.render import render_page
 from rtscope.report.page.step_charts import step_chart
 from rtscope.report.page.sweep import sweep_page
 from rtscope.report.page.sweeps import sweeps_page
-from rtscope.report.probes import marks_of, view_of
-from rtscope.report.references import (
-    citation,
-    column_lines,
-    columns_beside,
-    entry_lines,
-    facts_of,
-)
-from rtscope.report.takers import takers_columns
-from rtscope.report.tuning import step_columns, step_lines, steps_title
-from rtscope.report.verdict import verdict_of
+from rtscope.report.page.timeline import Lanes, lanes
+from rtscope.report.tables.column import Column
+from rtscope.report.tables.ensemble import member_columns
+from rtscope.report.tables.explanation import tree_columns
+from rtscope.report.tables.facts import facts_columns
+from rtscope.report.tables.matrices import matrix_columns
+from rtscope.report.tables.microseconds import by_microsecond
+from rtscope.report.tables.references import columns_beside
+from rtscope.report.tables.steps import step_columns
+from rtscope.report.tables.takers import takers_columns
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
-from rtscope.wording.findings import Sentence
+from rtscope.wording.comparison import verdict_of
+from rtscope.wording.ensemble import member_lines
+from rtscope.wording.explanation import headline, off_line, totals_line
+from rtscope.wording.findings import Sentence, sentences_of
+from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.wording.matrices import matrix_title
+from rtscope.wording.references import citation, column_lines, entry_lines, facts_of
+from rtscope.wording.run import (
+    doubts_of_all,
+    instructions_line,
+    load_lines,
+    machine_name,
+    missing_lines,
+    moment_text,
+    monotonic_text,
+    phases_line,
+    quantity_text,
+)
+from rtscope.wording.steps import step_lines, steps_title
+from rtscope.wording.values import (
+    plain,
+    policies_text,
+    policy_text,
+    quantiles_texts,
+    span_text,
+    thread_name,
+    time_text,
+    times_texts,
+)
 
 _WORST_SHOWN: Final = 20
 _EACH: Final = 16
@@ -76,7 +88,7 @@ def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
     """Rows of one table, whose columns have one unit each."""
     all_figures = [one for _, _, one in known]
     columns = [
-        [(text, "") for text in words.times_texts(values)]
+        [(text, "") for text in times_texts(values)]
         for values in (
             [one.min_ns for one in all_figures],
             [one.mean_ns for one in all_figures],
@@ -85,9 +97,9 @@ def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
     ]
     for index, _ in enumerate(PERCENTS):
         quantiles = [one.quantiles[index] for one in all_figures]
-        texts = words.quantiles_texts(quantiles)
+        texts = quantiles_texts(quantiles)
         columns.append([(t, q.reason or "") for t, q in zip(texts, quantiles, strict=True)])
-    columns.append([(text, "") for text in words.times_texts([one.max_ns for one in all_figures])])
+    columns.append([(text, "") for text in times_texts([one.max_ns for one in all_figures])])
     return [
         _Row(name, policy, one, list(times))
         for (name, policy, one), times in zip(known, zip(*columns, strict=True), strict=True)
@@ -195,7 +207,7 @@ def html_report(
         views=views,
         folded=len(views) > _UNFOLDED,
         shared_subtitle="".join(_shared([[view.subtitle] for view in views])),
-        doubts=words.doubts_of_all([(view.label, view.run) for view in views]),
+        doubts=doubts_of_all([(view.label, view.run) for view in views]),
         verdict=verdict,
         side_by_side=_rows([one for view in views for one in _of_all(view)]),
         quantity=kind.quantity,
@@ -238,9 +250,9 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     totals = [(group.label, figures_of_group(run, group)) for group in groups]
     rows = _rows(
         [
-            *((words.thread_name(t), words.policy_text(t), figures(t)) for t in run.threads),
+            *((thread_name(t), policy_text(t), figures(t)) for t in run.threads),
             *(
-                (name, words.policies_text(group.threads), total)
+                (name, policies_text(group.threads), total)
                 for (name, total), group in zip(totals, groups, strict=True)
                 if not group.lone
             ),
@@ -248,16 +260,16 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     )
     columns, left_out = by_microsecond(run) if run.probe == "gtod" else ([], 0)
     facts, details = fingerprint(run)
-    where = [words.machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
-    quantity = words.quantity_text(run)
+    where = [machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
+    quantity = quantity_text(run)
     what = "" if quantity == LATENCY else f" ({quantity})"
-    how = [f"{words.plain(run.probe)}{what} under load {words.plain(run.load)}"]
+    how = [f"{plain(run.probe)}{what} under load {plain(run.load)}"]
     if run.asked.interval_ns:
         how.append(f"every {format_duration_ns(run.asked.interval_ns)}")
     if run.elapsed_ns is not None:
-        how.append(f"for {words.span_text(run.elapsed_ns)}")
-    step = [words.plain(run.tuning.name)] if run.tuning else []
-    name = [label, *step, words.plain(run.load)]
+        how.append(f"for {span_text(run.elapsed_ns)}")
+    step = [plain(run.tuning.name)] if run.tuning else []
+    name = [label, *step, plain(run.load)]
     if run.asked.interval_ns:
         name.append(format_duration_ns(run.asked.interval_ns))
     return _View(
@@ -265,13 +277,13 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         run,
         ", ".join(name),
         ", ".join([*step, *how]),
-        " · ".join(words.plain(text) for text in where if text),
+        " · ".join(plain(text) for text in where if text),
         sentences_of(run),
         judgements,
         rows[: len(run.threads)],
         rows[len(run.threads) :],
-        words.missing_lines(totals),
-        words.instructions_line(run),
+        missing_lines(totals),
+        instructions_line(run),
         member_columns(run),
         member_lines(run),
         facts_columns(run.threads),
@@ -279,11 +291,11 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         [(matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices],
         columns,
         left_out,
-        words.load_lines(run),
-        words.phases_line(run),
+        load_lines(run),
+        phases_line(run),
         _worst(run),
         [_told(run, one) for one in run.explanations],
-        words.plain(shlex.join(run.asked.command)),
+        plain(shlex.join(run.asked.command)),
         view_of([run]).quantity,
         facts,
         details,
@@ -294,10 +306,10 @@ def _told(run: Run, told: Explanation) -> _Told:
     return _Told(
         headline(run, told),
         lanes(told),
-        [(quarter * 250, words.time_text(told.latency_ns * quarter / 4)) for quarter in range(5)],
+        [(quarter * 250, time_text(told.latency_ns * quarter / 4)) for quarter in range(5)],
         tree_columns(told),
         [line for line in (off_line(told), totals_line(told)) if line],
-        [words.plain(note) for note in [f"witnessed by {told.witness}", *told.notes]],
+        [plain(note) for note in [f"witnessed by {told.witness}", *told.notes]],
     )
 
 
@@ -335,16 +347,16 @@ def _worst(run: Run) -> list[tuple[str, str, Sample, str, str]]:
     found: list[tuple[Thread, Sample]] = [(t, sample) for t in run.threads for sample in t.worst]
     found.sort(key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))
     shown = found[:_WORST_SHOWN]
-    texts = words.times_texts([sample.latency_ns for _, sample in shown])
+    texts = times_texts([sample.latency_ns for _, sample in shown])
     return [
         (
-            words.thread_name(
+            thread_name(
                 thread if sample.cpu is None else msgspec.structs.replace(thread, cpu=sample.cpu)
             ),
             text,
             sample,
-            words.monotonic_text(run, sample.time_ns),
-            words.moment_text(run, sample.time_ns),
+            monotonic_text(run, sample.time_ns),
+            moment_text(run, sample.time_ns),
         )
         for (thread, sample), text in zip(shown, texts, strict=True)
     ]

@@ -9,9 +9,9 @@ import numpy as np
 from rtscope.model.run import Run, Thread
 from rtscope.report.page.chart import Axis, Chart, Mark, Panel, axis, floats
 from rtscope.report.page.scale import Scale, logarithmic, ticks
-from rtscope.report.tuning import steps_title
 from rtscope.statistics.figures import as_arrays, merge
 from rtscope.statistics.steps import StepResult, Steps
+from rtscope.wording.steps import steps_title
 
 _BINS: Final = 120
 _TICKS: Final = 5

@@ -5,18 +5,14 @@ import shlex
 
 from rtscope.model.run import Run
 from rtscope.model.sweep import sweep_of
-from rtscope.report.fingerprint import fingerprint
 from rtscope.report.page.render import render_page
 from rtscope.report.page.sweep_charts import sweep_charts
-from rtscope.report.scaling import (
-    how_text,
-    laws_of,
-    sweep_sentences,
-    table_of,
-    where_text,
-)
-from rtscope.report.words import doubts, plain
+from rtscope.report.tables.sweep import table_of
 from rtscope.statistics.confidence import LEVEL
+from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.run import doubts
+from rtscope.wording.sweep import how_text, laws_of, sweep_sentences, where_text
+from rtscope.wording.values import plain
 
 
 def sweep_page(run: Run) -> str:

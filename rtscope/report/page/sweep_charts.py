@@ -8,8 +8,6 @@ from rtscope.model.sweep import Sweep
 from rtscope.report.page.chart import Axis, Bars, Chart, Mark, Panel, axis, floats, row_axis
 from rtscope.report.page.probe_charts import numbered
 from rtscope.report.page.scale import Scale, Tick, linear, ticks
-from rtscope.report.sweep_words import cpus_text, curve_name
-from rtscope.report.words import plain
 from rtscope.statistics.placing import (
     Curve,
     Ratio,
@@ -20,6 +18,8 @@ from rtscope.statistics.placing import (
     slowdowns,
     time_ns,
 )
+from rtscope.wording.placement import cpus_text, curve_name
+from rtscope.wording.values import plain
 
 _POINTS: Final = 60
 _ROW_REM: Final = 2.0

@@ -8,14 +8,15 @@ import msgspec
 
 from rtscope.model.run import Run
 from rtscope.model.sweep import sweep_of
-from rtscope.report.fingerprint import fingerprint
 from rtscope.report.page.render import render_page
 from rtscope.report.page.sweep_charts import charts_together
-from rtscope.report.scaling import how_text, laws_of, sweep_sentences, where_text
-from rtscope.report.sweeps_table import loads_together, placements_together
-from rtscope.report.words import doubts_of_all, plain
+from rtscope.report.tables.sweeps import loads_together, placements_together
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.reference import column_label
+from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.run import doubts_of_all
+from rtscope.wording.sweep import how_text, laws_of, sweep_sentences, where_text
+from rtscope.wording.values import plain
 
 
 class _View(msgspec.Struct, frozen=True):

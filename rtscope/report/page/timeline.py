@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""An explained sample as a timeline."""
+
+from typing import Final
+
+import msgspec
+
+from rtscope.model.timeline import Explanation
+from rtscope.wording.values import plain, time_text
+
+_DEEPEST: Final = 24
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A bar of the timeline, in thousandths of its width."""
+
+    x: float
+    width: float
+    lane: int
+    kind: str
+    """of call, task, interrupts, preemption"""
+    name: str
+    text: str
+    """what it says when it is pointed at"""
+
+
+class Lanes(msgspec.Struct, frozen=True):
+    """A timeline: its lanes from the top and the bars in them."""
+
+    names: list[tuple[int, str]]
+    lanes: int
+    bars: list[Bar]
+
+
+def lanes(told: Explanation) -> Lanes:
+    """The timeline: who ran, what was off, and below them the calls by depth."""
+    bars: list[Bar] = []
+    names: list[tuple[int, str]] = []
+    lane = 0
+    for title, kind, stretches in (
+        ("task", "task", told.tasks),
+        ("interrupts off", "interrupts", told.interrupts_off),
+        ("preemption off", "preemption", told.preemption_off),
+    ):
+        if stretches is None:
+            continue
+        names.append((lane, title))
+        bars += [_bar(told, one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
+        lane += 1
+    names.append((lane, "function"))
+    deepest = 0
+    for call in told.calls:
+        if call.depth < _DEEPEST:
+            deepest = max(deepest, call.depth)
+            bars.append(
+                _bar(told, call.start_ns, call.ns, lane + call.depth, "call", call.function)
+            )
+    return Lanes(names, lane + deepest + 1, bars)
+
+
+def _bar(told: Explanation, start_ns: int, ns: int, lane: int, kind: str, name: str) -> Bar:
+    scale = 1000 / max(told.latency_ns, 1)
+    x, end = min(start_ns * scale, 1000.0), min((start_ns + ns) * scale, 1000.0)
+    label = plain(name)
+    text = f"{label + ', ' if label else ''}from {time_text(start_ns)} for {time_text(ns)}"
+    room = int((end - x) / 6.2)
+    shown = label if len(label) <= room else f"{label[: room - 1]}…" if room > 3 else ""
+    return Bar(round(x, 2), round(end - x, 2), lane, kind, shown, text)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables that the terminal and the page both show."""

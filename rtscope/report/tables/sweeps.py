@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The cells of several sweeps side by side."""
+
+from collections.abc import Sequence
+
+from rtscope.model.cpulist import format_cpu_list
+from rtscope.model.scaling import Placement
+from rtscope.model.sweep import Cell, Sweep
+from rtscope.report.tables.column import Column
+from rtscope.report.tables.sweep import gains_of
+from rtscope.statistics.placing import Ratio, time_ns
+from rtscope.wording.placement import ratio_text
+from rtscope.wording.values import NOTHING, plain, time_text
+
+Labelled = Sequence[tuple[str, Sweep]]
+_Key = tuple[str, Placement | None, str]
+_Found = dict[_Key, tuple[Cell, Ratio | None]]
+
+
+def placements_together(sweeps: Labelled) -> list[Column]:
+    """One row a placement, two columns a sweep; none without sweeps."""
+    found = _found(sweeps)
+    workloads = _workloads(found)
+    rows = sorted(
+        {(workload, place) for cells in found for workload, place, _ in cells if place},
+        key=lambda row: (workloads.index(row[0]), row[1].threads, row[1].cpus),
+    )
+    columns = [
+        Column("threads", 0, [f"{place.threads}" for _, place in rows]),
+        Column("CPUs", 0, [format_cpu_list(place.cpus) for _, place in rows], left=True),
+    ]
+    keys: list[_Key] = [(workload, place, "idle") for workload, place in rows]
+    return _table(columns, keys, sweeps, found, "times as fast")
+
+
+def loads_together(sweeps: Labelled) -> list[Column]:
+    """One row a load, what slows most first, two columns a sweep; none without sweeps."""
+    found = _found(sweeps)
+    workloads = _workloads(found)
+    most: dict[_Key, float] = {}
+    for cells in found:
+        for key, (_, slower) in cells.items():
+            most[key] = max(most.get(key, 0.0), slower.value if slower else 0.0)
+    keys = sorted(most, key=lambda key: (workloads.index(key[0]), key[2] != "idle", -most[key]))
+    columns = [Column("beside", 0, [plain(load) for *_, load in keys], left=True)]
+    return _table(columns, keys, sweeps, found, "times as long")
+
+
+def _found(sweeps: Labelled) -> list[_Found]:
+    """The cells of each sweep, with what they are held against in it.
+
+    Where all measured a program it is the same row, though one may be another version of the other
+    or lie in another folder. Where the loads run is no other row.
+    """
+    programs = all(sweep.program for _, sweep in sweeps)
+    held = []
+    for _, sweep in sweeps:
+        gains = gains_of(sweep)
+        held.append(
+            {
+                (
+                    "" if programs else cell.workload,
+                    None if sweep.has_loads else cell.placement,
+                    cell.load,
+                ): (cell, gains.get((cell.workload, cell.placement, cell.load)))
+                for cell in sweep.cells
+            }
+        )
+    return held
+
+
+def _workloads(found: Sequence[_Found]) -> list[str]:
+    return list(dict.fromkeys(workload for cells in found for workload, *_ in cells))
+
+
+def _table(
+    columns: list[Column],
+    keys: Sequence[_Key],
+    sweeps: Labelled,
+    found: Sequence[_Found],
+    what: str,
+) -> list[Column]:
+    """These columns, the times of each sweep, and what they are against another of the same."""
+    if not sweeps:
+        return []
+    if any(workload for workload, *_ in keys):
+        names = [plain(workload) for workload, *_ in keys]
+        columns = [Column("workload", 0, [*names], left=True), *columns]
+    times, ratios = [], []
+    for (label, _), cells in zip(sweeps, found, strict=True):
+        row = [cells.get(key, (None, None)) for key in keys]
+        shown = [time_text(time_ns(cell) if cell else None) for cell, _ in row]
+        times.append(Column(f"{label}\ntime", 0, [*shown]))
+        told = [ratio_text(one) if one else NOTHING for _, one in row]
+        ratios.append(Column(f"{label}\n{what}", 0, [*told]))
+    return [*columns, *times, *ratios]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The live view: what every thread has seen so far, redrawn from each progress line."""
+
+from dataclasses import dataclass, field
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from rtscope.model.progress import Progress, ThreadProgress
+from rtscope.model.run import RunWarning
+from rtscope.report.tables.column import Column
+from rtscope.report.terminal.table import fitted
+from rtscope.target.protocol import AgentWarning, AnyLine, Start
+from rtscope.wording.values import count_text, plain, rate_text, span_text, time_text
+
+_MOST_LOADS = 6
+_MOST_WARNINGS = 3
+
+
+@dataclass
+class LiveState:
+    """What the runner knows while it measures; it sets `progress` anew for each progress line."""
+
+    title: str
+    """such as "cyclic under mixed:2 on local" """
+    cpus: dict[int, int | None] = field(default_factory=dict)
+    """thread to CPU, from the agent's start line"""
+    names: dict[int, str] = field(default_factory=dict)
+    """what tells the probe's threads apart, from the same line"""
+    duration_ns: int | None = None
+    samples: int | None = None
+    """of each thread, where that is how the run ends"""
+    progress: Progress | None = None
+    previous: Progress | None = None
+    """the progress line before that, for the loads' present rate"""
+    warnings: list[RunWarning] = field(default_factory=list)
+    """the first, as many as are shown"""
+    more_warnings: int = 0
+    """how many were received after those; an agent may send 1000 a second"""
+
+
+def follow(state: LiveState, line: AnyLine) -> None:
+    """Take in a line of the agent."""
+    match line:
+        case AgentWarning():
+            if len(state.warnings) < _MOST_WARNINGS:
+                state.warnings.append(RunWarning(line.code, line.text))
+            else:
+                state.more_warnings += 1
+        case Start():
+            state.cpus = {thread.thread: thread.cpu for thread in line.threads}
+            state.names = {thread.thread: thread.name for thread in line.threads}
+            state.duration_ns, state.samples = line.duration_ns or None, line.samples or None
+        case Progress():
+            state.previous, state.progress = state.progress, line
+
+
+def live_view(state: LiveState) -> "LiveView":
+    """A renderable for rich.live.Live; it fits itself into the width and height it gets."""
+    return LiveView(state)
+
+
+@dataclass
+class LiveView:
+    """Renders itself to the room it gets."""
+
+    state: LiveState
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        state = self.state
+        yield _cut(Text(plain(state.title), style="bold"))
+        progress = state.progress
+        if progress is None:
+            yield Text("waiting for the first sample …", style="dim")
+            yield from _warnings(state)
+            return
+        yield from _time_left(state, progress, options.max_width)
+        loads = _loads(progress, state.previous)
+        warnings = _warnings(state)
+        room = (options.height or console.size.height) - len(loads) - len(warnings) - 7
+        yield _table(state, progress, max(1, room), options.max_width)
+        yield from loads
+        yield from warnings
+
+
+def _cut(text: Text) -> Text:
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+def _time_left(state: LiveState, progress: Progress, width: int) -> list[Text]:
+    elapsed = progress.time_ns
+    if state.duration_ns:
+        left = max(0, state.duration_ns - elapsed)
+        text = f"{span_text(elapsed)} of {span_text(state.duration_ns)}, {span_text(left)} left"
+        done = elapsed / state.duration_ns
+    elif state.samples:
+        least = min((thread.count for thread in progress.threads), default=0)
+        done = least / state.samples
+        text = f"{span_text(elapsed)}, {least:,} of {state.samples:,} samples"
+        if least:
+            left = int(elapsed * max(0, state.samples - least) / least)
+            text += f", about {span_text(left)} left"
+    else:
+        return [_cut(Text(f"{span_text(elapsed)} so far; Ctrl-C ends the run and keeps it"))]
+    filled = int(width * min(1.0, done))
+    bar = Text.assemble(("━" * filled, "green"), ("─" * (width - filled), "dim"))
+    return [_cut(Text(text)), bar]
+
+
+def _table(state: LiveState, progress: Progress, room: int, width: int) -> RenderableType:
+    threads = sorted(progress.threads, key=lambda thread: thread.thread)
+    hidden = 0
+    if len(threads) > room:
+        threads = sorted(threads, key=lambda thread: -(thread.max_ns or 0))[: max(1, room - 1)]
+        hidden = len(progress.threads) - len(threads)
+
+    def cells(text: list[str]) -> list[str | Text]:
+        return [*text, ""] if hidden else list(text)
+
+    names = cells([_name(state, thread) for thread in threads])
+    if hidden:
+        names[-1] = Text(f"… {hidden} more CPU{'s' if hidden > 1 else ''}", style="dim")
+    missed: list[str | Text] = [
+        Text(count_text(thread.missed), style="yellow" if thread.missed else "")
+        for thread in threads
+    ]
+    return fitted(
+        [
+            Column("CPU", 0, names, left=True),
+            Column("samples", 4, cells([count_text(thread.count) for thread in threads])),
+            Column("missed", 3, [*missed, ""] if hidden else missed),
+            Column("min", 6, cells([time_text(thread.min_ns) for thread in threads])),
+            Column("avg", 5, cells([time_text(thread.mean_ns) for thread in threads])),
+            Column("p99.9", 2, cells([time_text(thread.p999_ns) for thread in threads])),
+            Column("max", 1, cells([time_text(thread.max_ns) for thread in threads])),
+            Column("max now", 7, cells([time_text(thread.window.max_ns) for thread in threads])),
+        ],
+        width,
+    )
+
+
+def _name(state: LiveState, thread: ThreadProgress) -> str:
+    cpu = state.cpus.get(thread.thread)
+    name = plain(state.names.get(thread.thread, ""))
+    if name:
+        return name if cpu is None else f"{name} on CPU {cpu}"
+    return f"thread {thread.thread}" if cpu is None else str(cpu)
+
+
+def _loads(progress: Progress, previous: Progress | None) -> list[Text]:
+    """One line a load: work per second since the progress line before, or since the start."""
+    before = {load.name: load.work for load in previous.loads} if previous else {}
+    since_ns = progress.time_ns - (previous.time_ns if previous else 0)
+    lines = []
+    for load in progress.loads[:_MOST_LOADS]:
+        rates = [
+            rate_text(unit, max(0, total - before.get(load.name, {}).get(unit, 0)) * 1e9 / since_ns)
+            for unit, total in load.work.items()
+            if since_ns > 0
+        ]
+        lines.append(
+            _cut(Text.assemble(("load ", "bold"), f"{plain(load.name)}: {', '.join(rates)}"))
+        )
+    if len(progress.loads) > _MOST_LOADS:
+        lines.append(Text(f"… {len(progress.loads) - _MOST_LOADS} more loads", style="dim"))
+    return lines
+
+
+def _warnings(state: LiveState) -> list[Text]:
+    lines = [
+        _cut(Text.assemble(("! ", "bold yellow"), plain(warning.text)))
+        for warning in state.warnings
+    ]
+    if state.more_warnings:
+        lines.append(Text(f"… {state.more_warnings} more warnings", style="dim"))
+    return lines

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run on the terminal.
+
+Everything that a target or a file sent goes through `plain` and into rich's Text, so that neither
+terminal escapes nor rich's markup in it take effect.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from rtscope.model.finding import Severity
+from rtscope.model.quantity import LATENCY
+from rtscope.model.run import Run
+from rtscope.model.timeline import Explanation
+from rtscope.model.units import format_duration_ns
+from rtscope.report.tables.column import Column
+from rtscope.report.tables.ensemble import member_columns
+from rtscope.report.tables.explanation import tree_columns
+from rtscope.report.tables.facts import facts_columns
+from rtscope.report.tables.matrices import matrix_columns
+from rtscope.report.tables.microseconds import by_microsecond
+from rtscope.report.tables.sweep import table_of
+from rtscope.report.tables.takers import takers_columns
+from rtscope.report.terminal.table import fitted
+from rtscope.statistics.figures import Figures, figures
+from rtscope.statistics.verdict import Judgement, Outcome
+from rtscope.wording.ensemble import member_lines
+from rtscope.wording.explanation import headline, off_line, totals_line, tree
+from rtscope.wording.findings import sentences_of
+from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.wording.matrices import matrix_title
+from rtscope.wording.run import (
+    flaws,
+    idle_states_text,
+    instructions_line,
+    load_lines,
+    machine_name,
+    missing_lines,
+    phases_line,
+    preemption_text,
+    quantity_text,
+    tuning_text,
+    warnings_of,
+)
+from rtscope.wording.sweep import laws_of, settings_text
+from rtscope.wording.values import (
+    NOTHING,
+    count_text,
+    plain,
+    policies_text,
+    policy_text,
+    quantiles_texts,
+    span_text,
+    thread_name,
+    times_texts,
+)
+
+if TYPE_CHECKING:
+    pass
+
+_MARKS: dict[Severity, str] = {"info": "→ ", "undecided": "note: ", "unexpected": "≠ "}
+_VERDICT: dict[Outcome, tuple[str, str]] = {
+    "pass": ("pass", "bold green"),
+    "fail": ("fail", "bold red"),
+    "inconclusive": ("inconclusive", "bold yellow"),
+}
+
+
+def summary(
+    run: Run,
+    judgements: Sequence[Judgement] = (),
+    *,
+    phases: bool = False,
+    warned: set[str] | None = None,
+) -> "Summary":
+    """Show what was measured and where, its warnings, metrics and verdicts.
+
+    `phases` adds when the load came up and ended. Warnings in `warned` are only counted, the others
+    are added to it.
+    """
+    warned = set() if warned is None else warned
+    lines = list(dict.fromkeys(warnings_of(run)))
+    new = [line for line in lines if line not in warned]
+    if again := len(lines) - len(new):
+        new.append(f"{again} warning{'s' if again > 1 else ''} as above")
+    warned.update(lines)
+    return Summary(run, judgements, flaws(run) + new, phases)
+
+
+@dataclass
+class Summary:
+    """Renders itself to the width it gets."""
+
+    run: Run
+    judgements: Sequence[Judgement]
+    warnings: list[str]
+    phases: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rich's protocol."""
+        yield from _heading(self.run)
+        yield from (marked_line("! ", warning, "bold yellow") for warning in self.warnings)
+        for found in sentences_of(self.run):
+            yield marked_line(_MARKS[found.severity], plain(found.text), "bold cyan")
+        if self.run.threads:
+            yield Text()
+            if self.run.sweep:
+                yield from _cells(self.run, options.max_width)
+            else:
+                yield from _figures(self.run, options.max_width)
+            if counted := instructions_line(self.run):
+                yield Text(counted)
+            yield from _tables(self.run, options.max_width)
+            if self.run.probe == "gtod":
+                yield Text()
+                yield from _microseconds(self.run, options.max_width)
+        loads = load_lines(self.run)
+        if loads:
+            yield Text()
+            yield from (marked_line("load ", line) for line in loads)
+        if self.phases and (phases := phases_line(self.run)):
+            yield marked_line("phases ", phases)
+        for told in self.run.explanations:
+            yield Text()
+            yield from _explanation(self.run, told, options.max_width)
+        if self.judgements:
+            yield Text()
+            yield from (judgement_line(judgement) for judgement in self.judgements)
+
+
+def _cells(run: Run, width: int) -> RenderResult:
+    """A sweep's cells and the laws that were fitted to them."""
+    yield fitted(table_of(run), width)
+    laws = list(laws_of(run))
+    if laws:
+        yield Text()
+    yield from (Text(law) for law in laws)
+
+
+def _figures(run: Run, width: int) -> RenderResult:
+    totals = [(g.label, figures_of_group(run, g)) for g in groups_of(run)]
+    yield fitted(_columns(run, totals), width)
+    for line in missing_lines(totals):
+        yield Text(f"{NOTHING} {line}", style="dim")
+
+
+def _tables(run: Run, width: int) -> RenderResult:
+    """What the probe tells besides the samples' figures."""
+    if members := member_columns(run):
+        yield Text()
+        yield fitted(members, width)
+        yield from (Text(line) for line in member_lines(run))
+    for columns in (facts_columns(run.threads), takers_columns(run.threads)):
+        if columns:
+            yield Text()
+            yield fitted(columns, width)
+    for matrix in run.matrices:
+        yield Text()
+        yield Text(matrix_title(matrix), style="bold")
+        yield fitted(matrix_columns(matrix), width)
+
+
+def _microseconds(run: Run, width: int) -> RenderResult:
+    columns, left_out = by_microsecond(run)
+    for column in columns:
+        column.title = re.sub(r"(_|:| (?=on ))", r"\1\n", column.title)
+    yield fitted(columns, width)
+    more = f"{left_out} more with samples are not shown, " if left_out else ""
+    yield Text(f"({more}rows without a sample are left out)", style="dim")
+
+
+def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
+    yield Text(headline(run, told), style="bold")
+    if tree(told):
+        yield fitted(tree_columns(told), width)
+    for line in (off_line(told), totals_line(told)):
+        if line:
+            yield Text(line)
+    for note in told.notes:
+        yield Text(plain(note), style="dim")
+
+
+def judgement_line(judgement: Judgement) -> Text:
+    """max<50us: fail, ... with its outcome in colour; the outcome is in words too."""
+    word, style = _VERDICT[judgement.outcome]
+    limit, _, rest = plain(judgement.sentence).partition(f": {word}")
+    return Text.assemble((limit, "bold"), ": ", (word, style), rest)
+
+
+def marked_line(mark: str, text: str, style: str = "") -> Text:
+    return Text.assemble((mark, style or "bold"), text)
+
+
+def _heading(run: Run) -> list[Text]:
+    machine, asked = run.machine, run.asked
+    how = [f"{'beside each of' if run.sweep and run.load != 'idle' else 'load'} {plain(run.load)}"]
+    if run.tuning:
+        how.insert(0, tuning_text(run))
+    if asked.interval_ns:
+        how.append(f"every {format_duration_ns(asked.interval_ns)}")
+    if run.elapsed_ns is not None:
+        how.append(f"for {span_text(run.elapsed_ns)}")
+    if run.sweep:
+        how.append(settings_text(run))
+    if run.source != "rtscope":
+        how.append(f"measured by {plain(run.source)}")
+    where = [machine_name(run), machine.cpu_model, machine.kernel_release]
+    told = " · ".join(plain(text) for text in where if text)
+    virtual = machine.virtualisation
+    if virtual not in (None, "none"):
+        told += f" · virtualised by {plain(virtual)}" if virtual else ""
+    quantity = quantity_text(run)
+    what = "" if quantity == LATENCY else f" ({quantity})"
+    lines = [
+        Text.assemble((plain(run.probe), "bold"), f"{what}, {', '.join(how)}  [{plain(run.id)}]")
+    ]
+    if told:
+        lines.append(Text(f"{told} · preemption {preemption_text(run)}"))
+    if idle := idle_states_text(run):
+        lines.append(Text(f"idle states {idle}"))
+    return lines
+
+
+def _columns(run: Run, totals: list[tuple[str, Figures]]) -> list[Column]:
+    kept = [total for total, group in zip(totals, groups_of(run), strict=True) if not group.lone]
+    rows = [figures(thread) for thread in run.threads] + [total for _, total in kept]
+    named = any(thread.name for thread in run.threads)
+    names: list[str | Text] = [
+        thread_name(thread) if named else thread_name(thread).removeprefix("CPU ")
+        for thread in run.threads
+    ]
+    names += [Text(name, style="bold") for name, _ in kept]
+    policies: list[str | Text] = [policy_text(thread) for thread in run.threads]
+
+    def quantiles(percent: float) -> list[str | Text]:
+        return [*quantiles_texts([row.quantile(percent) for row in rows])]
+
+    groups = [policies_text(group.threads) for group in groups_of(run) if not group.lone]
+    maxima = times_texts([row.max_ns for row in rows])
+
+    return [
+        Column("thread" if named else "CPU", 0, names, left=True),
+        Column("policy", 8, [*policies, *groups], left=True),
+        Column("samples", 4, [count_text(row.count) for row in rows]),
+        Column("missed", 5, [_missed(row.missed) for row in rows]),
+        Column("min", 6, [*times_texts([row.min_ns for row in rows])]),
+        Column("mean", 3, [*times_texts([row.mean_ns for row in rows])]),
+        Column("p99", 9, quantiles(99.0)),
+        Column("p99.9", 2, quantiles(99.9)),
+        Column("p99.99", 7, quantiles(99.99)),
+        Column("max", 1, [Text(text, style="bold") for text in maxima]),
+    ]
+
+
+def _missed(missed: int | None) -> Text:
+    return Text(count_text(missed), style="yellow" if missed else "")

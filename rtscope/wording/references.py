@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Published figures and those of ours, in words."""
+
+from collections.abc import Sequence
+
+from rtscope.model.reference import Figure, Reference, Table, Value
+from rtscope.model.run import Run
+from rtscope.model.units import NS_PER_UNIT
+from rtscope.statistics.reference import Beside, Cell, column_label
+from rtscope.wording.run import doubts
+from rtscope.wording.values import plain, time_text
+
+
+def published_text(figure: Figure, value: Value) -> str:
+    """A published value as printed, with its unit: "6.986 us", "about 30 us", "PASS"."""
+    if value.number is None:
+        return value.text
+    relation = {"is": "", "about": "about ", "above": "> ", "below": "< "}[value.relation]
+    unit = {"count": "", "percent": " %", "times": " ×"}.get(figure.unit, f" {figure.unit}")
+    return f"{relation}{value.text.lstrip('~<>')}{unit}"
+
+
+def our_text(figure: Figure, cell: Cell) -> str:
+    """One of our figures: a time with its unit, a count with separators, or a dash."""
+    if cell.value is None or figure.unit in NS_PER_UNIT:
+        return time_text(cell.value)
+    if figure.unit == "verdict":
+        return "PASS" if cell.value else "FAIL"
+    return f"{cell.value:,.0f}" if cell.value % 1 == 0 else f"{cell.value:,.4g}"
+
+
+def label_of(ours: Beside, number: int) -> str:
+    return column_label(number) if len(ours.columns) > 1 else "here"
+
+
+def column_lines(ours: Beside) -> list[str]:
+    """Who is who: "here: board, 6.12.1"."""
+    return [f"{label_of(ours, index)}: {plain(words)}" for index, words in enumerate(ours.columns)]
+
+
+def doubts_of(runs: Sequence[Run], found: Sequence[Beside]) -> list[str]:
+    """Whatever lessens the worth of the runs that stand in the tables, each thing once."""
+    used = {run for ours in found for one in ours.filled for run in one.runs}
+    return list(dict.fromkeys(text for run in runs if run.id in used for text in doubts(run)))
+
+
+def citation(reference: Reference) -> str:
+    """Authors: Title. Where, year."""
+    year = f", {reference.year}" if reference.year else ""
+    return f"{', '.join(reference.authors)}: {reference.title}. {reference.published}{year}"
+
+
+def facts_of(reference: Reference) -> list[tuple[str, str]]:
+    """Hardware, kernel and setup."""
+    pairs = [
+        ("hardware", reference.hardware),
+        ("kernel", reference.kernel),
+        ("setup", reference.setup),
+    ]
+    return [(name, text) for name, text in pairs if text]
+
+
+def entry_lines(table: Table) -> list[str]:
+    """What differs from the reference's machine, entry by entry."""
+    told = []
+    for entry in table.entries:
+        parts = [text for text in (entry.hardware, entry.kernel) if text]
+        if entry.high_resolution_timers is not None:
+            on = "with" if entry.high_resolution_timers else "without"
+            parts.append(f"{on} high-resolution timers")
+        if parts:
+            told.append(f"{entry.name}: {', '.join(parts)}")
+    return told

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sweep in words: advice, findings, how it was measured and which laws it follows."""
+
+from collections.abc import Iterator
+
+from rtscope.model.run import Run
+from rtscope.model.sweep import sweep_of
+from rtscope.model.units import format_duration_ns, format_size
+from rtscope.statistics.placing import (
+    curves,
+    slower_cpus,
+)
+from rtscope.statistics.scaling import Fit
+from rtscope.wording.advice import advice
+from rtscope.wording.placement import cpus_text, curve_name, law_text
+from rtscope.wording.placing import findings, interference, left_out
+from rtscope.wording.run import machine_name, moment_text
+from rtscope.wording.values import plain
+
+
+def sweep_sentences(run: Run) -> tuple[list[str], list[str]]:
+    """What to do, and what was found besides."""
+    sweep = sweep_of(run)
+    if sweep.has_loads:
+        return [plain(text) for text in interference(sweep)], left_out(sweep)
+    return [plain(text) for text in advice(sweep)], [plain(text) for text in findings(sweep)]
+
+
+def where_text(run: Run) -> str:
+    """The machine, its CPU and its kernel."""
+    where = [machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
+    return " · ".join(plain(text) for text in where if text)
+
+
+def how_text(run: Run) -> str:
+    """What was measured, when, and how."""
+    workloads = list(dict.fromkeys(cell.workload for cell in run.sweep.cells)) if run.sweep else []
+    told = [" and ".join(plain(one) for one in workloads), settings_text(run)]
+    if run.asked.interval_ns:
+        told.append(f"every {format_duration_ns(run.asked.interval_ns)}")
+    if moment := moment_text(run, 0):
+        told.append(f"begun {moment.partition('.')[0].removesuffix(' UTC')} UTC")
+    return ", ".join([*told, f"run {plain(run.id)}"])
+
+
+def settings_text(run: Run) -> str:
+    """5 rounds, parallel 95 %, table 16 KiB; of a run that is no sweep empty."""
+    if run.sweep is None:
+        return ""
+    rounds, options = run.sweep.rounds, run.asked.options
+    told = [f"{rounds} round{'s' if rounds > 1 else ''}"]
+    if "parallel_percent" in options:
+        told.append(f"parallel {options['parallel_percent']} %")
+    if isinstance(size := options.get("table_bytes"), int):
+        told.append(f"table {format_size(size)}")
+    return ", ".join(told)
+
+
+def laws_of(run: Run) -> Iterator[str]:
+    """Each curve's laws, with their parameters."""
+    sweep = sweep_of(run)
+    if sweep.has_loads:
+        return
+    for curve in curves(sweep):
+        slow = sorted(slower_cpus(sweep, curve.workload))
+        unlike = f"; it takes {cpus_text(slow)} for as fast as the others" if slow else ""
+        for law in (curve.amdahl, curve.usl):
+            if law:
+                yield f"{curve_name(curve)}, {law.law}: {law_text(law)}{_worth(law)}{unlike}"
+
+
+def _worth(law: Fit) -> str:
+    if law.misfit_p is None:
+        return "; too few numbers of threads to test whether it holds"
+    worst = max(law.residuals.values(), key=abs)
+    text = f"; misses no time by more than {abs(worst) * 100:.1f} %"
+    if law.holds:
+        return text
+    return f"{text}, which is more than chance (p = {law.misfit_p:.1g}): it does not hold"
