@@ -97,22 +97,41 @@ def check_whole(lines: Lines, duration_s: float = DURATION_S) -> None:
     assert lines[-1]["progress_dropped"] > 0
     assert "output-blocked" in {line["code"] for line in of_type(lines, "warning")}
     for index, thread in enumerate(of_type(lines, "thread")):
-        assert thread["count"] + thread["missed"] >= duration_s * 1000 - 1
+        assert thread["count"] + thread["missed"] > 0.9 * duration_s * 1000
         windows = [line["threads"][index]["window"] for line in of_type(lines, "progress")]
         assert sum(window["count"] for window in windows) == thread["count"]
 
 
-def test_json_on_a_terminal_that_nobody_reads(agent_path: Path) -> None:
-    words = ("cyclic", "--json", "--progress=50ms", *RUN)
+# Longer than the default watchdog and its margins, by which such a run ended after 13.7 s.
+LONG = pytest.param(20, 16, (), marks=pytest.mark.kernels)
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "blocked_s", "options"),
+    [(DURATION_S, BLOCKED_S, ("--progress=50ms", *RUN)), LONG],
+)
+def test_json_on_a_terminal_that_nobody_reads(
+    agent_path: Path, duration_s: int, blocked_s: float, options: tuple[str, ...]
+) -> None:
+    words = ("cyclic", "--json", f"--duration={duration_s}s", *options)
     with on_a_terminal(agent_path, *words) as (process, master):
-        time.sleep(BLOCKED_S)
-        check_whole(parsed(all_of(master)))
+        time.sleep(blocked_s)
+        check_whole(parsed(all_of(master)), duration_s)
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("blocked_s", [BLOCKED_S, DURATION_S + 2])
-def test_ctrl_s_on_the_table(agent_path: Path, blocked_s: float) -> None:
-    with on_a_terminal(agent_path, "cyclic", "--progress=50ms", *RUN) as (process, master):
+@pytest.mark.parametrize(
+    ("duration_s", "blocked_s", "options"),
+    [
+        *((DURATION_S, blocked_s, ("--progress=50ms", *RUN)) for blocked_s in (BLOCKED_S, 7)),
+        LONG,
+    ],
+)
+def test_ctrl_s_on_the_table(
+    agent_path: Path, duration_s: int, blocked_s: float, options: tuple[str, ...]
+) -> None:
+    words = ("cyclic", f"--duration={duration_s}s", *options)
+    with on_a_terminal(agent_path, *words) as (process, master):
         read_to_the_table(master)
         os.write(master, CTRL_S)
         time.sleep(blocked_s)
@@ -121,7 +140,8 @@ def test_ctrl_s_on_the_table(agent_path: Path, blocked_s: float) -> None:
         output = all_of(master)
     assert process.returncode == 0
     assert b"# complete after" in output
-    assert b"table updates were left out" in output
+    assert output.count(b"T: ") >= len(os.sched_getaffinity(0))
+    assert not options or b"table updates were left out" in output
 
 
 @needs_root
@@ -142,34 +162,6 @@ def test_a_measurement_under_ctrl_s_is_tuned_and_undone(agent_path: Path, tmp_pa
     assert process.returncode == 0
     events = [line.split()[0] for line in lines if "thread-nice" in line or line.startswith("# c")]
     assert events == ["applied", "applied", "left", "#"]
-
-
-LONG_S = 20
-LONG_BLOCKED_S = 16
-"""longer than the default watchdog and its margins, by which such a run ended after 13.7 s"""
-
-
-@pytest.mark.kernels
-def test_json_that_nobody_reads_for_longer_than_the_default_watchdog(agent_path: Path) -> None:
-    words = ("cyclic", "--json", f"--duration={LONG_S}s")
-    with on_a_terminal(agent_path, *words) as (process, master):
-        time.sleep(LONG_BLOCKED_S)
-        check_whole(parsed(all_of(master)), LONG_S)
-    assert process.returncode == 0
-
-
-@pytest.mark.kernels
-def test_ctrl_s_on_the_table_for_longer_than_the_default_watchdog(agent_path: Path) -> None:
-    with on_a_terminal(agent_path, "cyclic", f"--duration={LONG_S}s") as (process, master):
-        read_to_the_table(master)
-        os.write(master, CTRL_S)
-        time.sleep(LONG_BLOCKED_S)
-        assert process.poll() is None
-        os.write(master, CTRL_Q)
-        output = all_of(master)
-    assert process.returncode == 0
-    assert b"# complete after" in output
-    assert output.count(b"T: ") >= len(os.sched_getaffinity(0))
 
 
 def nearly_full(fd: int) -> None:
