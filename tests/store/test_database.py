@@ -18,7 +18,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Thread
 from rtscope.store import database
-from rtscope.store.database import StoreError, list_runs, load, new_run_id, remove, rescue, save
+from rtscope.store.database import StoreError, list_runs, load, remove, rescue, save
 from rtscope.store.runfile import read_run
 from tests.strategies import runs
 
@@ -87,15 +87,12 @@ def test_an_ambiguous_beginning_lists_the_candidates(store: Path) -> None:
     assert load("ab1", store).id == SECOND
 
 
-@pytest.mark.parametrize("name", ["", "zz", "%", "a' OR 1", "0" * 17, "last~", "last~-1", "é"])
-def test_what_is_no_id_gets_a_sentence(store: Path, name: str) -> None:
-    with pytest.raises(RtscopeError, match="names no run"):
+@pytest.mark.parametrize(
+    "name", ["", "zz", "%", "a' OR 1", "0" * 17, "last~", "last~-1", "é", "dd"]
+)
+def test_what_names_no_run_is_refused(store: Path, name: str) -> None:
+    with pytest.raises(RtscopeError, match=r"names no run|no run's id begins with 'dd'"):
         load(name, store)
-
-
-def test_an_unknown_id_gets_a_sentence(store: Path) -> None:
-    with pytest.raises(RtscopeError, match="no run's id begins with 'dd'"):
-        load("dd", store)
 
 
 def test_saving_twice_says_that_it_is_there(store: Path) -> None:
@@ -303,19 +300,8 @@ def test_undecodable_names_do_not_lose_the_run(tmp_path: Path) -> None:
     assert load("last", tmp_path / "runs.sqlite").load == "cmd:\\udcff"
 
 
-def test_new_ids_differ_and_are_sixteen_digits() -> None:
-    ids = {new_run_id() for _ in range(100)}
-    assert len(ids) == 100
-    assert all(len(run_id) == 16 and int(run_id, 16) >= 0 for run_id in ids)
-
-
 @given(runs())
-@settings(
-    max_examples=50,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_run_comes_back_from_the_store(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "runs.sqlite"
     save(run, path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.model.machine import Machine
@@ -47,9 +47,6 @@ ABSURD: Final = st.sampled_from([
 CONTENT: Final = ABSURD | st.text(max_size=200) | st.binary(max_size=200)
 
 
-unhurried: Final = settings(deadline=None)
-
-
 def assert_storable(machine: Machine) -> None:
     encoded = msgspec.json.encode(machine)
     assert msgspec.json.decode(encoded, type=Machine) == machine
@@ -65,7 +62,6 @@ def texts_of(value: object) -> list[str]:
     return []
 
 
-@unhurried
 @given(st.dictionaries(st.sampled_from(PATHS), CONTENT, max_size=12))
 def test_any_garbled_files_of_a_machine_give_a_record_that_can_be_kept(
     garbled: dict[str, str | bytes],
@@ -77,19 +73,16 @@ def test_any_garbled_files_of_a_machine_give_a_record_that_can_be_kept(
         assert len(text) <= 4096
 
 
-@unhurried
 @given(st.sampled_from(PATHS), CONTENT)
 def test_any_single_file_alone_gives_a_record(path: str, content: str | bytes) -> None:
     assert_storable(machine_of({path: content}))
 
 
-@unhurried
 @given(st.dictionaries(st.text(max_size=60).map("/elsewhere/".__add__), CONTENT, max_size=8))
 def test_paths_that_nobody_knows_are_ignored(files: dict[str, str | bytes]) -> None:
     assert machine_of(files) == Machine()
 
 
-@unhurried
 @given(st.sampled_from(sorted(FILES)), st.integers(0, 400))
 def test_a_file_cut_anywhere_gives_a_record(path: str, length: int) -> None:
     assert_storable(machine_of(FILES | {path: FILES[path][:length]}))
