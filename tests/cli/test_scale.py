@@ -81,6 +81,10 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / "bucket"), "{n}", str(folder / "tokens")]
 
 
+contended = pytest.mark.timing("other programs take the CPUs that its threads need")
+
+
+@contended
 def test_two_threads_forced_on_one_cpu_are_found_and_named(rtscope: Rtscope) -> None:
     with undisturbed():
         done = rtscope(
@@ -96,6 +100,7 @@ def test_two_threads_forced_on_one_cpu_are_found_and_named(rtscope: Rtscope) -> 
     assert [len(cell["medians_ns"]) for cell in told["sweep"]["cells"]] == [5, 5]
 
 
+@contended
 @needs_two_cpus
 def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
     rtscope: Rtscope, bucket: list[str]
@@ -112,6 +117,7 @@ def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
     assert "rtscope scale --threads 1,2" in page
 
 
+@contended
 @pytest.mark.long
 def test_what_holds_the_lock_of_a_program_is_found_and_named(
     rtscope: Rtscope, bucket: list[str]
