@@ -3,12 +3,10 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import sqlite3
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 
 from rtscope.store.runfile import read_run
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.terminal import on_terminal
 
 SHORT = ("measure", "-D", "300ms", "-i", "500us")
 
@@ -310,36 +309,8 @@ def test_a_reader_that_goes_away_gets_no_traceback(environment: dict[str, str]) 
 def test_the_live_view_fits_any_terminal(
     environment: dict[str, str], columns: int, rows: int
 ) -> None:
-    screen, terminal = pty.openpty()
-    os.set_blocking(screen, True)
-    import fcntl
-    import struct
-    import termios
-
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    shown = bytearray()
-
-    def read() -> None:
-        while True:
-            try:
-                data = os.read(screen, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            shown.extend(data)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    process = subprocess.run(
-        [*COMMAND, "measure", "-D", "1200ms", "--no-report"],
-        env=environment | {"TERM": "xterm-256color"},
-        stdin=terminal, stdout=terminal, stderr=terminal, timeout=60, check=False,
-    )  # fmt: skip
-    os.close(terminal)
-    reader.join()
-    os.close(screen)
-    text = shown.decode(errors="replace")
-    assert process.returncode == 0, text
-    assert "Traceback" not in text
-    assert "left" in text or columns < 40
+    command = [*COMMAND, "measure", "-D", "1200ms", "--no-report"]
+    with on_terminal(command, environment, columns=columns, rows=rows) as shown:
+        assert shown.end() == 0, shown.text
+    assert "Traceback" not in shown.text
+    assert "left" in shown.text or columns < 40

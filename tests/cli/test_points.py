@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope points, on the LLRF example: what it shows is what the program does."""
 
-import fcntl
 import json
 import os
-import pty
-import select
 import signal
-import struct
 import subprocess
-import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.terminal import on_terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llrf"
 MODULES = EXAMPLE.parents[1] / "kernel" / "modules"
@@ -186,40 +182,17 @@ def test_a_point_is_switched_off_and_on_while_the_program_runs(
 def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
     llrf: Llrf, environment: dict[str, str]
 ) -> None:
-    with llrf() as process:
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 120, 0, 0))
-        watcher = subprocess.Popen(
-            [*COMMAND, "points", str(process.pid), "-i", "0.2"],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment | {"TERM": "xterm"},
-        )
-        os.close(slave)
-        text = ""
-        deadline = time.monotonic() + 30
-        while text.count("MAINLOOP") < 4 and time.monotonic() < deadline:
-            if select.select([master], [], [], 1)[0]:
-                text += _read(master)
-        watcher.send_signal(signal.SIGINT)
-        while part := _read(master):
-            text += part
-        assert watcher.wait(timeout=10) == 0
-        os.close(master)
-    after = text.rpartition("\x1b[2K")[2]
-    assert text.count("MAINLOOP") >= 4
+    with (
+        llrf() as process,
+        on_terminal([*COMMAND, "points", str(process.pid), "-i", "0.2"], environment) as watcher,
+    ):
+        watcher.wait_for("MAINLOOP", times=4)
+        watcher.process.send_signal(signal.SIGINT)
+        assert watcher.end() == 0
+    after = watcher.text.rpartition("\x1b[2K")[2]
     assert "MAINLOOP" in after
     assert "OTHDIAG" in after
-    assert "Traceback" not in text
-
-
-def _read(master: int) -> str:
-    """What the terminal still gets; empty once nobody writes to it."""
-    try:
-        return os.read(master, 65536).decode()
-    except OSError:
-        return ""
+    assert "Traceback" not in watcher.text
 
 
 def test_what_cannot_be_is_a_sentence(rtscope: Rtscope) -> None:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.terminal import on_terminal
 
 PLANS = Path(__file__).parents[2] / "rtscope" / "plans"
 PLAN = """
@@ -287,26 +288,13 @@ def test_a_plan_is_measured_elsewhere_than_it_says(rtscope: Rtscope, plan: Path)
 
 
 def test_the_whole_is_one_display_on_a_terminal(environment: dict[str, str], plan: Path) -> None:
-    screen, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, "run", str(plan), "--no-report"],
-        env=environment | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"},
-        stdin=terminal, stdout=subprocess.DEVNULL, stderr=terminal,
-    ) as process:  # fmt: skip
-        os.close(terminal)
-        shown = bytearray()
-        try:
-            while data := os.read(screen, 65536):
-                shown += data
-        except OSError:  # the other end is closed
-            pass
-    os.close(screen)
-    text = shown.decode(errors="replace")
-    assert process.returncode == 0, text
-    assert "Two loads" in text
-    assert "cyclic, load timers:1, every 500us" in text
+    command = [*COMMAND, "run", str(plan), "--no-report"]
+    with on_terminal(command, environment, columns=100, rows=30) as shown:
+        assert shown.end() == 0, shown.text
+    assert "Two loads" in shown.text
+    assert "cyclic, load timers:1, every 500us" in shown.text
     for done in range(4):
-        assert f"{done} of 4 cells done" in text
+        assert f"{done} of 4 cells done" in shown.text
 
 
 @pytest.mark.kernels

@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope threads, as a user has it: on this machine, in a terminal, in a pipe."""
 
-import fcntl
 import json
-import os
-import pty
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,6 +12,7 @@ import pytest
 
 from tests.agent.probing import LAST_CPU, needs_root
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.terminal import on_terminal
 
 # A thread of fifo 99 and one of fifo 31, each on one CPU.
 CHILD = """
@@ -118,42 +112,15 @@ def test_json_tells_each_look_until_it_is_interrupted(environment: dict[str, str
 def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
     environment: dict[str, str],
 ) -> None:
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 120, 0, 0))
-    watcher = subprocess.Popen(
-        [*COMMAND, "threads", "--live", "--all", "-i", "0.2"],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env=environment | {"TERM": "xterm"},
-    )
-    os.close(slave)
-    try:
-        text = ""
-        deadline = time.monotonic() + 60
-        while text.count("switches in the last") < 3 and time.monotonic() < deadline:
-            if select.select([master], [], [], 1)[0]:
-                text += _read(master)
-        watcher.send_signal(signal.SIGINT)
-        while part := _read(master):
-            text += part
-        assert watcher.wait(timeout=30) == 0
-    finally:
-        watcher.kill()
-        os.close(master)
-    after = text.rpartition("\x1b[2K")[2]
-    assert text.count("switches in the last") >= 3
+    command = [*COMMAND, "threads", "--live", "--all", "-i", "0.2"]
+    with on_terminal(command, environment) as watcher:
+        watcher.wait_for("switches in the last", times=3)
+        watcher.process.send_signal(signal.SIGINT)
+        assert watcher.end() == 0
+    after = watcher.text.rpartition("\x1b[2K")[2]
     assert "Policy" in after
     assert "rtscope-agent" in after
-    assert "Traceback" not in text
-
-
-def _read(master: int) -> str:
-    """What the terminal still gets; empty once nobody writes to it."""
-    try:
-        return os.read(master, 65536).decode(errors="replace")
-    except OSError:
-        return ""
+    assert "Traceback" not in watcher.text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 
 import json
 import os
-import pty
 import re
 import shlex
 import shutil
@@ -18,6 +17,7 @@ import pytest
 
 from tests.agent.probing import NOBODY
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.terminal import on_terminal
 
 PROFILE = """description = "Ours"
 
@@ -148,27 +148,13 @@ def test_on_a_terminal_it_asks_first(
     answer: str,
     after: tuple[int, int],
 ) -> None:
-    ours, theirs = pty.openpty()
     command = [*COMMAND, "tune", "apply", "./ours.toml", JOURNAL.format(tmp_path)]
-    asked = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment
-    )
-    os.close(theirs)
-    seen = b""
-    answered = False
-    while True:
-        try:
-            seen += os.read(ours, 4096)
-        except OSError:  # nobody has the other end any more
-            break
-        if not answered and b"[y/N]" in seen:
-            assert state(own) == BEFORE
-            os.write(ours, f"{answer}\n".encode())
-            answered = True
-    os.close(ours)
-    assert asked.wait(60) == (0 if answer == "y" else 1)
-    assert answered
-    assert b"planned" in seen
+    with on_terminal(command, environment, cwd=tmp_path) as asked:
+        asked.wait_for("[y/N]")
+        assert state(own) == BEFORE
+        asked.type(f"{answer}\n")
+        assert asked.end() == (0 if answer == "y" else 1)
+    assert "planned" in asked.text
     assert state(own) == after
 
 

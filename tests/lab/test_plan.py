@@ -2,12 +2,10 @@
 """A plan of several emulated machines, which are measured side by side."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,6 +13,7 @@ import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.model.run import Run
+from tests.terminal import on_terminal
 
 PLAN = """
 title = "Two seeds, for hours"
@@ -76,29 +75,12 @@ def test_what_goes_on_is_shown_on_a_terminal_and_since_when(
 ) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.format(kernel=rt_kernel.name).replace("100000000", "20000"))
-    screen, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "rtscope.cli.main", "run", str(plan), "--no-report"],
-        env={
-            **os.environ,
-            "XDG_DATA_HOME": str(tmp_path),
-            "TERM": "xterm-256color",
-            "COLUMNS": "100",
-            "LINES": "30",
-        },
-        stdin=terminal,
-        stdout=subprocess.DEVNULL,
-        stderr=terminal,
-    ) as process:
-        os.close(terminal)
-        shown = bytearray()
-        with suppress(OSError):  # the other end is closed
-            while data := os.read(screen, 65536):
-                shown += data
-    os.close(screen)
-    text = shown.decode(errors="replace")
+    command = [sys.executable, "-m", "rtscope.cli.main", "run", str(plan), "--no-report"]
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    with on_terminal(command, environment, columns=100, rows=30) as shown:
+        assert shown.end() == 0, shown.text
+    text = shown.text
 
-    assert process.returncode == 0, text
     assert f"looking at the machine vm:{rt_kernel.name},seed=2: for" in text
     for seed in (1, 2):
         assert f"cyclic, load idle, on vm:{rt_kernel.name},seed={seed}: for 1 s" in text
