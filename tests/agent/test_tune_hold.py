@@ -51,13 +51,13 @@ class Holding:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def next_change(self, state: str) -> Line:
+    def next_change(self, *states: str) -> Line:
         assert self.process.stdout
         for text in self.process.stdout:
             line: Line = json.loads(text)
-            if line["type"] == "change" and line["state"] == state:
+            if line["type"] == "change" and line["state"] in states:
                 return line
-        raise AssertionError(f"it ended before a change was {state}")
+        raise AssertionError(f"it ended before a change was {' or '.join(states)}")
 
     def rest(self) -> list[Line]:
         assert self.process.stdout
@@ -195,8 +195,8 @@ def test_a_thread_that_takes_the_name_and_a_policy_of_its_own_is_tuned_again(
                 wait_for(lambda: NAME in Path(f"/proc/{pid}/comm").read_text())
                 holding = stack.enter_context(held(agent_path, journal, FIFO_7))
                 assert holding.next_change("not-held")["where"] == f"tid {pid}"
-            else:
-                assert holding.next_change("applied")["where"] == f"tid {pid}"
+            else:  # the thread may be as quick as the check of what was written
+                assert holding.next_change("applied", "not-held")["where"] == f"tid {pid}"
             assert holding.next_change("applied")["where"] == f"tid {pid}"
             wait_for(lambda: is_fifo(pid))
             assert states(holding.end())[-1] == "restored"
