@@ -604,7 +604,7 @@ def test_what_the_kernel_changes_with_a_setting_is_restored_with_it(
     cat {FORWARD} {REDIRECTS}
     """
     words = ("sh", agent_path, "tune", "--journal", journal)
-    said = subprocess.check_output(["unshare", "--net", "sh", "-c", script, *words], text=True)
+    said = subprocess.check_output([*unshare("--net"), "sh", "-c", script, *words], text=True)
     assert said.split() == ["0", left]
     assert not (journal / "journal").exists()
 

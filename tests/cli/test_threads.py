@@ -12,6 +12,7 @@ import pytest
 
 from tests.agent.probing import LAST_CPU, needs_root
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.places import needs_kernel_threads
 from tests.terminal import on_terminal
 
 # A thread of fifo 99 and one of fifo 31, each on one CPU.
@@ -73,8 +74,13 @@ def test_json_has_every_thread_and_the_remarks(rtscope: Rtscope) -> None:
     own = {thread["name"]: thread for thread in seen["threads"] if thread["pid"] == pid}
     assert (own["top"]["policy"], own["top"]["priority"], own["top"]["rank"]) == ("fifo", 99, -100)
     assert "[red]\x1b[2J" in own
-    assert any(thread["name"] == "kthreadd" for thread in seen["threads"])
     assert "user-at-99" in {remark["code"] for remark in seen["remarks"]}
+
+
+@needs_kernel_threads
+def test_json_has_the_kernels_threads(rtscope: Rtscope) -> None:
+    seen = json.loads(rtscope("threads", "--json").stdout)
+    assert any(thread["name"] == "kthreadd" for thread in seen["threads"])
 
 
 def test_all_shows_all(rtscope: Rtscope) -> None:
