@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has been changed and not yet taken back.
+ * The journal's file: opening, reading, compacting and closing it.
  *
- * One file of lines, which only grows while it is worked on.
- *
- * All changes of a plan are on disk before the first of them is made. So after
- * a kill at any moment each change that was made has its line, and a line whose
- * change was not made finds the old value there. What was killed in the middle
- * of writing has changed nothing yet, so a torn last line is nothing.
- *
- * The folder is what is locked, for the file comes and goes.
+ * The lock is on the folder, because the file is created, replaced and removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "proc/file.h"
 #include "tune/journal.h"
 #include "tune/journal_folder.h"
@@ -173,40 +165,6 @@ int journal_open(struct journal *journal, const char *directory, bool change, wa
 	return 0;
 }
 
-/* All of @text or nothing of it. */
-static int append(int fd, const char *text, size_t size)
-{
-	off_t before = lseek(fd, 0, SEEK_END);
-	int error;
-
-	for (size_t written = 0; written < size;) {
-		ssize_t part = write(fd, text + written, size - written);
-
-		if (part > 0) {
-			written += (size_t)part;
-			continue;
-		}
-		error = part ? errno : ENOSPC;
-		if (ftruncate(fd, before)) {
-			/* a torn line, which is nothing */
-		}
-		errno = error;
-		return -1;
-	}
-	return 0;
-}
-
-static uint64_t next_number(const struct journal *journal)
-{
-	uint64_t number = journal->highest; /* in its file, also what is not read */
-
-	for (size_t i = 0; i < journal->count; i++) {
-		if (journal->entry[i].change.number > number)
-			number = journal->entry[i].change.number;
-	}
-	return number + 1;
-}
-
 struct journal_entry *journal_holder(struct journal *journal, const struct tune_kind *kind,
 				     const char *key)
 {
@@ -220,158 +178,10 @@ struct journal_entry *journal_holder(struct journal *journal, const struct tune_
 	return NULL;
 }
 
-/*
- * What the profile has changed already, and is to be changed again, keeps its entry. The value to
- * restore is what somebody has made of it since, who may be the thread itself when it began to run;
- * but where CPUs have been unplugged it may be what the kernel has made of it.
- */
-static bool keep_entry(struct journal_entry *holder, const struct tune_change *change, FILE *file)
-{
-	char *old_value;
-
-	if (change->kind == &tune_side_effect) {
-		fprintf(file, "new %llu", (unsigned long long)holder->change.number);
-		journal_put_word(file, change->new_value);
-		fputc('\n', file);
-		return true;
-	}
-	if (change->kind->given_up || !strcmp(holder->change.old_value, change->old_value))
-		return true;
-	old_value = strdup(change->old_value);
-	if (!old_value)
-		return false;
-	free(holder->change.old_value);
-	holder->change.old_value = old_value;
-	fprintf(file, "old %llu", (unsigned long long)holder->change.number);
-	journal_put_word(file, old_value);
-	fputc('\n', file);
-	return true;
-}
-
-static bool add_entry(struct journal *journal, const char *profile, struct tune_change *change,
-		      uint64_t number, FILE *file)
-{
-	const char *values[] = { change->key, change->old_value, change->new_value };
-	struct journal_entry *holder = journal_holder(journal, change->kind, change->key);
-
-	if (!change->profile)
-		change->profile = strdup(profile);
-	if (holder && !strcmp(holder->change.profile, profile) &&
-	    tune_same(change->kind, holder->change.new_value, change->new_value)) {
-		change->number = holder->change.number;
-		holder->change.rule = change->rule;
-		return keep_entry(holder, change, file);
-	}
-	if (!journal_keep(journal, change->kind, profile, number, values, false))
-		return false;
-	change->number = number;
-	journal->entry[journal->count - 1].change.rule = change->rule;
-	journal_put_change(file, journal->boot, &journal->entry[journal->count - 1]);
-	return true;
-}
-
-static void drop_entries(struct journal *journal, size_t count)
+void journal_drop_entries(struct journal *journal, size_t count)
 {
 	while (journal->count > count)
 		tune_change_free(&journal->entry[--journal->count].change);
-}
-
-int journal_add(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first,
-		char *error, size_t error_size)
-{
-	uint64_t number = next_number(journal);
-	size_t size, before = journal->count;
-	char *text = NULL;
-	FILE *file = open_memstream(&text, &size);
-	int failed = file ? 0 : -1;
-
-	journal->ticks =
-		clock_read_ns(CLOCK_BOOTTIME) / (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
-
-	/* Undo goes backwards, and restores side effects after what caused them. */
-	for (size_t i = first; i < 2 * plan->count - first && !failed; i++) {
-		struct tune_change *change =
-			&plan->change[i < plan->count ? i : i - plan->count + first];
-		bool is_effect = change->kind == &tune_side_effect;
-
-		if (change->state == TUNE_PLANNED && is_effect == (i < plan->count) &&
-		    !add_entry(journal, profile, change, number++, file))
-			failed = -1;
-	}
-	if (file && fclose(file))
-		failed = -1;
-	if (!failed && size)
-		failed = append(journal->fd, text, size) || fsync(journal->fd) ||
-			 fsync(journal->directory);
-	free(text);
-	if (!failed)
-		return 0;
-	snprintf(error, error_size, "cannot write the journal %s: %s; nothing more is changed",
-		 journal->path, strerror(errno));
-	drop_entries(journal, before);
-	for (size_t i = first; i < plan->count; i++)
-		plan->change[i].number = 0;
-	return -1;
-}
-
-static void append_line(struct journal *journal, const char *word, uint64_t number,
-			const char *value)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	if (!file)
-		return;
-	fprintf(file, "%s %llu", word, (unsigned long long)number);
-	if (value)
-		journal_put_word(file, value);
-	fputc('\n', file);
-	if (!fclose(file))
-		append(journal->fd, text, size);
-	free(text);
-	journal->changed = true;
-}
-
-void journal_forget(struct journal *journal, struct journal_entry *entry)
-{
-	entry->undone = true;
-	append_line(journal, "undone", entry->change.number, NULL);
-}
-
-void journal_hand_over(struct journal *journal, struct journal_entry *entry,
-		       struct journal_entry *later)
-{
-	char *old_value = strdup(entry->change.old_value);
-
-	if (!old_value)
-		return; /* both stay: it can be tried again */
-	append_line(journal, "old", later->change.number, old_value);
-	free(later->change.old_value);
-	later->change.old_value = old_value;
-	journal_forget(journal, entry);
-}
-
-static void set_value(struct journal *journal, const struct journal_entry *entry, const char *word,
-		      char **place, const char *value)
-{
-	char *copy = strcmp(*place, value) != 0 ? strdup(value) : NULL;
-
-	if (!copy)
-		return;
-	append_line(journal, word, entry->change.number, copy);
-	free(*place);
-	*place = copy;
-}
-
-void journal_set_old(struct journal *journal, struct journal_entry *entry, const char *value)
-{
-	set_value(journal, entry, "old", &entry->change.old_value, value);
-}
-
-void journal_set_new(struct journal *journal, struct journal_entry *entry, const char *value)
-{
-	set_value(journal, entry, "new", &entry->change.new_value, value);
 }
 
 static size_t left(const struct journal *journal)
@@ -438,7 +248,7 @@ void journal_close(struct journal *journal)
 			unlinkat(journal->directory, FILE_NAME, 0);
 		fsync(journal->directory);
 	}
-	drop_entries(journal, 0);
+	journal_drop_entries(journal, 0);
 	free(journal->entry);
 	free(journal->unread);
 	journal_drop_foreign(journal);

@@ -14,6 +14,9 @@ int journal_read_line(struct journal *journal, const char *line, size_t size);
 
 void journal_drop_foreign(struct journal *journal);
 
+/* Drop all entries but the first @count. */
+void journal_drop_entries(struct journal *journal, size_t count);
+
 /* Add an entry of key, old and new value. False where there is no memory. */
 bool journal_keep(struct journal *journal, const struct tune_kind *kind, const char *profile,
 		  uint64_t number, const char *const *values, bool stale);

@@ -1,34 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Tuning the machine, and taking that back.
- *
- * What rules change is found out first, then all of it is written down, then it
- * is made and looked at again: whatever ends this program in between, undo finds
- * what to take back. An interrupted apply takes back by itself what it has made.
- */
-#include <errno.h>
+/* The options of the verb tune, and the table of its actions. */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/hello.h"
 #include "base/options.h"
-#include "proc/outlet.h"
-#include "proc/polling.h"
-#include "tune/apply.h"
-#include "tune/hold.h"
+#include "tune/actions.h"
+#include "tune/journal.h"
 #include "tune/tune.h"
 
-#define PASSES_MAX   4
-#define LOOK_NS	     NSEC_PER_SEC
 #define PROFILE_SIZE 64
-#define QUEUE_SIZE   (64 * 1024)
-#define QUEUE_MAX    (1024 * 1024) /* of changes that nobody reads while rules are held */
-#define TICK_NS	     (100 * NSEC_PER_MSEC)
 
 enum {
 	OPTION_JSON = 1,
@@ -46,19 +27,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const char *profile; /* NULL: none was named */
-static const char *journal_folder = TUNE_JOURNAL;
-static bool keep;
-static bool lines; /* JSON lines; else for a person */
-static struct json json;
-static struct journal journal;
-static struct tune_rules rules;
-static struct tune_plan plan;
-static unsigned int told;
-static struct outlet out; /* of hold, which must not wait for a reader */
-static FILE *text_out;	  /* for a person */
-static bool may_drop;
-static unsigned long dropped;
+static struct tune_request request = { .journal = TUNE_JOURNAL };
 
 static void help(void)
 {
@@ -95,45 +64,10 @@ static void help(void)
 	      stdout);
 }
 
-static int fail(int status, const char *text)
+int tune_fail(int status, const char *text)
 {
 	fprintf(stderr, "rtscope-agent tune: %s\n", text);
 	return status;
-}
-
-static void warn(const char *code, const char *text)
-{
-	warning_tell(lines ? &json : NULL, code, text);
-}
-
-static void end_text(void)
-{
-	if (lines || !out.open)
-		return;
-	fflush(text_out);
-	outlet_end_line(&out);
-}
-
-static void report(const struct tune_change *change)
-{
-	told++;
-	if (may_drop && outlet_waiting(&out) > QUEUE_MAX) {
-		dropped++;
-		return;
-	}
-	if (lines)
-		tune_change_send(&json, change);
-	else
-		tune_change_print(text_out, change);
-	end_text();
-}
-
-static void report_plan(void)
-{
-	for (size_t i = 0; i < plan.count; i++) {
-		if (plan.change[i].kind != &tune_side_effect)
-			report(&plan.change[i]);
-	}
 }
 
 static bool is_name(const char *text)
@@ -156,23 +90,23 @@ static int parse(int argc, char **argv, char *error, size_t error_size)
 			help();
 			return 1;
 		case OPTION_JSON:
-			lines = true;
+			request.json = true;
 			break;
 		case OPTION_PROFILE:
-			profile = optarg;
-			if (is_name(profile))
+			request.profile = optarg;
+			if (is_name(request.profile))
 				break;
 			return option_refuse("--profile", optarg,
 					     "a name of letters, digits, '.', '_' and '-'", error,
 					     error_size);
 		case OPTION_JOURNAL:
-			journal_folder = optarg;
+			request.journal = optarg;
 			if (*optarg == '/')
 				break;
 			return option_refuse("--journal", optarg, "a path that begins with /",
 					     error, error_size);
 		case OPTION_KEEP:
-			keep = true;
+			request.keep = true;
 			break;
 		default:
 			snprintf(error, error_size,
@@ -184,293 +118,14 @@ static int parse(int argc, char **argv, char *error, size_t error_size)
 	return 0;
 }
 
-/* Wait for the reader; a signal gives up what was not read. */
-static bool all_written(void)
-{
-	static const struct timespec at_once;
-	sigset_t ending;
-
-	if (!out.open)
-		return !fflush(stdout) && !ferror(stdout);
-	sigemptyset(&ending);
-	sigaddset(&ending, SIGINT);
-	sigaddset(&ending, SIGTERM);
-	sigaddset(&ending, SIGHUP);
-	while (!outlet_wait(&out, clock_now_ns() + TICK_NS)) {
-		if (sigtimedwait(&ending, NULL, &at_once) > 0)
-			return false;
-	}
-	return !outlet_failed(&out);
-}
-
-static int end(int status)
-{
-	static const char *const words[] = { "complete", "failed" };
-
-	journal_close(&journal);
-	tune_plan_clear(&plan);
-	if (lines)
-		polling_end(&json, words[status != 0], 0);
-	else if (!told)
-		fputs("nothing to do\n", text_out);
-	end_text();
-	return json.failed || !all_written() ? fail(1, "the output could not be written in full") :
-					       status;
-}
-
-/* The hello comes first: opening the journal may warn. */
-static void begin(void)
-{
-	polling_begin();
-	if (lines)
-		hello_write(&json);
-}
-
-static int show(void)
-{
-	char error[512];
-
-	begin();
-	/* Without the journal, only what other profiles have changed is left out. */
-	if (journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
-		warn("journal-unread", error);
-	tune_resolve(&rules, &plan, warn);
-	tune_claim(&journal, profile, &plan, 0);
-	report_plan();
-	return end(0);
-}
-
-static void told_already(const char *code, const char *text)
-{
-	(void)code;
-	(void)text;
-}
-
-/* Threads that were born meanwhile, by those not yet moved, are caught by another pass. */
-static int make_all(char *error, size_t error_size)
-{
-	for (unsigned int pass = 0; pass < PASSES_MAX && !tune_interrupted(); pass++) {
-		size_t first = plan.count;
-
-		tune_resolve(&rules, &plan, pass ? told_already : warn);
-		tune_claim(&journal, profile, &plan, first);
-		if (plan.count == first)
-			return 0;
-		if (!pass && tune_may(&plan, error, error_size))
-			return -1;
-		if (tune_make(&journal, profile, &plan, first, error, error_size))
-			return -1;
-	}
-	return 0;
-}
-
-static struct {
-	unsigned int restored, left, failed;
-} undone;
-
-static void report_undone(const struct tune_change *change)
-{
-	undone.restored += change->state == TUNE_RESTORED;
-	undone.left += change->state == TUNE_LEFT;
-	undone.failed += change->state == TUNE_FAILED;
-	report(change);
-}
-
-/* Undo what was made so far, because of @why, and print what became of it. */
-static int abandon(const char *why)
-{
-	char text[768];
-	size_t used = (size_t)snprintf(text, sizeof(text), "%.400s", why);
-
-	tune_undo(&journal, profile, &plan, report_undone);
-	end(1);
-	if (undone.restored || undone.left || undone.failed)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "; changes restored: %u",
-					 undone.restored);
-	if (undone.left)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 ", left because others changed them since: %u",
-					 undone.left);
-	if (undone.failed)
-		snprintf(text + used, sizeof(text) - used,
-			 ", not restored: %u, try again with rtscope-agent tune undo --profile %s",
-			 undone.failed, profile);
-	return fail(1, text);
-}
-
-static int apply(void)
-{
-	char error[512];
-	bool held;
-
-	begin();
-	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
-		return fail(1, error);
-	if (tune_rules_leave_out(&rules, RULE_LATENCY))
-		warn("latency-not-kept",
-		     "the kernel keeps a limit of idle states only while a program holds it, so it is left out: use hold");
-	if (make_all(error, sizeof(error)))
-		return abandon(error);
-	if (plan.count)
-		tune_wait(LOOK_NS);
-	if (tune_interrupted())
-		return abandon("interrupted");
-	held = tune_look_again(&journal, &plan);
-	report_plan();
-	return end(!held);
-}
-
-static void report_set_back(const struct tune_change *change)
-{
-	if (change->state == TUNE_SET_BACK)
-		report(change);
-}
-
-static int open_output(void)
-{
-	int error = outlet_open(&out, STDOUT_FILENO, QUEUE_SIZE);
-
-	if (error)
-		return error;
-	json.sink = &out.sink;
-	text_out = outlet_stream(&out);
-	return text_out ? 0 : ENOMEM;
-}
-
-static void report_dropped(void)
-{
-	char text[160];
-
-	if (!dropped)
-		return;
-	snprintf(text, sizeof(text),
-		 "nothing read the output for a while; changes made and not reported: %lu",
-		 dropped);
-	warn("output-blocked", text);
-}
-
-static int hold(void)
-{
-	struct holding holding = {
-		.rules = &rules,
-		.journal = &journal,
-		.profile = profile,
-		.report = report,
-	};
-	char error[512];
-	bool restored;
-	int failed, result;
-
-	failed = open_output();
-	if (failed)
-		return fail(1, strerror(failed));
-	begin();
-	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
-		return fail(1, error);
-	if (tune_rules_leave_out(&rules, RULE_BOOT))
-		warn("boot-not-held",
-		     "parameters of the kernel count from a boot on, so they are left out: use apply");
-	if (hold_begin(&holding, error, sizeof(error)) || make_all(error, sizeof(error)))
-		return abandon(error);
-	tune_wait(LOOK_NS);
-	tune_look_again(&journal, &plan);
-	report_plan();
-	outlet_follow(&out);
-	may_drop = true;
-	failed = hold_on(&holding, error, sizeof(error));
-	may_drop = false;
-	if (keep && !failed)
-		tune_status(&journal, profile, report_set_back);
-	restored = (keep && !failed) || tune_undo(&journal, profile, NULL, report);
-	report_dropped();
-	result = end(failed || !restored);
-	return failed ? fail(1, error) : result;
-}
-
-/* The names of all that have changed something, as a list in @text; empty for none. */
-static void list_profiles(char *text, size_t size)
-{
-	size_t used = 0;
-
-	*text = '\0';
-	for (size_t i = 0; i < journal.count && used < size; i++) {
-		const struct journal_entry *entry = &journal.entry[i];
-		bool listed = entry->undone;
-
-		for (size_t before = 0; before < i && !listed; before++)
-			listed = !journal.entry[before].undone &&
-				 !strcmp(journal.entry[before].change.profile,
-					 entry->change.profile);
-		if (!listed)
-			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-						 entry->change.profile);
-	}
-}
-
-static bool is_applied(const char *name)
-{
-	for (size_t i = 0; i < journal.count; i++) {
-		if (!journal.entry[i].undone && !strcmp(journal.entry[i].change.profile, name))
-			return true;
-	}
-	for (const struct journal_foreign *one = journal.foreign; one; one = one->next) {
-		if (!one->undone && !strcmp(one->change.profile, name))
-			return true;
-	}
-	return false;
-}
-
-static int undo(void)
-{
-	char error[512], names[256];
-
-	begin();
-	if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)))
-		return fail(1, error);
-	if (profile && !is_applied(profile)) {
-		list_profiles(names, sizeof(names));
-		snprintf(error, sizeof(error), "the profile %s is not applied here, %s%s", profile,
-			 *names ? "but these are: " : "and none is", names);
-		end(1);
-		return fail(1, error);
-	}
-	return end(!tune_undo(&journal, profile, NULL, report));
-}
-
-static bool has_stale(void)
-{
-	for (size_t i = 0; i < journal.count; i++) {
-		if (journal.entry[i].stale && !journal.entry[i].undone)
-			return true;
-	}
-	return false;
-}
-
-/* Only to tidy up after an earlier boot the journal is changed. */
-static int status(void)
-{
-	char error[512];
-
-	begin();
-	if (journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
-		return fail(1, error);
-	if (has_stale()) {
-		journal_close(&journal);
-		if (journal_open(&journal, journal_folder, true, warn, error, sizeof(error)) &&
-		    journal_open(&journal, journal_folder, false, warn, error, sizeof(error)))
-			return fail(1, error);
-	}
-	tune_status(&journal, profile, report);
-	return end(0);
-}
-
 static const struct {
 	const char *name;
-	int (*act)(void);
+	int (*act)(struct tune_request *asked);
 	bool takes_rules;
 } actions[] = {
-	{ "show", show, true },	     { "apply", apply, true }, { "undo", undo, false },
-	{ "status", status, false }, { "hold", hold, true },
+	{ "show", tune_show, true },	      { "apply", tune_apply, true },
+	{ "undo", tune_undo_profile, false }, { "status", tune_print_status, false },
+	{ "hold", tune_hold, true },
 };
 
 #define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
@@ -484,17 +139,18 @@ static int run(const char *action, char **words, unsigned int count)
 		if (strcmp(action, actions[i].name) != 0)
 			continue;
 		if (actions[i].takes_rules != !!count)
-			return fail(2, count ? "undo and status take no rules, but --profile NAME" :
-					       "there is no rule; see rtscope-agent tune --help");
-		if (count && tune_rules_parse(words, count, &rules, error, sizeof(error)))
-			return fail(2, error);
-		if (count && !profile)
-			profile = "rules";
-		rules.profile = profile;
-		return actions[i].act();
+			return tune_fail(2,
+					 count ? "undo and status take --profile NAME and no rules" :
+						 "there is no rule; see rtscope-agent tune --help");
+		if (count && tune_rules_parse(words, count, &request.rules, error, sizeof(error)))
+			return tune_fail(2, error);
+		if (count && !request.profile)
+			request.profile = "rules";
+		request.rules.profile = request.profile;
+		return actions[i].act(&request);
 	}
-	return fail(2,
-		    "say show, apply, undo, status or hold first; see rtscope-agent tune --help");
+	return tune_fail(2,
+			 "the first word must be show, apply, undo, status or hold; see rtscope-agent tune --help");
 }
 
 int tune_main(int argc, char **argv)
@@ -502,13 +158,11 @@ int tune_main(int argc, char **argv)
 	char error[512];
 	int parsed = parse(argc, argv, error, sizeof(error)), result;
 
-	json.fd = STDOUT_FILENO;
-	text_out = stdout;
 	if (parsed)
-		return parsed > 0 ? 0 : fail(2, error);
+		return parsed > 0 ? 0 : tune_fail(2, error);
 	if (optind == argc)
 		return run("", NULL, 0);
 	result = run(argv[optind], argv + optind + 1, (unsigned int)(argc - optind - 1));
-	tune_rules_free(&rules);
+	tune_rules_free(&request.rules);
 	return result;
 }
