@@ -4,12 +4,12 @@
  *
  * The one worker stays the command's parent and the reaper of all that it
  * leaves behind, so the load has ended when its last process has, also when it
- * made itself a daemon. What it writes is dropped, as the keeper has no output,
- * but for the last line of its standard error, which says why it ended early.
+ * made itself a daemon. Its output is dropped, except for the last line of
+ * its standard error, which is the reason if it ended early.
  *
- * A command does not tell when it works, and one that has only been started does
- * nothing yet. It counts as up once its processes have had more CPU time than
- * starting a shell and a program takes.
+ * A command does not report when it works, and just after its start it does
+ * nothing yet. It counts as started once its processes have used more CPU time
+ * than starting a shell and a program takes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #define WORDS_MAX  255
 #define TAIL_BYTES 160
 #define UP_CPU_NS  (50 * NSEC_PER_MSEC)
-#define LOOK_MS	   20
+#define POLL_MS	   20
 
 struct external_state {
 	pid_t child;
@@ -93,7 +93,7 @@ static struct external_state *new_state(struct worker *worker)
 	if (!state)
 		return NULL;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* The command is told to end together with this process, which has to see it end. */
+	/* The command gets this signal too, and this process has to reap it. */
 	signal(SIGTERM, SIG_IGN);
 	sigaction(SIGCHLD, &action, NULL);
 	state->start_ns = clock_now_ns();
@@ -196,7 +196,7 @@ static void await_work(struct worker *worker, struct external_state *state)
 	struct pollfd errors = { .fd = state->errors, .events = POLLIN };
 
 	while (!worker->line->ready && reap(state, WNOHANG)) {
-		if (poll(&errors, 1, LOOK_MS) > 0 && !read_errors(state))
+		if (poll(&errors, 1, POLL_MS) > 0 && !read_errors(state))
 			errors.fd = -1;
 		if (processes_cpu_ns() >= UP_CPU_NS)
 			worker->line->ready = true;

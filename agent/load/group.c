@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The nest: the process whose children the workers are. It is the first of a
- * PID namespace, so that its end, however it comes, is the end of everything
- * that the loads have started, daemons of daemons too. Where the kernel gives
- * no namespace it is a reaper of orphans instead, and finds them in /proc.
+ * The group leader: the parent of all workers. It is the first process of a PID
+ * namespace, so that its end, whatever the cause, ends everything that the loads
+ * have started, daemons of daemons too. If the kernel gives no namespace, the
+ * leader reaps orphans instead and finds them in /proc.
  *
- * It ends when the agent or the keeper is gone. It does not ask the kernel for
- * a signal at its parent's death: it would die before it has cleaned up.
+ * It ends when the agent or the supervisor has ended. It does not ask the kernel
+ * for a signal at its parent's death: that would end it before it has cleaned up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +30,9 @@
 #include "load/set.h"
 #include "proc/processes.h"
 
-#define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to tidy up */
+#define GRACE_NS (500 * NSEC_PER_MSEC) /* for commands to clean up */
 #define KILL_NS	 (1000 * NSEC_PER_MSEC)
-#define LOOK_NS	 (2 * NSEC_PER_MSEC)
+#define POLL_NS	 (2 * NSEC_PER_MSEC)
 
 bool wait_for_end(const int *fds, unsigned int count, uint64_t timeout_ns)
 {
@@ -46,10 +46,7 @@ bool wait_for_end(const int *fds, unsigned int count, uint64_t timeout_ns)
 	return ppoll(end, count, timeout_ns ? &timeout : NULL, &none) > 0;
 }
 
-/*
- * The worker's own view of the processes: a command that looks itself up in
- * /proc must find itself. Nothing of it is seen outside.
- */
+/* A command that reads its own /proc/PID must find itself. The mount is not visible outside. */
 static void mount_proc(void)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
@@ -58,7 +55,7 @@ static void mount_proc(void)
 
 static _Noreturn void work(struct worker *worker)
 {
-	/* Where memory runs out the loads go first, not what is measured. */
+	/* If memory runs out, the kernel kills the loads first. */
 	file_put(AT_FDCWD, "/proc/self/oom_score_adj", "1000");
 	worker_seed(worker);
 	if (worker->load->setup && worker->load->setup(worker) < 0)
@@ -68,10 +65,10 @@ static _Noreturn void work(struct worker *worker)
 	_exit(1);
 }
 
-/* What a worker has from the nest and must let go. */
+/* File descriptors that a worker inherits and has to close. */
 struct inherited {
-	int agent, keeper, lock;
-	int gate[2]; /* its end of file is the sign to begin */
+	int agent, supervisor, lock;
+	int gate[2]; /* its end of file starts the worker */
 };
 
 static pid_t start_worker(struct worker *worker, const struct inherited *inherited)
@@ -93,7 +90,7 @@ static pid_t start_worker(struct worker *worker, const struct inherited *inherit
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpriority(PRIO_PROCESS, 0, 0);
 	close(inherited->agent);
-	close(inherited->keeper);
+	close(inherited->supervisor);
 	if (inherited->lock >= 0)
 		close(inherited->lock);
 	close(inherited->gate[1]);
@@ -144,7 +141,7 @@ static void start_parts(struct load_set *set, pid_t *pids, const struct lifeline
 {
 	struct inherited inherited = {
 		.agent = lifelines->agent,
-		.keeper = lifelines->keeper,
+		.supervisor = lifelines->supervisor,
 		.lock = set->lock,
 	};
 
@@ -196,21 +193,21 @@ static bool reap(void)
 	return pid == 0;
 }
 
-void nest_empty(bool contained, uint64_t timeout_ns)
+void children_kill(bool contained, uint64_t timeout_ns)
 {
 	uint64_t end_ns = clock_now_ns() + timeout_ns;
 
 	while (reap() && clock_now_ns() < end_ns) {
-		/* -1 is everything in sight: be sure that this is the namespace's first. */
+		/* -1 is every process of the namespace: be sure that this is its first. */
 		if (contained && getpid() == 1 && getppid() == 0)
 			kill(-1, SIGKILL);
 		else
-			processes_each_child(end_child); /* theirs come to this process next */
-		wait_for_end(NULL, 0, LOOK_NS);
+			processes_each_child(end_child); /* their children become ours */
+		wait_for_end(NULL, 0, POLL_NS);
 	}
 }
 
-/* Commands may have something to tidy up that is not in their directory. */
+/* Commands may have something to clean up outside of their directory. */
 static void ask_to_end(const struct load_set *set, bool contained)
 {
 	uint64_t end_ns = clock_now_ns() + GRACE_NS;
@@ -220,21 +217,21 @@ static void ask_to_end(const struct load_set *set, bool contained)
 		any |= set->part[i].load->external;
 	if (!any)
 		return;
-	/* 0 is the keeper's process group; keeper and nest ignore the signal. */
+	/* 0 is the supervisor's process group; supervisor and leader ignore the signal. */
 	kill(contained && getpid() == 1 && getppid() == 0 ? -1 : 0, SIGTERM);
 	while (reap() && clock_now_ns() < end_ns)
-		wait_for_end(NULL, 0, LOOK_NS);
+		wait_for_end(NULL, 0, POLL_NS);
 }
 
-static _Noreturn void nest_main(struct load_set *set, const struct lifelines *lifelines,
-				bool contained)
+static _Noreturn void leader_main(struct load_set *set, const struct lifelines *lifelines,
+				  bool contained)
 {
-	const int fds[] = { lifelines->agent, lifelines->keeper };
+	const int fds[] = { lifelines->agent, lifelines->supervisor };
 	pid_t *pids = calloc(set->lines, sizeof(*pids));
 	int status;
 	pid_t pid;
 
-	prctl(PR_SET_NAME, "rtscope-nest");
+	prctl(PR_SET_NAME, "rtscope-leader");
 	if (contained)
 		mount_proc();
 	else
@@ -250,7 +247,7 @@ static _Noreturn void nest_main(struct load_set *set, const struct lifelines *li
 		if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) == 0)
 			kill(pids[i], SIGKILL);
 	}
-	nest_empty(contained, KILL_NS);
+	children_kill(contained, KILL_NS);
 	scratch_remove(set);
 	_exit(0);
 }
@@ -274,8 +271,8 @@ static bool map_user(pid_t pid)
 	return true;
 }
 
-pid_t nest_fork(struct load_set *set, const struct lifelines *lifelines, int keeper_writes,
-		bool *contained)
+pid_t group_fork(struct load_set *set, const struct lifelines *lifelines, int supervisor_end,
+		 bool *contained)
 {
 	static const unsigned long kinds[] = {
 		CLONE_NEWPID | CLONE_NEWNS,
@@ -289,14 +286,14 @@ pid_t nest_fork(struct load_set *set, const struct lifelines *lifelines, int kee
 		*contained = kinds[i] != 0;
 		if (!*contained)
 			message_leave(&set->shared->containment, "load-containment",
-				      "the kernel gives no PID namespace here (%s): a command that made itself a daemon goes on should the agent, the keeper and the nest all be killed at once; run as root on a kernel with CONFIG_PID_NS",
+				      "the kernel gives no PID namespace here (%s): a command that made itself a daemon survives if the agent and both processes that supervise the loads are killed at once; run as root on a kernel with CONFIG_PID_NS",
 				      strerror(errno));
 		pid = (pid_t)syscall(SYS_clone, kinds[i] | SIGCHLD, 0, 0, 0, 0);
 		if (pid == 0) {
-			close(keeper_writes);
-			if (read(lifelines->keeper, &go, 1) != 1)
+			close(supervisor_end);
+			if (read(lifelines->supervisor, &go, 1) != 1)
 				_exit(1);
-			nest_main(set, lifelines, *contained);
+			leader_main(set, lifelines, *contained);
 		}
 		if (pid > 0 && (!(kinds[i] & CLONE_NEWUSER) || map_user(pid)))
 			break;
@@ -309,7 +306,7 @@ pid_t nest_fork(struct load_set *set, const struct lifelines *lifelines, int kee
 			pid = -1;
 		}
 	}
-	if (pid > 0 && write(keeper_writes, &go, 1) != 1)
+	if (pid > 0 && write(supervisor_end, &go, 1) != 1)
 		return -1;
 	return pid;
 }

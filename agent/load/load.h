@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Loads: background work that runs beside a measurement.
+ * Loads: background work that runs during a measurement.
  *
  * A set of loads is parsed from the command line, started, read while the
  * measurement runs, and stopped. Everything a load starts dies with the run,
@@ -35,8 +35,8 @@ const char *load_help(const char *name);
 
 struct load_set *load_set_new(uint64_t seed);
 
-/* Let its workers run on @cpus only; before load_set_parse(), which asks how many there are. */
-void load_set_keep_to(struct load_set *set, const struct cpus *cpus);
+/* Let the workers run on @cpus only. Call it before load_set_parse(), which counts the CPUs. */
+void load_set_limit_cpus(struct load_set *set, const struct cpus *cpus);
 
 /*
  * Add the loads of @spec: "idle", "mixed", "files:50", "files:50+network:1",
@@ -53,8 +53,8 @@ int load_set_parse(struct load_set *set, const char *spec, char *error, size_t e
  * mixed that cannot run here is left out with a warning; any other load that
  * cannot is an error.
  *
- * @warn is called with a code and a sentence for anything that lessens what
- * the load is worth or how safely it can be ended: load-containment,
+ * @warn is called with a code and a sentence if a load is weaker than asked for or
+ * harder to end: load-containment,
  * load-degraded, load-loopback, load-missing, load-priority, load-slow.
  */
 int load_set_start(struct load_set *set, uint64_t timeout_ns,
@@ -82,10 +82,10 @@ void load_set_read(const struct load_set *set, unsigned int index, struct load_w
  */
 bool load_set_alive(struct load_set *set, char *text, size_t size);
 
-/* End everything that was started, reap it and remove its files; may be repeated. */
+/* End everything that was started, reap it and remove its files; a second call does nothing. */
 void load_set_stop(struct load_set *set);
 
-/* Stop and forget the set, which may be NULL. */
+/* Stop and free @set, which may be NULL. */
 void load_set_free(struct load_set *set);
 
 #endif

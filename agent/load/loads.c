@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which loads there are, and what a user may ask of them. */
+/* The table of loads, and parsing what a user asks of them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const struct load *const loads[] = {
 	&load_process, &load_ipc,    &load_video, &load_timers, &load_stress_ng, &load_cmd,
 };
 
-/* mixed is all that counts its work, in this order. */
+/* mixed is all loads that count their work, in this order. */
 #define MIXED_PARTS 10
 
 static const char *const names[] = {
@@ -64,12 +64,12 @@ struct load_set *load_set_new(uint64_t seed)
 	return set;
 }
 
-void load_set_keep_to(struct load_set *set, const struct cpus *cpus)
+void load_set_limit_cpus(struct load_set *set, const struct cpus *cpus)
 {
 	set->cpus = *cpus;
 }
 
-static void forget_parts(struct load_set *set, unsigned int from)
+static void drop_parts(struct load_set *set, unsigned int from)
 {
 	for (unsigned int i = from; i < set->size; i++) {
 		free(set->part[i].name);
@@ -85,7 +85,7 @@ void load_set_free(struct load_set *set)
 	if (!set)
 		return;
 	load_set_stop(set);
-	forget_parts(set, 0);
+	drop_parts(set, 0);
 	if (set->shared)
 		munmap(set->shared, set->shared_size);
 	free(set);
@@ -135,8 +135,7 @@ static int add_part(struct load_set *set, const struct load *load, unsigned int 
 	struct part *part = &set->part[set->size];
 
 	if (set->size == LOADS_MAX)
-		return refuse(complaint, "too many loads: at most %d run beside one measurement",
-			      LOADS_MAX);
+		return refuse(complaint, "at most %d loads are supported", LOADS_MAX);
 	*part = (struct part){ .load = load, .strength = strength, .first_line = set->lines };
 	if (argument && (part->argument = strdup(argument)) != NULL) {
 		size_t size = strlen(load->name) + strlen(argument) + 2;
@@ -251,7 +250,7 @@ int load_set_parse(struct load_set *set, const char *spec, char *error, size_t e
 	for (;; spec += length + 1) {
 		length = strcspn(spec, "+");
 		if (parse_one(set, spec, length, &took_all, &complaint) < 0) {
-			forget_parts(set, before);
+			drop_parts(set, before);
 			return -1;
 		}
 		if (took_all || !spec[length])

@@ -2,9 +2,9 @@
 /*
  * The directory that loads work in: $TMPDIR, /var/tmp or /tmp, in this order.
  *
- * It carries a lock that ends with the last process of its set. Where even the
- * keeper could not clean up, the next start finds a directory that nobody locks
- * and removes it.
+ * It carries a lock that ends with the last process of its set. If even the
+ * supervisor could not clean up, the next start finds a directory without a
+ * lock and removes it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static void empty_directory(int fd, dev_t device)
 
 static void remove_tree(const char *path)
 {
-	/* A process that is being killed may still make a file: look again. */
+	/* A process that is being killed may still make a file: try again. */
 	for (int attempt = 0; attempt < 10; attempt++) {
 		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		struct stat status;
@@ -67,7 +67,7 @@ static void remove_tree(const char *path)
 	}
 }
 
-/* Remove directories of this user's whose owner is gone. */
+/* Remove directories of this user whose set of loads has ended. */
 static void sweep(const char *parent)
 {
 	DIR *directory = opendir(parent);
@@ -93,7 +93,7 @@ static void sweep(const char *parent)
 		closedir(directory);
 }
 
-/* True once @path is locked and still there: another's sweep may have been faster. */
+/* True once @path is locked and still there: another set's sweep may have removed it. */
 static bool lock_directory(struct load_set *set, const char *path)
 {
 	struct stat locked, there;

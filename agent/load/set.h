@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set of loads from the inside: what loads.c parses, keeper.c keeps and nest.c
- * runs.
+ * The inside of a set of loads: loads.c parses it, supervisor.c supervises it and
+ * group.c runs it.
  *
  * The processes of a set:
  *
  *	agent			holds the only writing end of a pipe, the lifeline
- *	  keeper		ends and cleans up when the lifeline is cut
- *	    nest		first process of a PID namespace of its own; the same
+ *	  supervisor		ends the loads and cleans up when the lifeline is cut
+ *	    group leader	first process of a PID namespace of its own; the same
  *	      worker ...	every load's workers, and what they start
  */
 #ifndef RTSCOPE_LOAD_SET_H
@@ -31,10 +31,10 @@ struct part {
 
 /* What all processes of a set share. */
 struct shared {
-	struct message failure;	    /* of keeper or nest */
+	struct message failure;	    /* of supervisor or leader */
 	struct message containment; /* why there is no PID namespace */
 	struct message priority;    /* why the loads do not run at nice 0 */
-	_Atomic pid_t nest;
+	_Atomic pid_t leader;
 	struct load_status status[LOADS_MAX];
 	struct worker_line line[];
 };
@@ -47,7 +47,7 @@ struct load_set {
 	unsigned int lines;
 	struct shared *shared;
 	size_t shared_size;
-	pid_t keeper;
+	pid_t supervisor;
 	int lifeline; /* writing end; -1 when nothing runs */
 	int lock;     /* on the scratch directory; -1 when there is none */
 	char scratch[PATH_MAX];
@@ -60,25 +60,25 @@ struct load_set {
  * with a sentence.
  */
 int scratch_make(struct load_set *set, char *error, size_t error_size);
-/* Remove it and what is in it; it may be gone already. */
+/* Remove the directory with its contents, if it is still there. */
 void scratch_remove(const struct load_set *set);
 
-/* Reading ends of the pipes by which the nest learns that those above it are gone. */
+/* Reading ends of two pipes: end of file means that the agent or the supervisor has ended. */
 struct lifelines {
-	int agent, keeper;
+	int agent, supervisor;
 };
 
 /*
- * Fork the nest into a PID namespace, or without one where none is to be had;
- * @keeper_writes is closed in it. Returns its process id, or -1.
+ * Fork the group leader into a PID namespace, or without one if the kernel gives none; it closes
+ * @supervisor_end. Returns its process id, or -1.
  */
-pid_t nest_fork(struct load_set *set, const struct lifelines *lifelines, int keeper_writes,
-		bool *contained);
+pid_t group_fork(struct load_set *set, const struct lifelines *lifelines, int supervisor_end,
+		 bool *contained);
 
 /* Kill and reap the children of this process, and the orphans it gets, for @timeout_ns. */
-void nest_empty(bool contained, uint64_t timeout_ns);
+void children_kill(bool contained, uint64_t timeout_ns);
 
-/* Wait for SIGCHLD, for one of @fds to be cut (then true), or for @timeout_ns (0: for ever). */
+/* Wait for SIGCHLD, the end of file of one of @fds (then true), or @timeout_ns (0: for ever). */
 bool wait_for_end(const int *fds, unsigned int count, uint64_t timeout_ns);
 
 #endif

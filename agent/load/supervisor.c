@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starting loads, watching them, ending them.
+ * Starting loads, supervising them, ending them.
  *
- * Nothing of a load is the agent's own child but the keeper. The agent holds the
- * only writing end of a pipe, so its death, by whatever signal, is the pipe's end
- * of file: the keeper then ends the nest and removes the scratch directory. The
- * nest reads the same pipe, and one from the keeper, so that it does both when
- * the keeper was killed, too. No signal at the agent's death is asked for:
- * the kernel sends it when the thread ends that forked, which need not be the
- * agent's end.
+ * The supervisor is the agent's only child among the processes of the loads. The
+ * agent holds the only writing end of a pipe, so its death, by whatever signal,
+ * is the pipe's end of file: the supervisor then ends the group leader and removes
+ * the scratch directory. The leader reads the same pipe, and one from the
+ * supervisor, so that it does both also if the supervisor was killed. The kernel
+ * is not asked for a signal at the agent's death: it sends that when the thread
+ * that forked ends, which need not be the agent's end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +28,13 @@
 #include "load/set.h"
 #include "proc/cpus.h"
 
-#define NEST_END_NS    (1500 * NSEC_PER_MSEC) /* longer than the nest's own patience */
-#define ORPHANS_END_NS (300 * NSEC_PER_MSEC)
-#define TIMER_SLACK_NS 50000UL /* the kernel's own */
-#define KEEPER_NICE    (-20)
-#define FDS_MAX	       4096
+#define LEADER_END_NS	(1500 * NSEC_PER_MSEC) /* longer than the leader's own limits */
+#define ORPHANS_END_NS	(300 * NSEC_PER_MSEC)
+#define TIMER_SLACK_NS	50000UL /* the kernel's own */
+#define SUPERVISOR_NICE (-20)
+#define FDS_MAX		4096
 
-/* Both ends lie above the standard streams, which the first program of a board may lack. */
+/* Both ends are above the standard streams, which the first program of a board may lack. */
 static int make_pipe(int ends[2])
 {
 	int low[2];
@@ -56,7 +56,7 @@ static int make_pipe(int ends[2])
 	return 0;
 }
 
-/* Neither the agent's policy nor its signals, terminal or files are the loads'. */
+/* The loads do not inherit the agent's policy, signals, terminal and files. */
 static void detach(struct load_set *set, int lifeline)
 {
 	struct sched_param other = { 0 };
@@ -64,7 +64,7 @@ static void detach(struct load_set *set, int lifeline)
 	sigset_t child;
 
 	setsid();
-	prctl(PR_SET_NAME, "rtscope-keeper");
+	prctl(PR_SET_NAME, "rtscope-loads");
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &other); /* musl's only fails */
 	setpriority(PRIO_PROCESS, 0, 0);
@@ -72,8 +72,8 @@ static void detach(struct load_set *set, int lifeline)
 		message_leave(&set->shared->priority, "load-priority",
 			      "the loads run at nice %d, for this user may not raise them to 0",
 			      getpriority(PRIO_PROCESS, 0));
-	/* Keeper and nest have to be heard above a thousand workers; those go back to 0. */
-	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
+	/* Supervisor and leader must run despite a thousand workers, which return to 0. */
+	setpriority(PRIO_PROCESS, 0, SUPERVISOR_NICE);
 	if (set->cpus.count)
 		cpus_allow(&set->cpus);
 	else
@@ -97,71 +97,71 @@ static void on_child(int signal)
 	(void)signal;
 }
 
-static void end_nest(pid_t nest, bool contained)
+static void end_leader(pid_t leader, bool contained)
 {
-	uint64_t end_ns = clock_now_ns() + NEST_END_NS;
+	uint64_t end_ns = clock_now_ns() + LEADER_END_NS;
 
-	while (waitpid(nest, NULL, WNOHANG) == 0) {
+	while (waitpid(leader, NULL, WNOHANG) == 0) {
 		if (clock_now_ns() >= end_ns)
-			kill(nest, SIGKILL);
+			kill(leader, SIGKILL);
 		wait_for_end(NULL, 0, 20 * NSEC_PER_MSEC);
 	}
 	if (!contained)
-		nest_empty(false, ORPHANS_END_NS);
+		children_kill(false, ORPHANS_END_NS);
 }
 
-static _Noreturn void keeper_main(struct load_set *set, int lifeline)
+static _Noreturn void supervisor_main(struct load_set *set, int lifeline)
 {
 	struct sigaction action = { .sa_handler = on_child };
 	struct lifelines lifelines = { .agent = lifeline };
 	bool contained = false;
-	pid_t nest;
+	pid_t leader;
 	int own[2];
 
 	detach(set, lifeline);
 	sigaction(SIGCHLD, &action, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	nest = make_pipe(own);
-	if (nest == 0) {
-		lifelines.keeper = own[0];
-		nest = nest_fork(set, &lifelines, own[1], &contained);
+	leader = make_pipe(own);
+	if (leader == 0) {
+		lifelines.supervisor = own[0];
+		leader = group_fork(set, &lifelines, own[1], &contained);
 		close(own[0]);
 	}
-	if (nest < 0)
+	if (leader < 0)
 		message_leave(&set->shared->failure, "load-failed",
 			      "the loads' first process cannot be started: %s", strerror(errno));
-	set->shared->nest = nest;
+	set->shared->leader = leader;
 	while (!wait_for_end(&lifeline, 1, 0)) {
-		if (nest > 0 && waitpid(nest, NULL, WNOHANG) == nest) {
+		if (leader > 0 && waitpid(leader, NULL, WNOHANG) == leader) {
 			message_leave(&set->shared->failure, "load-failed",
-				      "all loads have ended, for their first process was killed");
-			nest = -1;
+				      "all loads have ended, because their first process was killed");
+			leader = -1;
 			if (!contained)
-				nest_empty(false, ORPHANS_END_NS);
+				children_kill(false, ORPHANS_END_NS);
 		}
 	}
 	close(own[1]);
-	if (nest > 0)
-		end_nest(nest, contained);
+	if (leader > 0)
+		end_leader(leader, contained);
 	scratch_remove(set);
 	_exit(0);
 }
 
-static int fork_keeper(struct load_set *set)
+static int fork_supervisor(struct load_set *set)
 {
 	int ends[2];
 
 	if (make_pipe(ends) < 0)
 		return -1;
 	prctl(PR_GET_CHILD_SUBREAPER, &set->was_subreaper);
-	/* Should the keeper be killed, what it leaves comes here to be waited for. */
+	/* If the supervisor is killed, its children become ours. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	set->keeper = fork();
-	if (set->keeper == 0)
-		keeper_main(set, ends[0]);
+	set->supervisor = fork();
+	if (set->supervisor == 0)
+		supervisor_main(set, ends[0]);
 	close(ends[0]);
 	set->lifeline = ends[1];
-	if (set->keeper < 0) {
+	if (set->supervisor < 0) {
 		int reason = errno;
 
 		load_set_stop(set);
@@ -206,21 +206,21 @@ static void make_directory(struct load_set *set)
 	}
 }
 
-static bool keeper_alive(const struct load_set *set, char *text, size_t size)
+static bool supervisor_alive(const struct load_set *set, char *text, size_t size)
 {
 	const char *failure = message_text(&set->shared->failure);
-	pid_t gone = waitpid(set->keeper, NULL, WNOHANG);
+	pid_t gone = waitpid(set->supervisor, NULL, WNOHANG);
 
-	if (gone == set->keeper || (gone < 0 && errno == ECHILD))
-		failure = "all loads have ended, for their keeper was killed";
+	if (gone == set->supervisor || (gone < 0 && errno == ECHILD))
+		failure = "all loads have ended, because their supervisor was killed";
 	if (failure)
 		snprintf(text, size, "%s", failure);
 	return !failure;
 }
 
-/* 0: not all work yet; 1: all do; -1 with a sentence: one cannot. */
-static int look(struct load_set *set, void (*warn)(const char *code, const char *text), char *error,
-		size_t error_size)
+/* Returns 1 if all work, 0 if some do not yet, -1 with a sentence if one cannot. */
+static int check_workers(struct load_set *set, void (*warn)(const char *code, const char *text),
+			 char *error, size_t error_size)
 {
 	int result = 1;
 
@@ -235,7 +235,7 @@ static int look(struct load_set *set, void (*warn)(const char *code, const char 
 			char text[sizeof(struct message)];
 
 			part->left_out = true;
-			snprintf(text, sizeof(text), "mixed goes without one of its parts: %s",
+			snprintf(text, sizeof(text), "mixed runs without one of its parts: %s",
 				 failure);
 			warn("load-missing", text);
 			continue;
@@ -256,7 +256,7 @@ static void pass_on(const struct message *message, void (*warn)(const char *, co
 		warn(message->code, message->text);
 }
 
-/* The agent blocks its signals and takes them later; a user who waits for loads need not. */
+/* The agent blocks these signals and handles them later; waiting for loads ends at once. */
 static bool interrupted(void)
 {
 	sigset_t pending;
@@ -266,7 +266,7 @@ static bool interrupted(void)
 		sigismember(&pending, SIGHUP) == 1);
 }
 
-/* Workers that look whether their command works must not do so beside the measurement. */
+/* Workers stop polling their command, which would disturb the measurement. */
 static void give_up_waiting(struct load_set *set, uint64_t timeout_ns,
 			    void (*warn)(const char *code, const char *text))
 {
@@ -306,13 +306,14 @@ int load_set_start(struct load_set *set, uint64_t timeout_ns,
 		return -1;
 	}
 	make_directory(set);
-	if (fork_keeper(set) < 0) {
+	if (fork_supervisor(set) < 0) {
 		snprintf(error, error_size, "cannot start the loads: %s", strerror(errno));
 		return -1;
 	}
 	for (;;) {
-		all = keeper_alive(set, error, error_size) ? look(set, warn, error, error_size) :
-							     -1;
+		all = supervisor_alive(set, error, error_size) ?
+			      check_workers(set, warn, error, error_size) :
+			      -1;
 		if (!all && interrupted()) {
 			snprintf(error, error_size, "interrupted while the loads started");
 			all = -1;
@@ -338,7 +339,7 @@ bool load_set_alive(struct load_set *set, char *text, size_t size)
 {
 	if (set->lifeline < 0)
 		return true;
-	if (!keeper_alive(set, text, size))
+	if (!supervisor_alive(set, text, size))
 		return false;
 	for (unsigned int i = 0; i < set->size; i++) {
 		const char *failure = message_text(&set->shared->status[i].failure);
@@ -353,16 +354,16 @@ bool load_set_alive(struct load_set *set, char *text, size_t size)
 
 void load_set_stop(struct load_set *set)
 {
-	pid_t nest;
+	pid_t leader;
 
 	if (set->lifeline < 0)
 		return;
 	close(set->lifeline);
 	set->lifeline = -1;
-	while (set->keeper > 0 && waitpid(set->keeper, NULL, 0) < 0 && errno == EINTR)
+	while (set->supervisor > 0 && waitpid(set->supervisor, NULL, 0) < 0 && errno == EINTR)
 		;
-	nest = set->shared->nest;
-	while (nest > 0 && waitpid(nest, NULL, 0) < 0 && errno == EINTR)
+	leader = set->shared->leader;
+	while (leader > 0 && waitpid(leader, NULL, 0) < 0 && errno == EINTR)
 		;
 	scratch_remove(set);
 	if (set->lock >= 0)

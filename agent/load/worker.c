@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What every worker has at hand. */
+/* The functions that loads use in their workers. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -87,8 +87,8 @@ void *worker_alloc(struct worker *worker, size_t size)
 
 	if (memory != MAP_FAILED)
 		return memory;
-	worker_fail(worker, "cannot have %zu KiB of memory: %s; ask for fewer workers", size / 1024,
-		    strerror(errno));
+	worker_fail(worker, "cannot allocate %zu KiB of memory: %s; ask for fewer workers",
+		    size / 1024, strerror(errno));
 	return NULL;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a load is made of, and what one of its workers has at hand.
+ * The description of a load, and the state of one of its workers.
  *
  * A load is a description: prepare() once in its directory, then in each
  * worker process setup() once and step() for ever. A step is one bounded piece
- * of work, so the keeper can tell that a worker works and a test can ask for
+ * of work, so the agent knows that a worker works and a test can ask for
  * exactly so many. Everything random comes from the worker's own generator,
  * whose start is made of the seed, the load's name and the worker's index:
  * the same seed is the same work on another board.

@@ -58,7 +58,7 @@ static int parse_loads(char *error, size_t error_size)
 		snprintf(error, error_size, "out of memory");
 		return -1;
 	}
-	load_set_keep_to(session.loads, &cpus);
+	load_set_limit_cpus(session.loads, &cpus);
 	for (unsigned int i = 0; i < session.options.load_count; i++) {
 		if (load_set_parse(session.loads, session.options.loads[i], error, error_size))
 			return -1;

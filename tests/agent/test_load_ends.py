@@ -53,7 +53,7 @@ class Running:
         return found
 
     def pids(self, *names: str) -> list[int]:
-        own = {"agent": "driver", "keeper": "rtscope-keeper", "nest": "rtscope-nest"}
+        own = {"agent": "driver", "supervisor": "rtscope-loads", "leader": "rtscope-leader"}
         found = self.find()
         return [pid for name in names for pid, comm in found.items() if comm == own[name]]
 
@@ -109,12 +109,12 @@ def until_daemon_sleeps(run: Running) -> None:
         time.sleep(0.02)
 
 
-ALL_THREE = ("agent", "keeper", "nest")
+ALL_THREE = ("agent", "supervisor", "leader")
 
 
 @pytest.mark.parametrize("spec", [PLAIN, DAEMON], ids=["plain", "daemon"])
 @pytest.mark.parametrize(
-    "killed", [("agent",), ("agent", "keeper"), ("keeper",), ALL_THREE], ids="+".join
+    "killed", [("agent",), ("agent", "supervisor"), ("supervisor",), ALL_THREE], ids="+".join
 )
 def test_whoever_is_killed_the_loads_end_and_their_files_are_removed(
     load_driver: Path, tmp_path: Path, spec: str, killed: tuple[str, ...]
@@ -138,8 +138,8 @@ def test_whoever_is_killed_the_loads_end_and_their_files_are_removed(
 def test_what_kills_the_nest_ends_the_loads(load_driver: Path, tmp_path: Path) -> None:
     with running(load_driver, DAEMON, tmp_path) as run:
         until_daemon_sleeps(run)
-        run.kill("nest")
-        assert run.left("agent", "keeper") == []
+        run.kill("leader")
+        assert run.left("agent", "supervisor") == []
         run.kill("agent")
         assert run.left() == []
         assert list(tmp_path.iterdir()) == []
@@ -150,12 +150,12 @@ def test_loads_end_with_the_agent_while_their_keeper_is_stopped(
 ) -> None:
     with running(load_driver, DAEMON, tmp_path) as run:
         until_daemon_sleeps(run)
-        [keeper] = run.pids("keeper")
-        os.kill(keeper, signal.SIGSTOP)
+        [supervisor] = run.pids("supervisor")
+        os.kill(supervisor, signal.SIGSTOP)
         run.kill("agent")
-        assert run.left("keeper") == []
+        assert run.left("supervisor") == []
         assert list(tmp_path.iterdir()) == []
-        os.kill(keeper, signal.SIGCONT)
+        os.kill(supervisor, signal.SIGCONT)
         assert run.left() == []
 
 
@@ -197,7 +197,7 @@ def uncontained() -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    "killed", [("agent",), ("keeper",), ("nest",), ("agent", "keeper")], ids="+".join
+    "killed", [("agent",), ("supervisor",), ("leader",), ("agent", "supervisor")], ids="+".join
 )
 @pytest.mark.parametrize("spec", [PLAIN, DAEMON], ids=["plain", "daemon"])
 def test_without_a_namespace_loads_end_too_and_a_warning_says_what_is_lost(
@@ -213,7 +213,7 @@ def test_without_a_namespace_loads_end_too_and_a_warning_says_what_is_lost(
             until_daemon_sleeps(run)
         run.kill(*killed)
         if "agent" not in killed:
-            assert run.left(*{"agent", "keeper"}.difference(killed)) == []
+            assert run.left(*{"agent", "supervisor"}.difference(killed)) == []
             run.kill("agent")
         assert run.left() == []
         assert list(tmp_path.iterdir()) == []
@@ -223,12 +223,12 @@ def test_without_a_namespace_plain_loads_end_whoever_is_killed(
     load_driver: Path, tmp_path: Path, uncontained: tuple[str, ...]
 ) -> None:
     with running(load_driver, PLAIN, tmp_path, through=uncontained) as run:
-        run.kill("agent", "keeper", "nest")
+        run.kill("agent", "supervisor", "leader")
         assert run.left() == []
 
 
 # In a PID namespace whose /proc is that of the namespace above: starts a process that is not of
-# the loads with the number CHILD, and the driver so that its nest has the number PARENT.
+# the loads with the number CHILD, and the driver so that its leader has the number PARENT.
 _FOREIGN_NUMBERS = """
 import os, subprocess, sys, time
 parent, child = map(int, sys.argv[1:3])
@@ -248,7 +248,7 @@ def some_live():
         return False
 
 bystander = begin(child, "sleep", "60")
-driver = begin(parent - 2, *sys.argv[3:])  # its keeper and its nest have the next numbers
+driver = begin(parent - 2, *sys.argv[3:])  # its supervisor and its leader have the next numbers
 print(driver.communicate()[0], end="")
 print("bystander", bystander.poll())
 bystander.kill()

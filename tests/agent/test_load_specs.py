@@ -77,7 +77,7 @@ def test_a_spec_asks_for_these_loads(
         ("stress-ng:", "needs something to run: write stress-ng:ARGS"),
         ("stress-ng:--cpu '2", "a quote is not closed"),
         ("cmd:" + "x" * 5000, "is longer than 4095 characters: put it in a script"),
-        ("mixed+mixed", "too many loads: at most 16"),
+        ("mixed+mixed", "at most 16 loads are supported"),
         ("c\x1bpu\nmore", "'c?pu?more' is not a load"),
     ],
 )  # fmt: skip

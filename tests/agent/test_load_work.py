@@ -185,9 +185,9 @@ def test_a_worker_that_is_killed_is_noticed(load_driver: Path, tmp_path: Path) -
     ) as process:
         assert process.stdout is not None
         assert any(line.startswith("ready ") for line in process.stdout)  # warnings come before
-        [keeper] = children(process.pid)
-        [nest] = children(keeper)
-        by_name = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in children(nest)}
+        [supervisor] = children(process.pid)
+        [leader] = children(supervisor)
+        by_name = {Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in children(leader)}
         os.kill(by_name["load-timers"], signal.SIGKILL)
         lines = process.stdout.read().splitlines()
     assert "ended load timers: a worker was killed by signal 9 (Killed)" in lines

@@ -194,7 +194,9 @@ def measuring(board: EmulatedBoard, environment: dict[str, str]) -> Iterator[sub
             assert process.stderr is not None
             said = process.stderr.readline()
             assert " samples" in said, said + process.stderr.read()
-            assert len(board.agents()) >= len(("tether", "agent", "keeper", "nest", "cpu", "files"))
+            assert len(board.agents()) >= len(
+                ("tether", "agent", "supervisor", "leader", "cpu", "files")
+            )
             yield process
         finally:
             process.kill()

@@ -49,7 +49,9 @@ def measuring(board: Board, agent_path: Path, user: str) -> Iterator[subprocess.
             assert process.stderr is not None
             said = process.stderr.readline()
             assert " samples" in said, said + process.stderr.read()
-            assert len(board.agents()) >= len(("tether", "agent", "keeper", "nest", "cpu", "files"))
+            assert len(board.agents()) >= len(
+                ("tether", "agent", "supervisor", "leader", "cpu", "files")
+            )
             assert board.sessions()
             assert any("mux" in line for line in board.clients())
             yield process
