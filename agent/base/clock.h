@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The clock every figure is taken from: CLOCK_MONOTONIC in nanoseconds. */
+/* The clock of every measurement: CLOCK_MONOTONIC in nanoseconds. */
 #ifndef RTSCOPE_CLOCK_H
 #define RTSCOPE_CLOCK_H
 

@@ -22,7 +22,7 @@
 #define HISTOGRAM_MAX_NS      ((uint64_t)INT64_MAX)
 #define HISTOGRAM_BUCKETS     ((62 - HISTOGRAM_SUB_BITS) * HISTOGRAM_SUB_COUNT + HISTOGRAM_EXACT_BELOW)
 
-/* The same in few: every power of two from 32 ns on in 32 buckets, each of whole ones above. */
+/* A coarse view: 32 buckets for each power of two from 32 ns on, each made of whole buckets. */
 #define HISTOGRAM_COARSE_BITS	 5
 #define HISTOGRAM_COARSE_BUCKETS ((64 - HISTOGRAM_COARSE_BITS) << HISTOGRAM_COARSE_BITS)
 

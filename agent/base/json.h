@@ -34,7 +34,7 @@ struct json {
 	int fd;
 	struct json_sink *sink; /* NULL: lines are written to @fd */
 	bool failed;
-	char last; /* last byte written: tells whether a comma is due */
+	char last; /* last byte written: decides whether a comma is due */
 	size_t used;
 	char buffer[8192];
 };

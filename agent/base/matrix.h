@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A table of figures, each measured several times: the `matrix` line.
+ * A table of values, each measured several times: the `matrix` line.
  *
- * What is told of a cell is the median of its repeats and the median's limits of
- * 95 % confidence, which are two of the repeats: they hold for any distribution.
- * With fewer than six repeats they are the least and the greatest.
+ * A cell is shown as the median of its repeats and the limits of its 95 %
+ * confidence interval. These are two of the repeats, so they hold for any
+ * distribution; with fewer than six repeats they are the least and the greatest.
  */
 #ifndef RTSCOPE_MATRIX_H
 #define RTSCOPE_MATRIX_H

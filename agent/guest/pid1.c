@@ -23,7 +23,7 @@
  *
  * The channel is a serial port of its own, because one byte of the kernel's or
  * ours in the middle of a measurement costs more than what is measured. For the
- * same reason the kernel is told to be quiet; what it warned of reaches the
+ * same reason the kernel log is quiet; the kernel's warnings reach the
  * console after the verb's end. The channel is the verb's controlling terminal,
  * so that Control-C sent from outside interrupts it. The machine ends by a
  * reset: that is what every emulated board can do, and the emulator is told to
@@ -272,7 +272,7 @@ static void send_samples(void)
 }
 
 /* More severe ones are on the console already: it is quiet, not silent. */
-static void tell_warnings(void)
+static void report_warnings(void)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char record[LINE_SIZE * 2];
@@ -293,7 +293,7 @@ static void tell_warnings(void)
 
 static __attribute__((noreturn)) void end_machine(void)
 {
-	tell_warnings();
+	report_warnings();
 	tcdrain(STDERR_FILENO);
 	sync();
 	reboot(RB_AUTOBOOT);

@@ -32,7 +32,7 @@
 #define PATIENCE_NS  (60 * NSEC_PER_SEC)
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-/* How many threads could run now, this one included; 0 where it cannot be told. */
+/* How many threads could run now, this one included; 0 if unknown. */
 static unsigned int runnable(void)
 {
 	char text[64], *slash;
@@ -75,7 +75,7 @@ static bool clock_source_lasts(char *before, size_t size)
 	       strcmp(now, "refined-jiffies");
 }
 
-/* What is not at rest, in words; NULL when all is. */
+/* Return what is not at rest, in words; NULL if all is. */
 static const char *unrest(char *clock_source, size_t size)
 {
 	static char words[96];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every way in which a program on this machine can read the time, and who
+ * Every clock source that a program on this system can read, and whether the kernel or the vDSO
  * answers.
  *
- * Who answers is seen, not guessed from the time it takes: a child reads the
- * source a few times under ptrace, which stops it at each system call.
+ * The answer is observed, not guessed from the time it takes: a child reads the source a few times
+ * under ptrace, which stops it at each system call.
  */
 #include <math.h>
 #include <signal.h>
@@ -117,7 +117,7 @@ static int count_system_calls(const struct clock_source *source, unsigned int re
 	return -1;
 }
 
-static enum clock_answer who_answers(const struct clock_source *source)
+static enum clock_answer find_answer(const struct clock_source *source)
 {
 	int without, with;
 
@@ -152,7 +152,7 @@ static void add(struct clock_source *sources, unsigned int *count, struct clock_
 
 	if (!works(&source))
 		return;
-	source.answer = source.unit_ns ? who_answers(&source) : ANSWER_UNKNOWN;
+	source.answer = source.unit_ns ? find_answer(&source) : ANSWER_UNKNOWN;
 	source.resolution_ns = source.unit_ns;
 	if (source.unit_ns == 1 && !syscall(SYS_clock_getres, source.clock, &resolution))
 		source.resolution_ns = (double)timespec_to_ns(&resolution);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every way in which a program on this machine can read the time. */
+/* Every clock source that a program on this system can read. */
 #ifndef RTSCOPE_CLOCK_SOURCES_H
 #define RTSCOPE_CLOCK_SOURCES_H
 
@@ -21,7 +21,7 @@ struct clock_source {
 	clockid_t clock;
 	unsigned int unit_ns; /* of tv_nsec; 0 for a counter */
 	double tick_ns;	      /* of a counter, once clock_source_calibrate() was called */
-	double resolution_ns; /* as the kernel tells it; a counter's is its tick */
+	double resolution_ns; /* as the kernel reports it; a counter's is its tick */
 	enum clock_answer answer;
 };
 

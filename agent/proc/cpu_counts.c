@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often a CPU was taken from who ran there.
+ * How often the thread on a CPU was interrupted or preempted.
  *
- * Of /proc/interrupts the lines that have a number, which are the devices'; the
- * CPU's own timer and calls from other CPUs have names. Of /proc/schedstat the
- * last figure of a CPU, where the kernel has CONFIG_SCHEDSTATS.
+ * In /proc/interrupts the lines of devices have a number; the CPU's own timer and
+ * calls from other CPUs have names. In /proc/schedstat the last number of a CPU
+ * counts switches, if the kernel has CONFIG_SCHEDSTATS.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In one read() or write(): the kernel's own files are made for it, and what they
- * tell in a second one may be of another moment.
+ * In one read() or write(): the files of the kernel are made for it, and a second read
+ * may return the state of another moment.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Waiting for a word of this process's memory to change; musl brings no linux/futex.h. */
+/* Waiting for a word of this process's memory to change; musl lacks linux/futex.h. */
 #ifndef RTSCOPE_FUTEX_H
 #define RTSCOPE_FUTEX_H
 
@@ -11,7 +11,7 @@
 #define FUTEX_WAIT_PRIVATE 128
 #define FUTEX_WAKE_PRIVATE 129
 
-/* Sleeps while *@word is @value; it may return early too, so look at the word again. */
+/* Sleep while *@word is @value. It may return early, so check the word again. */
 static inline void futex_sleep(uint32_t *word, uint32_t value)
 {
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);

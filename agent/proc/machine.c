@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What this machine is, in the kernel's own words.
+ * The verb machine: describe the system in the kernel's own words.
  *
- * Sends the text of a fixed list of files and a few facts that no file holds.
- * Nothing is interpreted here: what the text means is decided by the reader,
- * who can be corrected without visiting the board again. A file that is absent
- * or refused is left out, so this works without root, /proc or /sys.
+ * It sends the text of a fixed list of files, and a few values that no file has. It interprets
+ * nothing: the reader does, and can be corrected without another visit to the board. A file that is
+ * absent or refused is left out, so this works without root, /proc or /sys.
  *
- * Every read is bounded, in size and in number, and never blocks: some of
- * these files are written by firmware, drivers and hypervisors.
+ * Every read is bounded in size and number, and never blocks: firmware, drivers and hypervisors
+ * write some of these files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +134,7 @@ static bool send_file(const char *path, size_t limit)
 	return size >= 0;
 }
 
-/* Only as far as it tells of high-resolution timers: the rest is long. */
+/* Only up to the state of high-resolution timers: the rest is long. */
 static void send_timer_list(void)
 {
 	static const char key[] = ".hres_active";
@@ -218,7 +217,7 @@ static void send_smi_count(const char *path)
 #endif
 }
 
-/* What no file tells, of the running kernel. */
+/* Values of the running kernel that no file has. */
 static void send_facts(const struct utsname *name)
 {
 	struct timespec resolution;
@@ -286,18 +285,18 @@ static void send_machine(bool running, bool audit)
 		send_smi_count("msr:smi_count_later");
 	if (sent >= FILES_MAX)
 		warn("machine-cut",
-		     "this machine has more CPUs, interrupts or threads than can be told in 32768 files; the rest was left out");
+		     "this system has more CPUs, interrupts or threads than fit in 32768 files; the rest is left out");
 }
 
 static void help(void)
 {
 	puts("usage: rtscope-agent machine [--json] [--audit] [--sysroot DIR]\n\n"
-	     "Tell what this machine is: CPUs, caches, kernel, clocks, interrupts, as the\n"
-	     "kernel's own files have it. Reads only; without root it tells less.\n\n"
+	     "Describe this system: CPUs, caches, kernel, clocks, interrupts, as the kernel's\n"
+	     "own files have it. Changes nothing; without root some files are missing.\n\n"
 	     "  --json         print the protocol, one JSON object a line\n"
-	     "  --audit        tell what rtscope check looks at, too: settings, limits, and\n"
-	     "                 every thread's scheduling\n"
-	     "  --sysroot DIR  read the files below DIR: a copy of another machine's\n"
+	     "  --audit        add what rtscope check needs: settings, limits, and every\n"
+	     "                 thread's scheduling\n"
+	     "  --sysroot DIR  read the files below DIR: a copy of another system's\n"
 	     "                 /proc and /sys\n\n"
 	     "example: rtscope-agent machine | less");
 }

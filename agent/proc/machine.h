@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The verb that tells what machine this is. */
+/* The verb machine: describe the system. */
 #ifndef RTSCOPE_MACHINE_H
 #define RTSCOPE_MACHINE_H
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads, interrupts and CPUs that come, told by the kernel.
+ * The process and hotplug monitor.
  *
- * Three netlink sockets, each behind a filter that the kernel itself runs, so
- * that nobody is woken by what is of no use here:
+ * It reads three netlink sockets. Each has a packet filter in the kernel, so that
+ * events of no use here wake nobody:
  *
- *	the process connector	a thread began, a program began, a thread has another name or user
- *	the devices' events	a driver took a device, a CPU came or went
- *	the network links	one came up, which is when its driver asks for interrupts
+ *	process connector	a thread or program began, a thread changed name or user
+ *	device events		a driver was bound to a device, a CPU came or went
+ *	network links		one came up, which is when its driver requests interrupts
  *
- * The kernel announces no interrupt. The handler's thread, which each has on a
- * real-time kernel, is seen as a thread; elsewhere the other two are the moments
- * at which drivers ask for interrupts. What asks at another moment, such as a
- * serial port that is opened, is seen with the next event.
+ * The kernel does not report new interrupts. On a real-time kernel each handler has
+ * a thread, which is reported; elsewhere drivers request interrupts at the other
+ * two kinds of events. An interrupt requested at another moment, such as when a
+ * serial port is opened, is found at the next event.
  *
  * The layouts are those of linux/netlink.h, connector.h, cn_proc.h, rtnetlink.h
- * and filter.h, which musl does not bring.
+ * and filter.h, which musl lacks.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,12 +37,12 @@
 #define MESSAGE_DONE	   3
 #define MESSAGE_NEW_LINK   16
 #define LISTEN		   1
-#define ANSWER_LIMIT_MS	   1000
+#define ACK_LIMIT_MS	   1000
 #define BUFFER_SIZE	   (1 << 20)
 #define KTHREADD	   2 /* the process whose children the kernel's own threads are */
 
 enum process_event {
-	EVENT_ANSWER = 0,
+	EVENT_ACK = 0,
 	EVENT_FORK = 1,
 	EVENT_EXEC = 2,
 	EVENT_USER = 4,
@@ -78,7 +78,7 @@ struct process_message {
 	uint32_t cpu;
 	uint32_t time[2];
 	union {
-		uint32_t error; /* of an answer */
+		uint32_t error; /* of an acknowledgement */
 		int32_t id[4];	/* of a fork: parent, its process, child, its process */
 	};
 };
@@ -89,7 +89,7 @@ struct listen_message {
 	uint32_t operation;
 };
 
-/* The devices' events are text; those of CPUs that come or go are "online@" and "offline@". */
+/* Device events are text; those of CPUs begin with "online@" and "offline@". */
 union message {
 	struct netlink_header netlink;
 	struct process_message process;
@@ -99,10 +99,10 @@ union message {
 _Static_assert(sizeof(struct process_message) == 68 && sizeof(struct listen_message) == 40,
 	       "as the kernel's");
 
-/* The kernel's classic packet filter, its instructions and those that are needed of them. */
+/* The classic packet filter, and the instructions that are used of it. */
 struct filter_step {
 	uint16_t code;
-	uint8_t if_equal, if_not; /* steps to leave out */
+	uint8_t if_equal, if_not; /* steps to skip */
 	uint32_t value;
 };
 
@@ -124,8 +124,8 @@ static int refuse_all(struct monitor *from, char *error, size_t error_size, cons
 	return -1;
 }
 
-/* A socket that gets what the kernel tells @group, as far as @filter takes it; -1 with errno. */
-static int listen_to(int protocol, uint32_t group, const struct filter *filter)
+/* Open a socket for the messages to @group that pass @filter. Returns it, or -1 with errno. */
+static int subscribe(int protocol, uint32_t group, const struct filter *filter)
 {
 	struct netlink_address address = { .family = AF_NETLINK, .groups = group };
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
@@ -157,7 +157,7 @@ static ssize_t receive(int fd, union message *message)
 	return size > 0 && sender.port ? 0 : size;
 }
 
-/* Ask for the processes' events and wait for the answer; -1 with errno, ENOMSG without one. */
+/* Subscribe to process events and wait for the acknowledgement; -1 with errno, ENOMSG without one. */
 static int ask_for_processes(int fd)
 {
 	const struct listen_message ask = {
@@ -165,15 +165,15 @@ static int ask_for_processes(int fd)
 		.connector = { .index = 1, .value = 1, .size = sizeof(ask.operation) },
 		.operation = LISTEN,
 	};
-	struct pollfd news = { .fd = fd, .events = POLLIN };
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	union message message;
 
 	if (send(fd, &ask, sizeof(ask), 0) < 0)
 		return -1;
-	while (poll(&news, 1, ANSWER_LIMIT_MS) > 0) {
+	while (poll(&ready, 1, ACK_LIMIT_MS) > 0) {
 		ssize_t size = receive(fd, &message);
 
-		if (size < (ssize_t)sizeof(message.process) || message.process.what != EVENT_ANSWER)
+		if (size < (ssize_t)sizeof(message.process) || message.process.what != EVENT_ACK)
 			continue;
 		errno = (int)message.process.error;
 		return errno ? -1 : 0;
@@ -186,7 +186,7 @@ static int open_processes(struct monitor *from, bool programs, char *error, size
 {
 	const struct filter_step of_kernel[] = {
 		LOAD_WORD(offsetof(struct process_message, what)),
-		IF_EQUAL(htonl(EVENT_ANSWER), 5),
+		IF_EQUAL(htonl(EVENT_ACK), 5),
 		IF_EQUAL(htonl(EVENT_FORK), 1),
 		DROP,
 		LOAD_WORD(offsetof(struct process_message, id)),
@@ -200,7 +200,7 @@ static int open_processes(struct monitor *from, bool programs, char *error, size
 		IF_EQUAL(htonl(EVENT_EXEC), 4),
 		IF_EQUAL(htonl(EVENT_USER), 3),
 		IF_EQUAL(htonl(EVENT_NAME), 2),
-		IF_EQUAL(htonl(EVENT_ANSWER), 1),
+		IF_EQUAL(htonl(EVENT_ACK), 1),
 		DROP,
 		TAKE,
 	};
@@ -209,14 +209,14 @@ static int open_processes(struct monitor *from, bool programs, char *error, size
 			   (struct filter){ sizeof(of_kernel) / sizeof(*of_kernel), of_kernel };
 	int *fd = &from->fd[MONITOR_PROCESSES];
 
-	*fd = listen_to(PROTOCOL_CONNECTOR, GROUP_PROCESSES, &filter);
+	*fd = subscribe(PROTOCOL_CONNECTOR, GROUP_PROCESSES, &filter);
 	if (*fd >= 0 && !ask_for_processes(*fd))
 		return 0;
 	if (errno == EPERM)
 		return refuse_all(from, error, error_size,
-				  "hearing of new threads takes the capability CAP_NET_ADMIN: run as root");
+				  "monitoring new threads needs the capability CAP_NET_ADMIN: run as root");
 	return refuse_all(from, error, error_size,
-			  "the kernel tells nothing of new threads: it lacks CONFIG_PROC_EVENTS, or this is a container; hold profiles on the machine itself, or use apply again when threads have come");
+			  "the kernel does not report new threads: it lacks CONFIG_PROC_EVENTS, or this is a container; hold profiles on the machine itself, or use apply again when threads have come");
 }
 
 static int open_devices(struct monitor *from, char *error, size_t error_size)
@@ -232,10 +232,10 @@ static int open_devices(struct monitor *from, char *error, size_t error_size)
 	static const struct filter filter = { sizeof(steps) / sizeof(*steps), steps };
 	int *fd = &from->fd[MONITOR_DEVICES];
 
-	*fd = listen_to(PROTOCOL_UEVENT, GROUP_KERNEL, &filter);
+	*fd = subscribe(PROTOCOL_UEVENT, GROUP_KERNEL, &filter);
 	if (*fd >= 0)
 		return 0;
-	return refuse_all(from, error, error_size, "the kernel tells nothing of new devices");
+	return refuse_all(from, error, error_size, "the kernel does not report new devices");
 }
 
 /* A kernel without network has no links that could change. */
@@ -245,10 +245,10 @@ static int open_links(struct monitor *from, char *error, size_t error_size)
 	static const struct filter filter = { sizeof(steps) / sizeof(*steps), steps };
 	int *fd = &from->fd[MONITOR_LINKS];
 
-	*fd = listen_to(PROTOCOL_ROUTE, GROUP_LINKS, &filter);
+	*fd = subscribe(PROTOCOL_ROUTE, GROUP_LINKS, &filter);
 	if (*fd >= 0 || errno == EPROTONOSUPPORT)
 		return 0;
-	return refuse_all(from, error, error_size, "the kernel tells nothing of network links");
+	return refuse_all(from, error, error_size, "the kernel does not report network links");
 }
 
 int monitor_open(struct monitor *from, enum monitored_threads threads, char *error,
@@ -272,50 +272,50 @@ void monitor_close(struct monitor *from)
 	}
 }
 
-static void add_thread(struct monitor_events *news, int tid)
+static void add_thread(struct monitor_events *events, int tid)
 {
-	for (unsigned int i = 0; i < news->count; i++) {
-		if (news->tid[i] == tid)
+	for (unsigned int i = 0; i < events->count; i++) {
+		if (events->tid[i] == tid)
 			return;
 	}
-	if (news->count < MONITOR_THREADS_MAX)
-		news->tid[news->count++] = tid;
+	if (events->count < MONITOR_THREADS_MAX)
+		events->tid[events->count++] = tid;
 	else
-		news->everything = true;
+		events->everything = true;
 }
 
-void monitor_events_add(struct monitor_events *news, const struct monitor_events *more)
+void monitor_events_add(struct monitor_events *events, const struct monitor_events *more)
 {
-	news->everything |= more->everything;
-	news->interrupts |= more->interrupts;
+	events->everything |= more->everything;
+	events->interrupts |= more->interrupts;
 	for (unsigned int i = 0; i < more->count; i++)
-		add_thread(news, more->tid[i]);
+		add_thread(events, more->tid[i]);
 }
 
 static void add_message(enum monitor_source source, const union message *message, size_t size,
-			struct monitor_events *news)
+			struct monitor_events *events)
 {
 	const struct process_message *process = &message->process;
 
 	switch (source) {
 	case MONITOR_PROCESSES:
-		if (size >= sizeof(*process) && process->what != EVENT_ANSWER)
-			add_thread(news, process->id[process->what == EVENT_FORK ? 2 : 0]);
+		if (size >= sizeof(*process) && process->what != EVENT_ACK)
+			add_thread(events, process->id[process->what == EVENT_FORK ? 2 : 0]);
 		break;
 	case MONITOR_DEVICES:
 		if (size > 4 && !memcmp(message->text, "bind", 4))
-			news->interrupts = true;
+			events->interrupts = true;
 		else
-			news->everything = true;
+			events->everything = true;
 		break;
 	default:
-		news->interrupts |= size >= sizeof(message->netlink) &&
-				    message->netlink.type == MESSAGE_NEW_LINK;
+		events->interrupts |= size >= sizeof(message->netlink) &&
+				      message->netlink.type == MESSAGE_NEW_LINK;
 	}
 }
 
 static void read_source(const struct monitor *from, enum monitor_source source,
-			struct monitor_events *news)
+			struct monitor_events *events)
 {
 	union message message;
 	ssize_t size;
@@ -323,16 +323,16 @@ static void read_source(const struct monitor *from, enum monitor_source source,
 	while ((size = receive(from->fd[source], &message)) >= 0 || errno == EINTR ||
 	       errno == ENOBUFS) {
 		if (size < 0 && errno == ENOBUFS)
-			news->everything = true;
+			events->everything = true;
 		else if (size > 0)
-			add_message(source, &message, (size_t)size, news);
+			add_message(source, &message, (size_t)size, events);
 	}
 }
 
-void monitor_read(const struct monitor *from, struct monitor_events *news)
+void monitor_read(const struct monitor *from, struct monitor_events *events)
 {
 	for (unsigned int i = 0; i < MONITOR_SOURCES; i++) {
 		if (from->fd[i] >= 0)
-			read_source(from, i, news);
+			read_source(from, i, events);
 	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Threads, interrupts and CPUs that come, told by the kernel and not looked for. */
+/*
+ * The process and hotplug monitor: the kernel reports new threads, interrupts and CPUs, so that
+ * nothing has to be polled.
+ */
 #ifndef RTSCOPE_MONITOR_H
 #define RTSCOPE_MONITOR_H
 
@@ -10,7 +13,7 @@
 
 enum monitored_threads {
 	MONITOR_NO_THREADS,
-	MONITOR_KERNEL_THREADS, /* only the kernel's own, such as interrupts' */
+	MONITOR_KERNEL_THREADS, /* kernel threads only, such as those of interrupts */
 	MONITOR_ALL_THREADS,
 };
 
@@ -22,25 +25,25 @@ enum monitor_source {
 };
 
 struct monitor {
-	int fd[MONITOR_SOURCES]; /* becomes readable when there is news; -1: not listened to */
+	int fd[MONITOR_SOURCES]; /* readable when there are events; -1: not open */
 };
 
 struct monitor_events {
-	bool everything; /* a CPU has come or gone, or there were more news than could be kept */
-	bool interrupts; /* a driver took a device or a network link changed */
+	bool everything; /* a CPU came or went, or events were lost */
+	bool interrupts; /* a driver was bound to a device or a network link changed */
 	unsigned int count;
-	int tid[MONITOR_THREADS_MAX]; /* that began, or have another name or user, each once */
+	int tid[MONITOR_THREADS_MAX]; /* threads that began, or changed name or user, each once */
 };
 
-/* Listen for CPUs, interrupts and @threads. Returns 0, or -1 with a sentence in @error. */
+/* Monitor CPUs, interrupts and @threads. Returns 0, or -1 with a sentence in @error. */
 int monitor_open(struct monitor *from, enum monitored_threads threads, char *error,
 		 size_t error_size);
 void monitor_close(struct monitor *from);
 
-/* Add to @news all that was told since. Does not wait. */
-void monitor_read(const struct monitor *from, struct monitor_events *news);
+/* Add to @events all that were reported since. Does not wait. */
+void monitor_read(const struct monitor *from, struct monitor_events *events);
 
-/* Add @more to @news. */
-void monitor_events_add(struct monitor_events *news, const struct monitor_events *more);
+/* Add @more to @events. */
+void monitor_events_add(struct monitor_events *events, const struct monitor_events *more);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The isolated cpusets that tuning makes: who is to run on their CPUs has to join them. */
+/* The isolated cpusets that tuning makes: a thread has to join one to run on its CPUs. */
 #ifndef RTSCOPE_PARTITION_H
 #define RTSCOPE_PARTITION_H
 

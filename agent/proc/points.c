@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A running program's measurement points, shown and switched from outside.
+ * The verb points: show and switch the measurement points of a running program.
  *
- * The program is neither stopped nor asked: its page of points is mapped and
- * read. The mapping outlives the program, so its last figures are still told
- * when it has ended. All changes are checked before the first one is made.
+ * The program is not stopped and takes no part: its page of points is mapped and
+ * read. The mapping outlives the program, so its last values are shown after its
+ * end. All changes are checked before the first one is made.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static const struct option options[] = {
 
 static struct {
 	pid_t pid;
-	uint64_t interval_ns; /* 0: one look */
+	uint64_t interval_ns; /* 0: once */
 	bool json;
 	bool histograms;
 	unsigned int changes;
@@ -200,21 +200,21 @@ static void show(void)
 		    warn);
 }
 
-/* The figures will not move any more when the program has become another. */
+/* If the program has executed another one, its values do not change any more. */
 static void check_held(void)
 {
-	static bool told;
+	static bool warned;
 
-	for (unsigned int i = 0; i < target.count && !told; i++) {
+	for (unsigned int i = 0; i < target.count && !warned; i++) {
 		if (points_held(&target, &target.page[i]) || !points_alive(&target))
 			continue;
-		told = true;
+		warned = true;
 		warn("points-closed",
-		     "the program has closed its points' file descriptor, or become another program: figures that stand still are the last ones");
+		     "the program has closed its points' file descriptor, or become another program: values that no longer change are the last ones");
 	}
 }
 
-/* Look at each interval until the program ends; returns why it was not waited for any longer. */
+/* Show the points at each interval until the program ends. Returns the status of the output. */
 static const char *watch(void)
 {
 	uint64_t next_ns = clock_now_ns() + asked.interval_ns;
@@ -229,7 +229,7 @@ static const char *watch(void)
 		next_ns += asked.interval_ns;
 	}
 	show();
-	warn("process-ended", "the program has ended; its last figures are told");
+	warn("process-ended", "the program has ended; its last values are shown");
 	return "complete";
 }
 

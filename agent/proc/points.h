@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The verb that shows and switches a running program's measurement points. */
+/* The verb points: show and switch the measurement points of a running program. */
 #ifndef RTSCOPE_PROC_POINTS_H
 #define RTSCOPE_PROC_POINTS_H
 

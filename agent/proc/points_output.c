@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The two ways of writing measurement points: the protocol, and drvPerfMeasure's table. */
+/* Measurement points as lines of the protocol, and as a table like drvPerfMeasure's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -93,41 +93,41 @@ static void print_point(const struct point_reading *reading, unsigned int depth)
 	putchar('\n');
 }
 
-/* Why figures of a point were left out, by its number in all pages. */
+/* Why values of a point were left out, by its number in all pages. */
 static struct {
 	const char *why;
-	bool told;
+	bool warned;
 } doubt[POINTS_PAGES_MAX * RTSCOPE_POINTS_MAX];
 
-static void tell_doubt(const struct points_target *target, const struct rtscope_point *point,
-		       unsigned int number, warn_fn *warn)
+static void warn_of_doubt(const struct points_target *target, const struct rtscope_point *point,
+			  unsigned int number, warn_fn *warn)
 {
 	char text[512], name[RTSCOPE_NAME_SIZE];
 
-	if (!doubt[number].why || doubt[number].told)
+	if (!doubt[number].why || doubt[number].warned)
 		return;
-	doubt[number].told = true;
+	doubt[number].warned = true;
 	snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, point->name);
 	for (char *c = name; *c; c++) {
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	}
-	snprintf(text, sizeof(text), "%s: the figures of point '%s' cannot be and are left out: %s",
+	snprintf(text, sizeof(text), "%s: the values of point '%s' are impossible and left out: %s",
 		 target->name, name, doubt[number].why);
 	warn("points-impossible", text);
 }
 
-static void tell_refused(const struct points_target *target, warn_fn *warn)
+static void warn_of_refused(const struct points_target *target, warn_fn *warn)
 {
-	static bool told;
+	static bool warned;
 	uint64_t refused = 0;
 	char text[256];
 
 	for (unsigned int i = 0; i < target->count; i++)
 		refused += __atomic_load_n(&target->page[i].memory->refused, __ATOMIC_RELAXED);
-	if (!refused || told)
+	if (!refused || warned)
 		return;
-	told = true;
+	warned = true;
 	snprintf(text, sizeof(text),
 		 "%s was refused %llu of the points that it asked for; its rtscope_points_error() returns the reason",
 		 target->name, (unsigned long long)refused);
@@ -188,7 +188,7 @@ void points_show(const struct points_target *target, struct json *json, bool his
 	}
 	for (unsigned int p = 0; p < target->count; p++) {
 		for (unsigned int i = 0; i < shown[p]; i++)
-			tell_doubt(target, &target->page[p].memory->point[i], base[p] + i, warn);
+			warn_of_doubt(target, &target->page[p].memory->point[i], base[p] + i, warn);
 	}
-	tell_refused(target, warn);
+	warn_of_refused(target, warn);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Another process's measurement points, found and read from outside.
+ * The measurement points of another process.
  *
- * Whoever may look into a process may read its points, without stopping it and
- * without its help. What its memory says is not believed: sizes are held to
- * the file, names end, and figures that cannot be are told as such.
+ * A user who may read a process may read its points, without stopping it and
+ * without its help. The content of its memory is not trusted: sizes are limited
+ * to the file, names are terminated, and impossible values are reported as such.
  */
 #ifndef RTSCOPE_POINTS_PAGE_H
 #define RTSCOPE_POINTS_PAGE_H
@@ -61,10 +61,10 @@ bool points_alive(const struct points_target *target);
 /* Whether the process still holds @page: not where it began another program. */
 bool points_held(const struct points_target *target, const struct points_page *page);
 
-/* How many points of @page can be read. */
+/* Return how many points of @page can be read. */
 unsigned int points_count(const struct points_page *page);
 
-/* Read point @index of @page. Returns NULL, or why its figures cannot be and were left out. */
+/* Read point @index of @page. Returns NULL, or why its values are impossible and left out. */
 const char *points_read(const struct points_page *page, unsigned int index,
 			struct point_reading *reading);
 

@@ -22,7 +22,7 @@ void polling_begin(void)
 	sigprocmask(SIG_BLOCK, &ending, NULL);
 }
 
-/* Whether somebody still reads what is written. */
+/* Return whether the output still has a reader. */
 static bool wanted(const struct json *json)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO };

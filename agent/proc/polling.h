@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Looking at something again and again, until a signal comes or nobody reads what is told of it. */
+/* Polling until a signal comes or nobody reads the output any more. */
 #ifndef RTSCOPE_POLLING_H
 #define RTSCOPE_POLLING_H
 
@@ -8,13 +8,13 @@
 
 #include "base/json.h"
 
-/* From here on SIGINT, SIGTERM and SIGHUP are for polling_wait(), and SIGPIPE is ignored. */
+/* Block SIGINT, SIGTERM and SIGHUP, which end polling_wait(), and ignore SIGPIPE. */
 void polling_begin(void);
 
-/* Wait for @interval_ns or a shorter while. Returns false when the looking is to end. */
+/* Wait for @interval_ns, at most 200 ms. Returns false when polling has to end. */
 bool polling_wait(const struct json *json, uint64_t interval_ns);
 
-/* The protocol's last line. */
+/* Write the protocol's last line. */
 void polling_end(struct json *json, const char *status, uint64_t time_ns);
 
 #endif

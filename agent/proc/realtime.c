@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Becoming a real-time thread, and saying so when the machine does not let us. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Becoming a real-time thread, and saying so when the machine does not let us.
- */
+/* Becoming a real-time thread, with a warning if this user may not. */
 #ifndef RTSCOPE_REALTIME_H
 #define RTSCOPE_REALTIME_H
 
@@ -25,14 +23,14 @@ struct schedule {
 
 const char *policy_name(enum policy policy);
 
-/* What a thread of SCHED_DEADLINE was given. */
+/* The parameters of a SCHED_DEADLINE thread. */
 struct reservation {
 	uint64_t runtime_ns;
 	uint64_t deadline_ns;
 	uint64_t period_ns;
 };
 
-/* Ask for thread @tid's; false where it is of another policy, has ended or may not be asked. */
+/* Read those of thread @tid; false if it has another policy, has ended or may not be read. */
 bool realtime_deadline(int tid, struct reservation *given);
 
 /* Whether this process may have @schedule. */

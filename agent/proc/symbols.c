@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where the kernel's functions are, its modules' included: /proc/kallsyms.
+ * The verb symbols: where the kernel's functions are, those of its modules included, by
+ * /proc/kallsyms.
  *
- * Who looks at a machine from outside sees addresses. The kernel itself names
- * them best: distributions keep System.map elsewhere, and only a running kernel
- * knows where it put its modules. Data is left out, but for what tells which
- * task runs and whether it may be preempted.
+ * An observer outside of the system, such as the emulator, knows only addresses. The kernel itself
+ * is the best source of names: distributions store System.map in different places, and only a
+ * running kernel knows where it put its modules. Data is left out, except for what shows which task
+ * runs and whether it may be preempted.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,13 +116,13 @@ int symbols_main(int argc, char **argv)
 
 	if (argc < 2 || argc > 2 + modules_only || strcmp(argv[1], "--json")) {
 		puts("usage: rtscope-agent symbols --json [--modules]\n\n"
-		     "Tell where the kernel's functions are, or those of its modules alone: for who\n"
-		     "looks at this machine from outside. It takes root.");
+		     "List the addresses of the kernel's functions, or with --modules only those of\n"
+		     "its modules, for an observer outside of this system. Needs root.");
 		return argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) ? 0 : 2;
 	}
 	file = fopen(KALLSYMS, "re");
 	if (!file)
-		return fail(1, "this kernel does not name its functions: it has no " KALLSYMS
+		return fail(1, "this kernel does not list its functions: it has no " KALLSYMS
 			       " (CONFIG_KALLSYMS)");
 	hello_write(&json);
 	known = send_all(&json, file, modules_only);
@@ -131,7 +132,7 @@ int symbols_main(int argc, char **argv)
 	json_u64(&json, "time_ns", clock_now_ns() - start_ns);
 	json_end(&json);
 	if (!known)
-		return fail(1, "the kernel keeps its addresses to itself: it takes root, and "
+		return fail(1, "the kernel hides its addresses: run as root, with "
 			       "kernel.kptr_restrict below 2");
 	return json.failed ? fail(1, "the output could not be written in full") : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The verb that tells where the kernel's functions are. */
+/* The verb symbols: list the addresses of the kernel's functions. */
 #ifndef RTSCOPE_SYMBOLS_H
 #define RTSCOPE_SYMBOLS_H
 

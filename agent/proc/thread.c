@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread as /proc tells of it.
+ * One thread as /proc describes it.
  *
- * A thread's name is up to itself: it may hold blanks, brackets and line ends.
- * The figures after it never do, so the name ends at the last bracket.
+ * A thread may choose any name, with blanks, brackets and line ends. The numbers
+ * after it have none of these, so the name ends at the last bracket.
  *
- * The order is by the priority that the scheduler goes by at the moment, in
- * which priority inheritance is contained. The stop threads (migration/N)
- * claim to be SCHED_FIFO 99, but preempt all others, deadline threads too.
+ * The rank follows the priority that the scheduler uses at the moment, which
+ * includes priority inheritance. The stop threads (migration/N) are shown as
+ * SCHED_FIFO 99, but preempt all others, deadline threads too.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One thread as /proc tells of it, and where it stands among those that may preempt it. */
+/* One thread as /proc describes it, and its rank among those that may preempt it. */
 #ifndef RTSCOPE_THREAD_H
 #define RTSCOPE_THREAD_H
 
@@ -11,7 +11,7 @@
 
 #define THREAD_NAME_SIZE 64 /* the kernel gives no more of its own threads' names */
 
-/* Ranks, the lowest preempts the others; what is between is -1 - priority, and 20 + nice. */
+/* Ranks: the lowest preempts the others. Those between are -1 - priority, and 20 + nice. */
 #define RANK_STOP     (-102)
 #define RANK_DEADLINE (-101)
 #define RANK_IDLE     40
@@ -30,24 +30,24 @@ struct thread {
 	char name[THREAD_NAME_SIZE];
 	char state;
 	bool kernel;
-	bool bound;	     /* the kernel lets nobody change its CPUs */
+	bool bound;	     /* the kernel does not allow to change its CPUs */
 	unsigned int policy; /* the kernel's number */
 	int priority;	     /* 1..99 for fifo and rr, else 0 */
 	int nice;
 	int rank;
-	bool inherited; /* the rank is that of a thread which waits for this one */
+	bool inherited; /* the rank is inherited from a thread that waits for this one */
 	int cpu;
-	bool isolated; /* sits on a CPU that is kept for real-time work */
+	bool isolated; /* runs on a CPU that is reserved for real-time work */
 	uint64_t start_ticks;
 	uint64_t ticks;	      /* of CPU time */
 	uint64_t child_ticks; /* of children that it has waited for */
 	struct reservation given;
 	char *cpus; /* a list such as 0-3,8; NULL: not known */
 	char wait_channel[THREAD_NAME_SIZE];
-	char wait_module[THREAD_NAME_SIZE]; /* "": none, or not told */
+	char wait_module[THREAD_NAME_SIZE]; /* "": none, or not known */
 	bool switches_known;
 	struct thread_times times;
-	struct thread_times since; /* the last look */
+	struct thread_times since; /* the last reading */
 };
 
 /* Parse the text of /proc/PID/task/TID/stat; false if it is not such a text. */
@@ -71,7 +71,7 @@ int thread_irq(const struct thread *thread);
 /* Which soft interrupts it serves, such as "all" or "timers"; NULL for none. */
 const char *thread_softirq(const struct thread *thread);
 
-/* For qsort(): who can preempt the other comes first, then by process and thread. */
+/* For qsort(): by rank, then by process and thread. */
 int thread_order(const void *one, const void *other);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The machine's threads, who can preempt whom first.
+ * The verb threads: all threads, in the order in which they can preempt each other.
  *
- * It is for machines that keep time, so it looks from a thread of no policy
- * of its own, and says what it could not see: a table of threads from which the
- * one is missing that matters would be believed.
+ * It runs on systems with deadlines, so it takes no policy of its own. It reports
+ * what it could not read, because a reader would trust a table in which the thread
+ * that matters is missing.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -35,13 +35,13 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static uint64_t interval_ns; /* 0: one look */
+static uint64_t interval_ns; /* 0: once */
 static bool all;
 static bool lines; /* JSON lines; else a table for a person */
 static struct json json;
-static struct thread_looks looks;
+static struct thread_list list;
 static uint64_t start_ns;
-static uint64_t last_look_ns;
+static uint64_t last_ns;
 
 static void help(void)
 {
@@ -111,63 +111,63 @@ static void warn_of_hidden(void)
 	if (readlink("/proc/self/ns/pid", namespace, sizeof(namespace) - 1) > 0 &&
 	    strcmp(namespace, FIRST_NAMESPACE) != 0)
 		warn("threads-hidden",
-		     "this is a container: the kernel's threads and those outside of it are not seen; look from the machine itself");
+		     "this is a container: kernel threads and threads outside of it are not visible; run the agent on the host");
 	else
 		warn("threads-hidden",
-		     "none of the kernel's own threads is seen, and perhaps others neither: /proc is mounted with hidepid, or is not this machine's; run as root");
+		     "kernel threads are not visible, and perhaps others neither: /proc is mounted with hidepid, or is another system's; run as root");
 }
 
-/* What a look could not see, each told once. */
+/* Warn once of each thing that could not be read. */
 static void warn_of_unseen(void)
 {
-	static bool told_hidden, told_denied, told_channels, told_coarse, told_memory;
+	static bool warned_hidden, warned_denied, warned_channels, warned_coarse, warned_memory;
 	char text[256];
 
-	if (looks.denied && !told_denied) {
-		told_denied = true;
+	if (list.denied && !warned_denied) {
+		warned_denied = true;
 		snprintf(text, sizeof(text),
 			 "cannot read %u of the processes (/proc is mounted with hidepid): their threads are missing; run as root",
-			 looks.denied);
+			 list.denied);
 		warn("threads-denied", text);
-	} else if (!looks.kernel_seen && !told_hidden) {
-		told_hidden = true;
+	} else if (!list.kernel_seen && !warned_hidden) {
+		warned_hidden = true;
 		warn_of_hidden();
 	}
-	if (looks.without_wait_channel && !told_channels &&
-	    (geteuid() || looks.without_wait_channel == looks.waiting)) {
-		told_channels = true;
+	if (list.without_wait_channel && !warned_channels &&
+	    (geteuid() || list.without_wait_channel == list.waiting)) {
+		warned_channels = true;
 		snprintf(text, sizeof(text),
-			 "where %u of %u waiting threads wait is not told: that takes root, and a kernel with CONFIG_KALLSYMS",
-			 looks.without_wait_channel, looks.waiting);
+			 "where %u of %u waiting threads wait is unknown: run as root, on a kernel with CONFIG_KALLSYMS",
+			 list.without_wait_channel, list.waiting);
 		warn("wait-channels-denied", text);
 	}
-	if (looks.coarse && !told_coarse) {
-		told_coarse = true;
+	if (list.coarse && !warned_coarse) {
+		warned_coarse = true;
 		warn("cpu-time-coarse",
 		     "CPU times are counted in ticks of 10 ms: this kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO)");
 	}
-	if (looks.memory_short && !told_memory) {
-		told_memory = true;
-		warn("threads-cut", "there was no memory for all threads; the rest is left out");
+	if (list.memory_short && !warned_memory) {
+		warned_memory = true;
+		warn("threads-cut", "out of memory: not all threads are listed");
 	}
 }
 
-static int look(void)
+static int show(void)
 {
-	uint64_t now_ns = clock_now_ns(), since_ns = last_look_ns ? now_ns - last_look_ns : 0;
+	uint64_t now_ns = clock_now_ns(), since_ns = last_ns ? now_ns - last_ns : 0;
 
-	if (threads_read(&looks))
+	if (threads_read(&list))
 		return -1;
-	last_look_ns = now_ns;
+	last_ns = now_ns;
 	warn_of_unseen();
 	if (lines)
-		threads_send(&json, &looks, now_ns - start_ns, since_ns);
+		threads_send(&json, &list, now_ns - start_ns, since_ns);
 	else
-		threads_print(&looks, all, since_ns);
+		threads_print(&list, all, since_ns);
 	return 0;
 }
 
-/* Look at each interval until a signal comes or nobody reads; a look that took longer skips some. */
+/* Read at each interval until a signal comes or nobody reads; a reading that took longer skips some. */
 static void watch(void)
 {
 	uint64_t next_ns = start_ns + interval_ns;
@@ -175,7 +175,7 @@ static void watch(void)
 	while (polling_wait(&json, interval_ns)) {
 		if (clock_now_ns() < next_ns)
 			continue;
-		look();
+		show();
 		while (next_ns <= clock_now_ns())
 			next_ns += interval_ns;
 	}
@@ -195,7 +195,7 @@ int threads_main(int argc, char **argv)
 	polling_begin();
 	if (lines)
 		hello_write(&json);
-	if (look())
+	if (show())
 		return fail(1, strerror(errno));
 	if (interval_ns)
 		watch();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The verb that shows the machine's threads, who can preempt whom first. */
+/* The verb threads: list all threads in the order in which they can preempt each other. */
 #ifndef RTSCOPE_THREADS_H
 #define RTSCOPE_THREADS_H
 

@@ -72,19 +72,19 @@ static void put_thread(struct json *json, const struct thread *thread, bool sinc
 	json_object_end(json);
 }
 
-void threads_send(struct json *json, const struct thread_looks *looks, uint64_t time_ns,
+void threads_send(struct json *json, const struct thread_list *list, uint64_t time_ns,
 		  uint64_t since_ns)
 {
 	json_begin(json, "threads");
 	json_u64(json, "time_ns", time_ns);
 	json_u64_if(json, since_ns, "since_ns", since_ns);
 	json_bool(json, "realtime_kernel", kernel_is_realtime());
-	json_string(json, "isolated", looks->reserved.isolated.text);
-	json_string(json, "nohz_full", looks->reserved.nohz_full.text);
-	json_string(json, "partition", looks->reserved.partition.text);
+	json_string(json, "isolated", list->reserved.isolated.text);
+	json_string(json, "nohz_full", list->reserved.nohz_full.text);
+	json_string(json, "partition", list->reserved.partition.text);
 	json_array_begin(json, "threads");
-	for (size_t i = 0; i < looks->count; i++)
-		put_thread(json, &looks->thread[i], since_ns);
+	for (size_t i = 0; i < list->count; i++)
+		put_thread(json, &list->thread[i], since_ns);
 	json_array_end(json);
 	json_end(json);
 }
@@ -99,14 +99,14 @@ static void print_reserved(const struct reserved_cpus *reserved)
 		printf("CPUs of isolated cpusets: %s\n", reserved->partition.text);
 }
 
-static void print_head(const struct thread_looks *looks, size_t shown, uint64_t since_ns)
+static void print_head(const struct thread_list *list, size_t shown, uint64_t since_ns)
 {
-	printf("%zu of %zu threads", shown, looks->count);
+	printf("%zu of %zu threads", shown, list->count);
 	if (since_ns)
 		printf("; CPU time and switches in the last %.3f s",
 		       (double)since_ns / (double)NSEC_PER_SEC);
 	putchar('\n');
-	print_reserved(&looks->reserved);
+	print_reserved(&list->reserved);
 	printf("%7s %7s %-8s %6s %3s %-9s %3s %1s %13s %9s %9s %-9s %-24s %s\n", "PID", "TID",
 	       "POLICY", "RTPRIO", "NI", "CPUS", "CPU", "S", "TIME(ms)", "VOL", "FORCED", "SERVES",
 	       "WCHAN", "NAME");
@@ -192,16 +192,16 @@ static bool is_shown(const struct thread *thread, bool all)
 	return all || thread->isolated || thread_is_realtime(thread);
 }
 
-void threads_print(const struct thread_looks *looks, bool all, uint64_t since_ns)
+void threads_print(const struct thread_list *list, bool all, uint64_t since_ns)
 {
 	size_t shown = 0;
 
-	for (size_t i = 0; i < looks->count; i++)
-		shown += is_shown(&looks->thread[i], all);
-	print_head(looks, shown, since_ns);
-	for (size_t i = 0; i < looks->count; i++) {
-		if (is_shown(&looks->thread[i], all))
-			print_thread(&looks->thread[i], since_ns);
+	for (size_t i = 0; i < list->count; i++)
+		shown += is_shown(&list->thread[i], all);
+	print_head(list, shown, since_ns);
+	for (size_t i = 0; i < list->count; i++) {
+		if (is_shown(&list->thread[i], all))
+			print_thread(&list->thread[i], since_ns);
 	}
 	fflush(stdout);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every thread of the machine, read from /proc.
+ * Every thread of the system, read from /proc.
  *
- * Four small files a thread, a fifth for programs' real-time ones, each in one
- * read, and one system call for those of SCHED_DEADLINE. All is told of no one moment: threads run, begin and end while
- * they are looked at. A file that has gone is a thread that has ended.
+ * Four small files a thread, a fifth for real-time threads of programs, each in
+ * one read, and one system call for SCHED_DEADLINE threads. This is no snapshot:
+ * threads run, begin and end meanwhile. A file that is gone means that its thread
+ * has ended.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include "proc/status.h"
 #include "proc/threads_read.h"
 
-/* What is kept of a thread until the next look. */
+/* What is stored of a thread until the next reading. */
 struct thread_seen {
 	int tid;
 	uint64_t start_ticks;
@@ -80,7 +81,7 @@ static bool read_cpu_time(int directory, struct thread *thread)
 	return false;
 }
 
-/* The kernel says "0" where a thread runs, where it does not know, and where it does not tell. */
+/* "0" means that the thread runs, or that its place is unknown or hidden from this user. */
 static void read_wait_channel(int directory, struct thread *thread)
 {
 	file_text(directory, "wchan", thread->wait_channel, sizeof(thread->wait_channel));
@@ -89,8 +90,8 @@ static void read_wait_channel(int directory, struct thread *thread)
 }
 
 /*
- * The module of the innermost function in which a program's real-time thread sleeps, as root is
- * told: what it waits for is likely that module's, whatever the function is called.
+ * The module of the innermost function in which a real-time thread of a program sleeps; only root
+ * may read it. The thread likely waits for that module, whatever the function is called.
  */
 static void read_wait_module(int directory, struct thread *thread)
 {
@@ -122,7 +123,7 @@ static void read_isolated(const struct reserved_cpus *reserved, struct thread *t
  * Read the thread whose folder is @directory; false where it has ended. The status comes last:
  * while that is there, what could not be read before it was not there for another reason.
  */
-static bool read_thread(int directory, struct thread_looks *looks, struct thread *thread)
+static bool read_thread(int directory, struct thread_list *list, struct thread *thread)
 {
 	bool exact;
 
@@ -133,37 +134,37 @@ static bool read_thread(int directory, struct thread_looks *looks, struct thread
 	read_wait_module(directory, thread);
 	if (!read_status(directory, thread))
 		return false;
-	looks->coarse |= !exact;
+	list->coarse |= !exact;
 	if (thread->rank == RANK_DEADLINE && !thread->inherited)
 		realtime_deadline(thread->tid, &thread->given);
-	read_isolated(&looks->reserved, thread);
-	looks->kernel_seen |= thread->kernel;
+	read_isolated(&list->reserved, thread);
+	list->kernel_seen |= thread->kernel;
 	if (strchr("SDI", thread->state)) {
-		looks->waiting++;
-		looks->without_wait_channel += !*thread->wait_channel;
+		list->waiting++;
+		list->without_wait_channel += !*thread->wait_channel;
 	}
 	return true;
 }
 
-static struct thread *room_for_one(struct thread_looks *looks)
+static struct thread *room_for_one(struct thread_list *list)
 {
-	size_t room = looks->room ? 2 * looks->room : 512;
+	size_t room = list->room ? 2 * list->room : 512;
 	struct thread *grown;
 
-	if (looks->count < looks->room)
-		return &looks->thread[looks->count];
-	grown = realloc(looks->thread, room * sizeof(*grown));
-	looks->memory_short |= !grown;
+	if (list->count < list->room)
+		return &list->thread[list->count];
+	grown = realloc(list->thread, room * sizeof(*grown));
+	list->memory_short |= !grown;
 	if (!grown)
 		return NULL;
-	looks->thread = grown;
-	looks->room = room;
-	return &looks->thread[looks->count];
+	list->thread = grown;
+	list->room = room;
+	return &list->thread[list->count];
 }
 
-static void read_task(int tasks, int tid, int pid, struct thread_looks *looks)
+static void read_task(int tasks, int tid, int pid, struct thread_list *list)
 {
-	struct thread *thread = room_for_one(looks);
+	struct thread *thread = room_for_one(list);
 	char name[16];
 	int directory;
 
@@ -174,14 +175,14 @@ static void read_task(int tasks, int tid, int pid, struct thread_looks *looks)
 	if (directory < 0)
 		return;
 	*thread = (struct thread){ .pid = pid };
-	if (read_thread(directory, looks, thread))
-		looks->count++;
+	if (read_thread(directory, list, thread))
+		list->count++;
 	else
 		free(thread->cpus);
 	close(directory);
 }
 
-static void read_process(int pid, struct thread_looks *looks)
+static void read_process(int pid, struct thread_list *list)
 {
 	char path[32];
 	DIR *tasks;
@@ -190,7 +191,7 @@ static void read_process(int pid, struct thread_looks *looks)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		looks->denied += errno == EACCES || errno == EPERM;
+		list->denied += errno == EACCES || errno == EPERM;
 		return;
 	}
 	tasks = fdopendir(fd);
@@ -199,7 +200,7 @@ static void read_process(int pid, struct thread_looks *looks)
 		return;
 	}
 	while ((tid = directory_next_number(tasks)) >= 0)
-		read_task(fd, tid, pid, looks);
+		read_task(fd, tid, pid, list);
 	closedir(tasks);
 }
 
@@ -216,12 +217,12 @@ static uint64_t more(uint64_t now, uint64_t before)
 }
 
 /* A number may be another thread's by now, which then began later. */
-static void set_since(const struct thread_looks *looks, struct thread *thread)
+static void set_since(const struct thread_list *list, struct thread *thread)
 {
 	struct thread_seen key = { .tid = thread->tid }, *before = NULL;
 
-	if (looks->seen_count)
-		before = bsearch(&key, looks->seen, looks->seen_count, sizeof(key), seen_order);
+	if (list->seen_count)
+		before = bsearch(&key, list->seen, list->seen_count, sizeof(key), seen_order);
 	thread->since = thread->times;
 	if (!before || before->start_ticks != thread->start_ticks)
 		return;
@@ -230,46 +231,46 @@ static void set_since(const struct thread_looks *looks, struct thread *thread)
 	thread->since.forced = more(thread->times.forced, before->times.forced);
 }
 
-static void keep_seen(struct thread_looks *looks)
+static void keep_seen(struct thread_list *list)
 {
-	free(looks->seen);
-	looks->seen_count = 0;
-	looks->seen = calloc(looks->count ? looks->count : 1, sizeof(*looks->seen));
-	looks->memory_short |= !looks->seen;
-	if (!looks->seen)
+	free(list->seen);
+	list->seen_count = 0;
+	list->seen = calloc(list->count ? list->count : 1, sizeof(*list->seen));
+	list->memory_short |= !list->seen;
+	if (!list->seen)
 		return;
-	for (size_t i = 0; i < looks->count; i++)
-		looks->seen[i] =
-			(struct thread_seen){ looks->thread[i].tid, looks->thread[i].start_ticks,
-					      looks->thread[i].times };
-	looks->seen_count = looks->count;
-	qsort(looks->seen, looks->seen_count, sizeof(*looks->seen), seen_order);
+	for (size_t i = 0; i < list->count; i++)
+		list->seen[i] =
+			(struct thread_seen){ list->thread[i].tid, list->thread[i].start_ticks,
+					      list->thread[i].times };
+	list->seen_count = list->count;
+	qsort(list->seen, list->seen_count, sizeof(*list->seen), seen_order);
 }
 
-static void forget_threads(struct thread_looks *looks)
+static void forget_threads(struct thread_list *list)
 {
-	for (size_t i = 0; i < looks->count; i++)
-		free(looks->thread[i].cpus);
-	looks->count = 0;
-	looks->denied = looks->waiting = looks->without_wait_channel = 0;
+	for (size_t i = 0; i < list->count; i++)
+		free(list->thread[i].cpus);
+	list->count = 0;
+	list->denied = list->waiting = list->without_wait_channel = 0;
 }
 
-int threads_read(struct thread_looks *looks)
+int threads_read(struct thread_list *list)
 {
 	DIR *proc = opendir("/proc");
 	int pid;
 
 	if (!proc)
 		return -1;
-	forget_threads(looks);
-	read_reserved(&looks->reserved);
+	forget_threads(list);
+	read_reserved(&list->reserved);
 	while ((pid = directory_next_number(proc)) >= 0)
-		read_process(pid, looks);
+		read_process(pid, list);
 	closedir(proc);
-	for (size_t i = 0; i < looks->count; i++)
-		set_since(looks, &looks->thread[i]);
-	keep_seen(looks);
-	if (looks->count)
-		qsort(looks->thread, looks->count, sizeof(*looks->thread), thread_order);
+	for (size_t i = 0; i < list->count; i++)
+		set_since(list, &list->thread[i]);
+	keep_seen(list);
+	if (list->count)
+		qsort(list->thread, list->count, sizeof(*list->thread), thread_order);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every thread of the machine, read from /proc. */
+/* Every thread of the system, read from /proc. */
 #ifndef RTSCOPE_THREADS_READ_H
 #define RTSCOPE_THREADS_READ_H
 
@@ -18,28 +18,27 @@ struct reserved_cpus {
 	struct reserved_list partition;
 };
 
-struct thread_looks {
+struct thread_list {
 	struct thread *thread;
 	size_t count;
 	size_t room;
 	struct reserved_cpus reserved;
-	/* What could not be seen. */
+	/* What could not be read. */
 	unsigned int denied;		   /* processes whose folder may not be opened */
-	unsigned int without_wait_channel; /* threads that wait, nobody says where */
+	unsigned int without_wait_channel; /* threads that wait at an unknown place */
 	unsigned int waiting;
-	bool coarse;	   /* CPU time in ticks: the kernel counts no finer */
+	bool coarse;	   /* CPU time in ticks: the kernel has no finer count */
 	bool kernel_seen;  /* a thread of the kernel's own */
-	bool memory_short; /* not all threads could be kept */
-	/* What the look before saw, by thread number. */
+	bool memory_short; /* not all threads could be stored */
+	/* The previous reading, by thread number. */
 	struct thread_seen *seen;
 	size_t seen_count;
 };
 
 /*
- * Look at every thread, the first in @looks->thread being who can preempt all
- * others. A thread that ends meanwhile is left out. Returns 0, or -1 with errno
- * where there is no /proc.
+ * Read every thread, in the order of ranks. A thread that ends meanwhile is left out. Returns 0, or
+ * -1 with errno if there is no /proc.
  */
-int threads_read(struct thread_looks *looks);
+int threads_read(struct thread_list *list);
 
 #endif

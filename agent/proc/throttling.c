@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What stops a real-time thread although no thread has a higher priority.
- *
  * Real-time throttling (kernel/sched/rt.c) stops SCHED_FIFO and SCHED_RR threads that have used
  * their runtime in a period. From Linux 6.12 on only kernels with CONFIG_RT_GROUP_SCHED do so, and
  * there each control group has its own runtime: the sysctl only turns all of it off. The file

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What stops a real-time thread although no thread has a higher priority: the kernel's real-time
- * throttling and its deadline servers.
+ * Real-time throttling and deadline servers of the kernel: they stop a real-time thread although no
+ * thread has a higher priority.
  */
 #ifndef RTSCOPE_THROTTLING_H
 #define RTSCOPE_THROTTLING_H

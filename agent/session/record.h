@@ -30,7 +30,7 @@ struct control {
 struct worst_sample {
 	uint64_t time_ns; /* the deadline, absolute */
 	uint64_t latency_ns;
-	unsigned long notice; /* which call of record_notice() told of it, from 1 */
+	unsigned long notice; /* which call of record_notice() added it, from 1 */
 	int cpu;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Over a network that dies, no end of file comes and writing fails only after
- * many minutes. So whoever started the agent sends a byte now and then, and
- * where none comes any more the agent is interrupted as by Ctrl-C. A process of
- * its own listens: no thread of a measuring process has to, every verb can be
- * held, and an agent that does not end when it is asked to is killed.
+ * If a network fails, no end of file arrives, and writing fails only after many
+ * minutes. So the program that started the agent sends a byte now and then, and
+ * when none arrives any more the agent is interrupted as by Ctrl-C. A process of
+ * its own reads the bytes: it works for every verb, adds no thread to a
+ * measuring process, and can kill an agent that does not end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 #define SILENCE_MIN_NS (100 * NSEC_PER_MSEC)
 #define PATIENCE_NS    (15 * NSEC_PER_SEC)
 
-static const int taken[] = { SIGCHLD, SIGHUP, SIGINT, SIGTERM };
+static const int forwarded[] = { SIGCHLD, SIGHUP, SIGINT, SIGTERM };
 
-#define TAKEN_COUNT (sizeof(taken) / sizeof(taken[0]))
+#define FORWARDED_COUNT (sizeof(forwarded) / sizeof(forwarded[0]))
 
 static volatile sig_atomic_t received;
 
@@ -35,21 +35,21 @@ static void on_signal(int number)
 		received = number;
 }
 
-/* They come while waiting, and at no other time. */
-static void take_signals(sigset_t *before)
+/* They are delivered only while this process waits in ppoll(). */
+static void forward_signals(sigset_t *before)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	sigset_t blocked;
 
 	sigemptyset(&blocked);
-	for (size_t i = 0; i < TAKEN_COUNT; i++) {
-		sigaddset(&blocked, taken[i]);
-		sigaction(taken[i], &action, NULL);
+	for (size_t i = 0; i < FORWARDED_COUNT; i++) {
+		sigaddset(&blocked, forwarded[i]);
+		sigaction(forwarded[i], &action, NULL);
 	}
 	sigprocmask(SIG_BLOCK, &blocked, before);
 }
 
-/* The child ends with its parent, and hears nothing of what is meant for that. */
+/* The child ends with its parent and does not read its standard input. */
 static int become_child(pid_t parent, const sigset_t *mask)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -58,8 +58,8 @@ static int become_child(pid_t parent, const sigset_t *mask)
 		return -1;
 	if (null != STDIN_FILENO)
 		close(null);
-	for (size_t i = 0; i < TAKEN_COUNT; i++)
-		signal(taken[i], SIG_DFL);
+	for (size_t i = 0; i < FORWARDED_COUNT; i++)
+		signal(forwarded[i], SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	return getppid() == parent ? 0 : -1;
@@ -70,7 +70,7 @@ static bool has_ended(pid_t child, int *status)
 	return waitpid(child, status, WNOHANG) != 0;
 }
 
-/* Waits for @fd, a signal or the end of @until_ns, as ppoll() tells of them. */
+/* Wait for @fd, a signal or @until_ns. Returns what ppoll() returns. */
 static int wait_until(int fd, uint64_t until_ns, const sigset_t *mask)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
@@ -80,11 +80,11 @@ static int wait_until(int fd, uint64_t until_ns, const sigset_t *mask)
 	return ppoll(&in, 1, &left, mask);
 }
 
-/* Until the child has ended or nobody holds the other end any more. */
-static void hold(pid_t child, uint64_t silence_ns, const sigset_t *mask, int *status)
+/* Supervise the child until it has ended or the other end is gone. */
+static void supervise(pid_t child, uint64_t silence_ns, const sigset_t *mask, int *status)
 {
 	uint64_t until_ns = clock_now_ns() + silence_ns;
-	char heard[64];
+	char bytes[64];
 
 	while (!has_ended(child, status)) {
 		int ready = wait_until(STDIN_FILENO, until_ns, mask);
@@ -94,14 +94,14 @@ static void hold(pid_t child, uint64_t silence_ns, const sigset_t *mask, int *st
 		received = 0;
 		if (ready < 0)
 			continue;
-		if (!ready || read(STDIN_FILENO, heard, sizeof(heard)) <= 0)
+		if (!ready || read(STDIN_FILENO, bytes, sizeof(bytes)) <= 0)
 			break;
 		until_ns = clock_now_ns() + silence_ns;
 	}
 }
 
-/* Ends the child, kindly first. */
-static void let_go(pid_t child, const sigset_t *mask, int *status)
+/* Interrupt the child, and kill it if it has not ended after PATIENCE_NS. */
+static void end_child(pid_t child, const sigset_t *mask, int *status)
 {
 	uint64_t until_ns = clock_now_ns() + PATIENCE_NS;
 
@@ -127,7 +127,7 @@ int watchdog_connection_main(const char *silence, int (*run)(int argc, char **ar
 		fprintf(stderr, "rtscope-agent: --tether '%s' is not a time from 100ms\n", silence);
 		return 2;
 	}
-	take_signals(&mask);
+	forward_signals(&mask);
 	child = fork();
 	if (child < 0) {
 		fprintf(stderr, "rtscope-agent: cannot start a process: %s\n", strerror(errno));
@@ -136,8 +136,8 @@ int watchdog_connection_main(const char *silence, int (*run)(int argc, char **ar
 	if (!child)
 		return become_child(parent, &mask) ? 1 : run(argc, argv);
 
-	hold(child, silence_ns, &mask, &status);
+	supervise(child, silence_ns, &mask, &status);
 	if (status == -1)
-		let_go(child, &mask, &status);
+		end_child(child, &mask, &status);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An agent that ends when whoever started it from afar is gone. */
+/* The watchdog connection: the agent ends when the program that started it remotely is gone. */
 #ifndef RTSCOPE_WATCHDOG_CONNECTION_H
 #define RTSCOPE_WATCHDOG_CONNECTION_H
 

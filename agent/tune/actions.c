@@ -123,7 +123,7 @@ int tune_apply(struct tune_request *asked)
 		tune_wait(CHECK_NS);
 	if (tune_interrupted())
 		return abandon("interrupted");
-	held = tune_look_again(&journal, &plan);
+	held = tune_check_again(&journal, &plan);
 	tune_output_plan(&plan);
 	return end(!held);
 }
@@ -159,7 +159,7 @@ int tune_hold(struct tune_request *asked)
 	if (hold_begin(&holding, error, sizeof(error)) || make_all(error, sizeof(error)))
 		return abandon(error);
 	tune_wait(CHECK_NS);
-	tune_look_again(&journal, &plan);
+	tune_check_again(&journal, &plan);
 	tune_output_plan(&plan);
 	tune_output_may_drop(true);
 	failed = hold_on(&holding, error, sizeof(error));

@@ -2,8 +2,8 @@
 /*
  * Making the changes that rules ask for.
  *
- * Believed is what is read afterwards, not the write: right after it, and
- * again a second later, for daemons that know better come by then.
+ * A change counts as made when its new value is read back: right after the write,
+ * and again a second later, because daemons may have set it back by then.
  */
 #include <errno.h>
 #include <signal.h>
@@ -40,8 +40,7 @@ static void warn_of_unmatched(const struct tune_rule *rule, warn_fn *warn)
 	if (rule->matched || rule->passed_over ||
 	    (rule->kind != RULE_THREAD && rule->kind != RULE_INTERRUPT && rule->kind != RULE_FILE))
 		return;
-	snprintf(text, sizeof(text), "the rule '%.200s' matches nothing on this machine",
-		 rule->text);
+	snprintf(text, sizeof(text), "the rule '%.200s' matches nothing here", rule->text);
 	warn("rule-unmatched", text);
 }
 
@@ -108,7 +107,7 @@ void tune_resolve(struct tune_rules *rules, struct tune_plan *plan, warn_fn *war
 	for (unsigned int i = 0; i < rules->count; i++)
 		warn_of_unmatched(&rules->rule[i], warn);
 	if (plan->memory_short)
-		warn("tune-cut", "there was no memory for all changes; the rest is left out");
+		warn("tune-cut", "out of memory: not all changes are planned");
 }
 
 /*
@@ -216,7 +215,7 @@ static void give_back(struct tune_change *change)
 }
 
 /* Whether it is as it was made; @when: at what time it is read. */
-static void look(struct tune_change *change, const char *when)
+static void check(struct tune_change *change, const char *when)
 {
 	char value[TUNE_VALUE_SIZE];
 	int error = change->kind->read(change->key, value, sizeof(value));
@@ -272,7 +271,7 @@ static void make(struct tune_change *change)
 		return;
 	}
 	change->state = TUNE_APPLIED;
-	look(change, "right after it was written");
+	check(change, "right after it was written");
 }
 
 int tune_make(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first,
@@ -302,7 +301,7 @@ void tune_forget_unmade(struct journal *journal, const struct tune_plan *plan)
 	}
 }
 
-bool tune_look_again(struct journal *journal, struct tune_plan *plan)
+bool tune_check_again(struct journal *journal, struct tune_plan *plan)
 {
 	bool held = true;
 
@@ -310,7 +309,7 @@ bool tune_look_again(struct journal *journal, struct tune_plan *plan)
 		struct tune_change *change = &plan->change[i];
 
 		if (change->state == TUNE_APPLIED)
-			look(change, "a second later");
+			check(change, "a second later");
 		held &= change->state != TUNE_FAILED && change->state != TUNE_NOT_HELD;
 	}
 	tune_forget_unmade(journal, plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Making the changes that rules ask for, and taking them back. */
+/* Making the changes that rules ask for, and undoing them. */
 #ifndef RTSCOPE_TUNE_APPLY_H
 #define RTSCOPE_TUNE_APPLY_H
 
@@ -21,8 +21,8 @@ void tune_claim(struct journal *journal, const char *profile, struct tune_plan *
 int tune_may(const struct tune_plan *plan, char *error, size_t error_size);
 
 /*
- * Make the planned changes of @plan from @first on, in its order, each looked at once it is made,
- * all of them in the journal before the first. Ends early, where a signal that is blocked is
+ * Make the planned changes of @plan from @first on, in its order, and check each once it is made.
+ * All of them are in the journal before the first is made. Ends early, where a signal that is blocked is
  * pending. Returns 0, or -1 with a sentence in @error: the journal cannot be written, and nothing
  * is changed.
  */
@@ -33,10 +33,10 @@ int tune_make(struct journal *journal, const char *profile, struct tune_plan *pl
 void tune_forget_unmade(struct journal *journal, const struct tune_plan *plan);
 
 /*
- * Look once more at what is applied, and forget in the journal what could not be. Returns whether
- * all has held.
+ * Check all applied changes again, and drop those from the journal that could not be made. Returns
+ * whether all are in effect.
  */
-bool tune_look_again(struct journal *journal, struct tune_plan *plan);
+bool tune_check_again(struct journal *journal, struct tune_plan *plan);
 
 /* SIGINT, SIGTERM or SIGHUP, blocked, is pending. */
 bool tune_interrupted(void);
@@ -47,14 +47,14 @@ void tune_wait(uint64_t ns);
 typedef void tune_report_fn(const struct tune_change *change);
 
 /*
- * Take back what @profile (NULL: any) has changed, the latest first, and of that what is in the
- * plan @only (NULL: all). Returns whether all that is still there is as it was or has been changed
+ * Undo the changes of @profile (NULL: any), the latest first, and of these only those in the plan
+ * @only (NULL: all). Returns whether all that is still there is as it was or has been changed
  * by others.
  */
 bool tune_undo(struct journal *journal, const char *profile, const struct tune_plan *only,
 	       tune_report_fn *report);
 
-/* Tell of each change of @profile (NULL: any) how it stands, and forget what an earlier boot ended. */
+/* Report the state of each change of @profile (NULL: any), and forget those that an earlier boot ended. */
 void tune_status(struct journal *journal, const char *profile, tune_report_fn *report);
 
 #endif

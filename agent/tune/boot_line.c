@@ -20,7 +20,7 @@
 #define BLANKS	  " \t"
 #define END	  "\r\n"
 
-static bool is_told(const char *word, const char *command_line)
+static bool is_passed(const char *word, const char *command_line)
 {
 	size_t length = strlen(word);
 
@@ -37,7 +37,7 @@ static bool has_its_root(char *words, const char *command_line)
 {
 	for (char *word = strtok(words, BLANKS END); word; word = strtok(NULL, BLANKS END)) {
 		if (!strncmp(word, "root=", strlen("root=")))
-			return is_told(word, command_line);
+			return is_passed(word, command_line);
 	}
 	return false;
 }
@@ -72,7 +72,7 @@ static bool is_pis(char *file, char *line, const char *command_line)
 static bool is_armbians(char *file, char *line, const char *command_line)
 {
 	static const char device[] = "rootdev=";
-	bool told = false;
+	bool passed = false;
 	char root[256];
 
 	(void)line;
@@ -80,10 +80,10 @@ static bool is_armbians(char *file, char *line, const char *command_line)
 		line += strspn(line, BLANKS);
 		if (!strncmp(line, device, strlen(device))) {
 			snprintf(root, sizeof(root), "root=%s", line + strlen(device));
-			told = is_told(root, command_line);
+			passed = is_passed(root, command_line);
 		}
 	}
-	return told;
+	return passed;
 }
 
 /* With one entry. What u-boot-update makes of other files it would make again. */
@@ -251,7 +251,7 @@ int boot_line_add(const char *path, const char *line, const char *added, char *w
 {
 	const char *fresh = loader_of(path)->fresh, *begin = *line ? line : fresh;
 	const char *words = line + (*line && fresh ? strlen(fresh) : 0);
-	const char *more = is_told(added, words) ? "" : added;
+	const char *more = is_passed(added, words) ? "" : added;
 	const char *blank = *words && *more ? " " : "";
 
 	return (size_t)snprintf(wanted, size, "%s%s%s", begin, blank, more) < size ? 0 : EFBIG;

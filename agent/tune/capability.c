@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What this process may do to the machine, as its status tells. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

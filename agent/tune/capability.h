@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What this process may do to the machine. */
+/* The capabilities of this process. */
 #ifndef RTSCOPE_TUNE_CAPABILITY_H
 #define RTSCOPE_TUNE_CAPABILITY_H
 
@@ -13,10 +13,10 @@ enum capability {
 	CAPABILITY_SYS_NICE = 23,
 };
 
-/* Its name where this process does not have it, else NULL. */
+/* Return the name of @capability if this process lacks it, else NULL. */
 const char *capability_lacking(enum capability capability);
 
-/* The name of the one that it would take to write @path, else NULL. */
+/* Return the name of the capability that this process lacks to write @path, else NULL. */
 const char *capability_to_write(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One thing of the machine that is changed, and what became of that. */
+/* One setting of the system that is changed, and the state of that change. */
 #ifndef RTSCOPE_TUNE_CHANGE_H
 #define RTSCOPE_TUNE_CHANGE_H
 
@@ -16,12 +16,12 @@
 enum tune_state {
 	TUNE_PLANNED,
 	TUNE_APPLIED,
-	TUNE_NOT_HELD, /* somebody has set it back */
+	TUNE_NOT_HELD, /* another program has set it back */
 	TUNE_FAILED,
-	TUNE_IMMOVABLE, /* the kernel lets nobody change it */
+	TUNE_IMMOVABLE, /* the kernel does not allow to change it */
 	TUNE_RESTORED,
-	TUNE_LEFT,  /* somebody has changed it since: not ours any more */
-	TUNE_GONE,  /* what it was of has ended */
+	TUNE_LEFT,  /* changed by others since: not ours any more */
+	TUNE_GONE,  /* its thread, interrupt or file is gone */
 	TUNE_STALE, /* it ended with an earlier boot */
 	TUNE_IN_EFFECT,
 	TUNE_SET_BACK,

@@ -173,7 +173,7 @@ static void resolve(const char *path, const char *wanted, struct tune_plan *plan
 		return;
 	change->state = TUNE_FAILED;
 	snprintf(change->why, sizeof(change->why),
-		 "it cannot be read (%s), so it could not be taken back", strerror(error));
+		 "it cannot be read (%s), so it could not be restored", strerror(error));
 }
 
 struct search {

@@ -2,11 +2,11 @@
 /*
  * Keeping rules in effect while threads, interrupts and CPUs come and go.
  *
- * It sleeps until the kernel tells of something new. Then it waits a moment:
- * what comes seldom comes alone, and a thread of the kernel's own, an interrupt's
- * too, is told of before it has its name. What is new is looked at once more a
- * second or two later, for such threads, and many programs, set their own policy
- * when they begin to run. When there is nothing new it does not run at all.
+ * It sleeps until the monitor reports an event. Then it waits 10 ms, because
+ * events come in groups, and a kernel thread is reported before it has its name.
+ * Everything new is checked again a second or two later, because kernel threads
+ * and many programs set their own policy when they begin to run. Without events
+ * it does not run at all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,18 +28,18 @@
 #include "tune/interrupts.h"
 #include "tune/threads.h"
 
-#define MOMENT_MS 10
-#define AGAIN_NS  NSEC_PER_SEC
-#define TIDY_MIN  1024
+#define GROUP_MS   10 /* events come in groups */
+#define RECHECK_NS NSEC_PER_SEC
+#define DROP_MIN   1024
 
-enum heard {
-	HEARD_END,
-	HEARD_NEWS,
-	HEARD_NOTHING,
+enum wake_up {
+	WAKE_END,
+	WAKE_EVENTS,
+	WAKE_TIMEOUT,
 };
 
-/* What comes is seen to where the work for it disturbs nobody. */
-static void keep_aside(const struct tune_rules *rules)
+/* This thread does its work where it disturbs nobody. */
+static void leave_reserved_cpus(const struct tune_rules *rules)
 {
 	const struct sched_param none = { 0 };
 	cpu_set_t cpus;
@@ -68,13 +68,13 @@ static enum monitored_threads wanted_threads(const struct tune_rules *rules)
 
 int hold_begin(struct holding *holding, char *error, size_t error_size)
 {
-	holding->tidy_at = TIDY_MIN;
-	keep_aside(holding->rules);
-	return monitor_open(&holding->from, wanted_threads(holding->rules), error, error_size);
+	holding->drop_at = DROP_MIN;
+	leave_reserved_cpus(holding->rules);
+	return monitor_open(&holding->monitor, wanted_threads(holding->rules), error, error_size);
 }
 
-/* Wait for @news, or else only for the end; @limit_ms below 0: without limit. */
-static enum heard wait_for(const struct holding *holding, int signals, bool news, int limit_ms)
+/* Wait for the end and, if @events, for events; @limit_ms below 0: without limit. */
+static enum wake_up wait_for(const struct holding *holding, int signals, bool events, int limit_ms)
 {
 	struct pollfd from[2 + MONITOR_SOURCES] = {
 		{ .fd = signals, .events = POLLIN },
@@ -82,11 +82,11 @@ static enum heard wait_for(const struct holding *holding, int signals, bool news
 	};
 
 	for (unsigned int i = 0; i < MONITOR_SOURCES; i++)
-		from[2 + i] =
-			(struct pollfd){ .fd = news ? holding->from.fd[i] : -1, .events = POLLIN };
+		from[2 + i] = (struct pollfd){ .fd = events ? holding->monitor.fd[i] : -1,
+					       .events = POLLIN };
 	if (poll(from, 2 + MONITOR_SOURCES, limit_ms) <= 0)
-		return HEARD_NOTHING;
-	return from[0].revents || from[1].revents ? HEARD_END : HEARD_NEWS;
+		return WAKE_TIMEOUT;
+	return from[0].revents || from[1].revents ? WAKE_END : WAKE_EVENTS;
 }
 
 static bool is_interrupts(int tid)
@@ -97,7 +97,7 @@ static bool is_interrupts(int tid)
 	return file_text(AT_FDCWD, path, name, sizeof(name)) && !strncmp(name, "irq/", 4);
 }
 
-static void tell_nobody(const char *code, const char *text)
+static void ignore(const char *code, const char *text)
 {
 	(void)code;
 	(void)text;
@@ -110,7 +110,7 @@ static bool is_of_thread(const struct tune_kind *kind)
 }
 
 /* Restore threads that a rule named until they became another user's or another program. */
-static void release(const struct holding *holding, const struct monitor_events *news)
+static void release(const struct holding *holding, const struct monitor_events *events)
 {
 	struct journal *journal = holding->journal;
 
@@ -118,39 +118,39 @@ static void release(const struct holding *holding, const struct monitor_events *
 		struct tune_change released = { .number = journal->entry[i].change.number };
 		const struct tune_plan only = { .change = &released, .count = 1 };
 		const struct tune_change *change = &journal->entry[i].change;
-		bool is_news = news->everything;
+		bool is_new = events->everything;
 
-		for (unsigned int j = 0; j < news->count && !is_news; j++)
-			is_news = news->tid[j] == atoi(change->key);
-		if (is_news && !journal->entry[i].undone && is_of_thread(change->kind) &&
+		for (unsigned int j = 0; j < events->count && !is_new; j++)
+			is_new = events->tid[j] == atoi(change->key);
+		if (is_new && !journal->entry[i].undone && is_of_thread(change->kind) &&
 		    !tune_thread_is_wanted(change))
 			tune_undo(journal, holding->profile, &only, holding->report);
 	}
 }
 
-static void resolve(const struct holding *holding, const struct monitor_events *news,
+static void resolve(const struct holding *holding, const struct monitor_events *events,
 		    struct tune_plan *plan)
 {
-	bool interrupts = news->interrupts;
+	bool interrupts = events->interrupts;
 
-	if (news->everything) {
-		tune_resolve(holding->rules, plan, tell_nobody);
+	if (events->everything) {
+		tune_resolve(holding->rules, plan, ignore);
 		return;
 	}
-	for (unsigned int i = 0; i < news->count; i++) {
-		tune_thread_resolve(holding->rules, news->tid[i], plan);
-		interrupts |= is_interrupts(news->tid[i]);
+	for (unsigned int i = 0; i < events->count; i++) {
+		tune_thread_resolve(holding->rules, events->tid[i], plan);
+		interrupts |= is_interrupts(events->tid[i]);
 	}
 	if (interrupts)
 		tune_interrupts_resolve(holding->rules, plan);
 }
 
-/* What is held for months has seen many threads end. */
-static void tidy(struct holding *holding)
+/* In months many threads end: drop their entries from the journal. */
+static void drop_ended(struct holding *holding)
 {
 	char value[TUNE_VALUE_SIZE];
 
-	if (holding->journal->count < holding->tidy_at)
+	if (holding->journal->count < holding->drop_at)
 		return;
 	for (size_t i = 0; i < holding->journal->count; i++) {
 		struct journal_entry *entry = &holding->journal->entry[i];
@@ -161,10 +161,10 @@ static void tidy(struct holding *holding)
 			journal_forget(holding->journal, entry);
 	}
 	journal_compact(holding->journal);
-	holding->tidy_at = 2 * holding->journal->count + TIDY_MIN;
+	holding->drop_at = 2 * holding->journal->count + DROP_MIN;
 }
 
-/* What belongs on CPUs that are unplugged is seen to when they are back. */
+/* Threads and interrupts of CPUs that are unplugged are handled when the CPUs are back. */
 static void leave_unplugged(struct tune_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
@@ -175,15 +175,15 @@ static void leave_unplugged(struct tune_plan *plan)
 	}
 }
 
-/* Have the rules in effect for @news; -1 with a sentence where the journal cannot be written. */
-static int settle(struct holding *holding, const struct monitor_events *news, char *error,
+/* Put the rules into effect for @events; -1 with a sentence where the journal cannot be written. */
+static int settle(struct holding *holding, const struct monitor_events *events, char *error,
 		  size_t error_size)
 {
 	struct tune_plan plan = { 0 };
 	int failed = 0;
 
-	release(holding, news);
-	resolve(holding, news, &plan);
+	release(holding, events);
+	resolve(holding, events, &plan);
 	tune_claim(holding->journal, holding->profile, &plan, 0);
 	leave_unplugged(&plan);
 	tune_plan_drop(&plan, 0, TUNE_IMMOVABLE); /* as all others of the kind */
@@ -196,13 +196,13 @@ static int settle(struct holding *holding, const struct monitor_events *news, ch
 			holding->report(&plan.change[i]);
 	}
 	tune_plan_clear(&plan);
-	tidy(holding);
+	drop_ended(holding);
 	return failed;
 }
 
-static bool is_empty(const struct monitor_events *news)
+static bool is_empty(const struct monitor_events *events)
 {
-	return !news->everything && !news->interrupts && !news->count;
+	return !events->everything && !events->interrupts && !events->count;
 }
 
 static int until(uint64_t at_ns)
@@ -215,24 +215,24 @@ static int until(uint64_t at_ns)
 }
 
 /*
- * Returns 1 when the holding has come to its end. The first that is looked at again is all that the
- * rules were applied to when it began.
+ * Handle one wake-up. Returns 1 at the end, -1 with a sentence in @error. The first recheck is of
+ * everything that the rules were applied to at the beginning.
  */
-static int look(struct holding *holding, int signals, char *error, size_t error_size)
+static int handle_wake_up(struct holding *holding, int signals, char *error, size_t error_size)
 {
 	static struct monitor_events fresh, old, young = { .everything = true };
-	static uint64_t again_ns; /* 0: there is nothing to look at again */
-	enum heard heard = wait_for(holding, signals, true, until(again_ns));
+	static uint64_t again_ns; /* 0: nothing has to be checked again */
+	enum wake_up reason = wait_for(holding, signals, true, until(again_ns));
 
-	if (heard == HEARD_NEWS) {
-		heard = wait_for(holding, signals, false, MOMENT_MS);
+	if (reason == WAKE_EVENTS) {
+		reason = wait_for(holding, signals, false, GROUP_MS);
 		fresh = (struct monitor_events){ 0 };
-		monitor_read(&holding->from, &fresh);
+		monitor_read(&holding->monitor, &fresh);
 		monitor_events_add(&young, &fresh);
-		if (heard != HEARD_END && settle(holding, &fresh, error, error_size))
+		if (reason != WAKE_END && settle(holding, &fresh, error, error_size))
 			return -1;
 	}
-	if (heard == HEARD_END)
+	if (reason == WAKE_END)
 		return 1;
 	if (again_ns && clock_now_ns() >= again_ns) {
 		if (settle(holding, &old, error, error_size))
@@ -242,7 +242,7 @@ static int look(struct holding *holding, int signals, char *error, size_t error_
 		again_ns = 0;
 	}
 	if (!again_ns && (!is_empty(&old) || !is_empty(&young)))
-		again_ns = clock_now_ns() + AGAIN_NS;
+		again_ns = clock_now_ns() + RECHECK_NS;
 	return 0;
 }
 
@@ -257,11 +257,11 @@ int hold_on(struct holding *holding, char *error, size_t error_size)
 	sigaddset(&ending, SIGHUP);
 	signals = signalfd(-1, &ending, SFD_CLOEXEC);
 	if (signals < 0) {
-		snprintf(error, error_size, "no signal could be waited for: %s", strerror(errno));
+		snprintf(error, error_size, "cannot wait for signals: %s", strerror(errno));
 		return -1;
 	}
 	while (!ended)
-		ended = look(holding, signals, error, error_size);
+		ended = handle_wake_up(holding, signals, error, error_size);
 	close(signals);
 	return ended > 0 ? 0 : -1;
 }

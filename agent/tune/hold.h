@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Keeping rules in effect while threads, interrupts and CPUs come and go. */
+/* Keep rules in effect while threads, interrupts and CPUs come and go. */
 #ifndef RTSCOPE_TUNE_HOLD_H
 #define RTSCOPE_TUNE_HOLD_H
 
@@ -11,18 +11,19 @@ struct holding {
 	struct journal *journal;
 	const char *profile;
 	tune_report_fn *report;
-	struct monitor from;
-	size_t tidy_at; /* entries of the journal */
+	struct monitor monitor;
+	size_t drop_at; /* entries of the journal */
 };
 
 /*
- * Listen for what comes, before the rules are applied, so that nothing comes unseen in between; and
- * become a thread that is in nobody's way. Returns 0, or -1 with a sentence in @error.
+ * Start the monitor, before the rules are applied, so that no event in between is lost; and move
+ * the calling thread away from the CPUs that the rules reserve. Returns 0, or -1 with a sentence in
+ * @error.
  */
 int hold_begin(struct holding *holding, char *error, size_t error_size);
 
 /*
- * Apply the rules to all that comes, until SIGINT, SIGTERM or SIGHUP, which are blocked, or until
+ * Apply the rules to new threads, interrupts and CPUs until SIGINT, SIGTERM or SIGHUP, which are blocked, or until
  * nobody reads standard output. Returns 0, or -1 with a sentence in @error where it had to end.
  */
 int hold_on(struct holding *holding, char *error, size_t error_size);

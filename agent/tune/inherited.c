@@ -21,11 +21,11 @@
 static const struct tune_kind *const kinds[] = { &tune_thread_policy, &tune_thread_nice,
 						 &tune_thread_cpus };
 
-static const struct thread *find(const struct thread_looks *looks, int tid)
+static const struct thread *find(const struct thread_list *list, int tid)
 {
-	for (size_t i = 0; i < looks->count; i++) {
-		if (looks->thread[i].tid == tid)
-			return &looks->thread[i];
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->thread[i].tid == tid)
+			return &list->thread[i];
 	}
 	return NULL;
 }
@@ -49,7 +49,7 @@ find_entry(const struct journal *journal, const struct tune_kind *kind, const st
 /* Of the nearest ancestor that has one, where that is restored; NULL for a thread with its own. */
 static const struct journal_entry *inherited_from(const struct journal *journal,
 						  const struct tune_kind *kind,
-						  const struct thread_looks *looks,
+						  const struct thread_list *list,
 						  const struct thread *thread)
 {
 	const struct thread *ancestor = thread;
@@ -58,7 +58,7 @@ static const struct journal_entry *inherited_from(const struct journal *journal,
 	if (find_entry(journal, kind, thread))
 		return NULL;
 	for (unsigned int i = 0; ancestor && !entry && i < ANCESTORS_MAX; i++) {
-		ancestor = find(looks,
+		ancestor = find(list,
 				ancestor->tid == ancestor->pid ? ancestor->parent : ancestor->pid);
 		entry = ancestor ? find_entry(journal, kind, ancestor) : NULL;
 	}
@@ -105,20 +105,19 @@ static bool any_restored(const struct journal *journal)
 
 void tune_undo_inherited(struct journal *journal, tune_report_fn *report)
 {
-	static struct thread_looks looks;
+	static struct thread_list list;
 	bool found = any_restored(journal);
 
-	for (unsigned int pass = 0; found && pass < PASSES_MAX && !threads_read(&looks); pass++) {
+	for (unsigned int pass = 0; found && pass < PASSES_MAX && !threads_read(&list); pass++) {
 		found = false;
-		for (size_t i = 0; i < looks.count; i++) {
-			const struct thread *thread = &looks.thread[i];
+		for (size_t i = 0; i < list.count; i++) {
+			const struct thread *thread = &list.thread[i];
 
 			for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++) {
 				const struct journal_entry *entry = NULL;
 
 				if (!thread->bound && thread_irq(thread) < 0)
-					entry = inherited_from(journal, kinds[kind], &looks,
-							       thread);
+					entry = inherited_from(journal, kinds[kind], &list, thread);
 				if (entry && give_back(entry, thread, report))
 					found = true;
 			}

@@ -74,7 +74,7 @@ static void copy_path(const char *key, char *path, size_t size)
 	path[strcspn(path, " ")] = '\0';
 }
 
-/* Its number within its chip, and the chip; empty where the kernel does not tell. */
+/* Read its number within its chip, and the chip; empty if the kernel does not show them. */
 static void read_hardware(int irq, char *hardware, size_t size)
 {
 	char path[64], number[32], chip[128];

@@ -2,7 +2,7 @@
 /*
  * The CPUs that irqbalance leaves alone.
  *
- * Two places: the daemon that runs, which is asked and told over its socket, and
+ * Two places: the daemon that runs, which is queried and set by its socket, and
  * its file of settings for those to come. A key is the path of one of them. Of
  * the socket the value is a list of CPUs, of the file the whole line that says
  * so, empty where there is none.

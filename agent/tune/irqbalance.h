@@ -7,7 +7,7 @@
 #include "tune/change.h"
 #include "tune/rules.h"
 
-/* Add to @plan what bans all the rules' CPUs, beside those that are banned, where it is there. */
+/* If irqbalance is installed, add to @plan to ban the CPUs of all rules, with those already banned. */
 void tune_irqbalance_resolve(struct tune_rules *rules, struct tune_plan *plan);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What has been changed and not yet taken back, on disk before it is done. */
+/* The journal of changes that are not undone yet; each is on disk before it is made. */
 #ifndef RTSCOPE_TUNE_JOURNAL_H
 #define RTSCOPE_TUNE_JOURNAL_H
 
@@ -10,7 +10,7 @@
 
 struct journal_entry {
 	struct tune_change change;
-	uint64_t ticks; /* when it was written down, as threads' starts are counted */
+	uint64_t ticks; /* when it was written, in the unit of threads' starts */
 	bool stale;	/* of an earlier boot */
 	bool undone;
 	bool unclear; /* a line that this agent cannot read is about it */

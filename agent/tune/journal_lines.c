@@ -193,7 +193,7 @@ void journal_drop_foreign(struct journal *journal)
 	}
 }
 
-/* Note what a line that cannot be read is about, as far as that can be told. */
+/* Note the change that an unreadable line belongs to, as far as it can be recognised. */
 static bool note_unread(struct journal *journal, const char *line)
 {
 	char verb[16] = "", kind[2], *copy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What of a machine is to be tuned, and how: the rules of a profile, one word each. */
+/* The rules of a profile: which settings of a system have to change, and how. One word each. */
 #ifndef RTSCOPE_TUNE_RULES_H
 #define RTSCOPE_TUNE_RULES_H
 
@@ -56,7 +56,7 @@ struct tune_rules {
 };
 
 /*
- * Read @words, each a rule, and hold them against this machine: their CPUs are online, and CPU 0
+ * Parse @words, each a rule, and check them against this system: their CPUs are online, and CPU 0
  * stays usable. Returns 0, or -1 with a sentence in @error.
  */
 int tune_rules_parse(char **words, unsigned int count, struct tune_rules *rules, char *error,

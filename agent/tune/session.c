@@ -147,7 +147,7 @@ int tune_session_begin(const char *folder, tune_report_fn *to, warn_fn *warn, ch
 	move_away();
 	if (plan.count)
 		tune_wait(NSEC_PER_SEC);
-	tune_look_again(&journal, &plan);
+	tune_check_again(&journal, &plan);
 	warn_of_not_held(warn);
 	report_plan();
 	return 0;

@@ -3,8 +3,8 @@
  * Threads' policies, niceness and CPUs, as rules want them.
  *
  * A thread's key is its number and its start: the number alone may be another
- * thread's by the time it is used. The start is looked at right before each
- * change, for there is no system call that sets a policy by a pidfd.
+ * thread's by the time it is used. The start is read right before each
+ * change, because no system call sets a policy by a pidfd.
  *
  * By system calls: musl's own sched_setscheduler() and its kin always fail.
  */
@@ -313,7 +313,7 @@ static void add_cpus(const struct tune_wish *wish, const struct thread *thread, 
 	}
 }
 
-/* The agent and who started it, up to the first process; read when it is first asked for. */
+/* The agent and its ancestors, up to the first process; read at the first use. */
 struct lineage {
 	int pid[ANCESTORS_MAX];
 	unsigned int count;
@@ -341,7 +341,7 @@ static bool is_ancestor(struct lineage *lineage, int pid)
 	return false;
 }
 
-/* Threads that rules would move, but the kernel does not let go: told in one sentence. */
+/* Threads that rules would move but the kernel does not release: one warning for all. */
 struct bound {
 	unsigned int count;
 	char names[160];
@@ -393,25 +393,25 @@ static void resolve(const struct tune_rules *rules, const struct thread *thread,
 
 int tune_threads_resolve(const struct tune_rules *rules, struct tune_plan *plan, warn_fn *warn)
 {
-	static struct thread_looks looks;
+	static struct thread_list list;
 	struct lineage lineage = { 0 };
 	struct bound bound = { 0 };
 	char text[320];
 
-	if (threads_read(&looks))
+	if (threads_read(&list))
 		return -1;
-	for (size_t i = 0; i < looks.count; i++) {
-		if (looks.thread[i].cpus)
-			resolve(rules, &looks.thread[i], looks.thread[i].cpus, &lineage, &bound,
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.thread[i].cpus)
+			resolve(rules, &list.thread[i], list.thread[i].cpus, &lineage, &bound,
 				plan);
 	}
-	plan->memory_short |= looks.memory_short;
-	if (looks.denied)
+	plan->memory_short |= list.memory_short;
+	if (list.denied)
 		warn("threads-denied",
-		     "some processes may not be looked into (/proc is mounted with hidepid), so rules do not reach them; run as root");
+		     "some processes cannot be read (/proc is mounted with hidepid), so rules do not reach them; run as root");
 	if (!bound.count)
 		return 0;
-	snprintf(text, sizeof(text), "the kernel lets nobody move %u of its threads: %s%s",
+	snprintf(text, sizeof(text), "the kernel does not allow to move %u of its threads: %s%s",
 		 bound.count, bound.names, bound.count > 4 ? " and others" : "");
 	tune_plain(text);
 	warn("threads-bound", text);
@@ -439,7 +439,7 @@ void tune_thread_resolve(const struct tune_rules *rules, int tid, struct tune_pl
 
 	if (!thread_read(tid, &thread) || read_allowed(tid, allowed, sizeof(allowed)))
 		return;
-	thread.pid = tid; /* one of the agent's own is told apart by its process: */
+	thread.pid = tid; /* the agent's own threads are recognised by their process: */
 	if (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		return;
 	resolve(rules, &thread, allowed, &lineage, &bound, plan);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Taking back what the journal tells of, the latest first.
+ * Undoing what the journal lists, the latest change first.
  *
- * Only what is still as we left it is written to: what somebody has changed
- * since is theirs. All is looked at once more at the end, for some changes stand
- * in each other's way until both are taken back.
+ * A setting is written only if it still has the value that we gave it: another value was set by
+ * somebody else since, and stays. All changes are checked again at the end, because some cannot be
+ * undone before another one is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool is_wanted(const struct journal_entry *entry, const char *profile)
 	return !entry->undone && (!profile || !strcmp(entry->change.profile, profile));
 }
 
-/* Of the same thing, made after it and not taken back. */
+/* Return the later change of the same setting that is not undone yet. */
 static struct journal_entry *later(struct journal *journal, const struct journal_entry *entry)
 {
 	struct journal_entry *last = journal_holder(journal, entry->change.kind, entry->change.key);
@@ -51,10 +51,10 @@ static void leave(struct tune_change *change, const char *value)
 }
 
 /*
- * What outlives a boot is written in any case: a file may have been about to be replaced, and
- * a daemon may have yet to take up what it was told.
+ * A setting that outlives a boot is written in any case: a replacement of its file may have been
+ * under way, and a daemon may not have applied the last value yet.
  */
-static void take_back(struct tune_change *change)
+static void restore(struct tune_change *change)
 {
 	char value[TUNE_VALUE_SIZE];
 	int error = change->kind->read(change->key, value, sizeof(value));
@@ -93,7 +93,7 @@ static void settle(struct journal *journal, struct journal_entry *entry)
 			 next->change.profile);
 		journal_hand_over(journal, entry, next);
 	} else {
-		take_back(change);
+		restore(change);
 	}
 }
 

@@ -63,13 +63,13 @@ TEST(who_answers_is_seen)
 	struct clock_source source = { .clock = CLOCK_MONOTONIC, .unit_ns = 1 };
 
 	source.read = read_syscall;
-	assert_int_equal(who_answers(&source), ANSWER_KERNEL);
+	assert_int_equal(find_answer(&source), ANSWER_KERNEL);
 	source.read = read_as_the_kernel;
-	if (who_answers(&source) == ANSWER_UNKNOWN)
+	if (find_answer(&source) == ANSWER_UNKNOWN)
 		skip();
-	assert_int_equal(who_answers(&source), ANSWER_KERNEL);
+	assert_int_equal(find_answer(&source), ANSWER_KERNEL);
 	source.read = read_nothing;
-	assert_int_equal(who_answers(&source), ANSWER_USER);
+	assert_int_equal(find_answer(&source), ANSWER_USER);
 }
 
 TEST(a_source_that_crashes_or_stands_still_does_not_work)

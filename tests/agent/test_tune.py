@@ -685,7 +685,7 @@ def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: 
     (change,) = tune(agent_path, journal, "show", rule).changes
     assert change["state"] == "immovable"
     shown = tune(agent_path, journal, "show", f"tasks away={LAST_CPU}")
-    assert "the kernel lets nobody move" in shown.warnings["threads-bound"]
+    assert "the kernel does not allow to move" in shown.warnings["threads-bound"]
     assert all(change["kind"] == "thread-cpus" for change in shown.changes)
     assert not any(change["what"].startswith("migration/") for change in shown.changes)
 

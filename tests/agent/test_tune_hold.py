@@ -378,5 +378,5 @@ def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
             timeout=LIMIT_S,
         )
         assert done.returncode == 1
-        assert "the kernel tells nothing of new threads" in done.stderr
+        assert "the kernel does not report new threads" in done.stderr
         assert is_other(pid)
