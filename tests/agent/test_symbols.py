@@ -44,5 +44,5 @@ def test_who_may_not_know_is_told_so(public_agent: Path) -> None:
     done = symbols(public_agent, *drop)
 
     assert done.returncode == 1
-    assert b"it takes root" in done.stderr
+    assert b"run as root" in done.stderr
     assert b'"status":"failed"' in done.stdout
