@@ -7,7 +7,9 @@ MACHINE = $(shell uname -m)
 AGENT_ARCHES = aarch64 mips64el powerpc64 riscv64 x86_64
 
 BIN = $(CURDIR)/.venv/bin
-PIP_INSTALL = PATH="$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check
+# ninja takes make's jobserver for its own, which only recipes with a + may use.
+ALONE = env -u MAKEFLAGS
+PIP_INSTALL = $(ALONE) PATH="$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check
 AGENT_CC = $(shell command -v musl-gcc || echo gcc)
 C_FILES = $(shell find agent bench examples kernel rtscope tests setup -name '*.[ch]')
 # Every test but those of this machine: one more at once than there are CPUs, for each waits at times.
@@ -35,7 +37,7 @@ check: packages-check .venv/.installed .venv/.check agent ## Run every check and
 	$(MAKE) --no-print-directory pytest
 
 agent: build/native/build.ninja ## Build the agent for this machine, build/native/rtscope-agent
-	$(NINJA) --quiet -C build/native
+	$(ALONE) $(NINJA) --quiet -C build/native
 
 agents: packages-agents $(AGENT_ARCHES:%=build/agents/%/rtscope-agent) ## Build the agent for each architecture, build/agents/ARCH/rtscope-agent
 
@@ -82,7 +84,7 @@ lint: .venv/.installed .venv/.check
 	shellcheck setup/modules setup/musl setup/packages setup/python setup/sources .ci/run
 
 units: build/units/build.ninja
-	$(BIN)/meson test -C build/units --print-errorlogs
+	$(ALONE) $(BIN)/meson test -C build/units --print-errorlogs
 
 # What measures this machine does not run beside what keeps it busy, and mostly waits.
 pytest: .venv/.installed .venv/.check
@@ -120,4 +122,4 @@ build/agents/%/rtscope-agent: FORCE | .venv/.tools
 	@setup/musl $*
 	@[ -f build/agents/$*/build.ninja ] || \
 		$(BIN)/meson setup --cross-file cross/$*.ini build/agents/$*
-	$(NINJA) --quiet -C build/agents/$*
+	$(ALONE) $(NINJA) --quiet -C build/agents/$*
