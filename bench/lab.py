@@ -12,10 +12,10 @@ import os
 import sys
 import time
 
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.lab.build import build_kernel, plan_build
 from rtscope.lab.kernels import list_kernels
 from rtscope.lab.vm import VmTarget, vm_target
+from rtscope.model.request import Request
 from rtscope.target.protocol import AnyLine, Start
 
 BOOT_S = 10.0
@@ -34,7 +34,7 @@ def measured(target: VmTarget, samples: int) -> tuple[float, float]:
         if isinstance(line, Start):
             start = time.monotonic()
 
-    with target.started_agent(agent_arguments(Request(samples=samples))) as agent:
+    with target.started_agent(Request(samples=samples)) as agent:
         for line in agent.lines(90):
             hear(line)
     return start - begun, time.monotonic() - begun

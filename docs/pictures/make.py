@@ -15,8 +15,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rtscope.experiment.measure import Request, agent_arguments
 from rtscope.model.progress import Progress
+from rtscope.model.request import Request
 from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.target import local
 from rtscope.target.protocol import Start
@@ -29,7 +29,7 @@ def live_picture() -> None:
     """The live view, ten seconds into a loaded run."""
     request = Request(load="mixed", duration_ns=30 * NS_PER_S)
     state = LiveState("cyclic under load mixed", duration_ns=request.duration_ns)
-    with local.started_agent(agent_arguments(request)) as agent:
+    with local.started_agent(request) as agent:
         for line in agent.lines(90):
             if isinstance(line, Start):
                 state.cpus = {thread.thread: thread.cpu for thread in line.threads}

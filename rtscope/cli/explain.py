@@ -9,7 +9,7 @@ from rtscope.model.errors import RtscopeError
 if TYPE_CHECKING:
     from rtscope.cli.interrupt import Interrupt
     from rtscope.experiment.explain import Heard
-    from rtscope.experiment.request import Request
+    from rtscope.model.request import Request
     from rtscope.model.run import Run
     from rtscope.target.agent import Target
 

@@ -90,9 +90,9 @@ def verify(
 
     Exit status: 0 when all are the same to the bit, 1 when they part, and where.
     """
-    from rtscope.experiment.request import Request, agent_arguments
     from rtscope.lab.verify import first_difference, repeat
     from rtscope.lab.vm import vm_target
+    from rtscope.model.request import Request
 
     target = vm_target(name)
     interval_ns = parse_time_ns(interval, "us") if interval else None
@@ -100,9 +100,7 @@ def verify(
     interrupt = Interrupt()
     first = None
     with interrupt.installed():
-        for number, one in enumerate(
-            repeat(target, agent_arguments(request), 3, interrupt.watch), 1
-        ):
+        for number, one in enumerate(repeat(target, request, 3, interrupt.watch), 1):
             if interrupt.signal is not None:
                 raise typer.Exit(128 + interrupt.signal)
             print(f"run {number}, beside {one.beside}: samples {one.sha256}", flush=True)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rtscope.cli.interrupt import Interrupt
-    from rtscope.experiment.request import Request
     from rtscope.model.machine import Machine
+    from rtscope.model.request import Request
     from rtscope.model.run import Run
     from rtscope.report.terminal.live import LiveState
     from rtscope.target.agent import Target

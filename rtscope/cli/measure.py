@@ -42,9 +42,9 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
-    from rtscope.experiment.request import Request
     from rtscope.model.budget import Limit
     from rtscope.model.machine import Machine
+    from rtscope.model.request import Request
     from rtscope.model.run import Run
 
 DEFAULT_DURATION = "60s"
@@ -217,8 +217,8 @@ def measure(
     from rtscope.experiment.check import check_probe
     from rtscope.experiment.explain import explainable
     from rtscope.experiment.measure import read_machine
-    from rtscope.experiment.request import Request
     from rtscope.model.budget import parse_limit
+    from rtscope.model.request import Request
     from rtscope.statistics.verdict import judge
 
     check_probe(probe)

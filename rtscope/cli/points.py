@@ -81,27 +81,31 @@ def points(
 
     from rtscope.cli.looks import follow
     from rtscope.model.points import Points
+    from rtscope.model.request import PointsRequest
     from rtscope.report.terminal.points import points_view
 
     if pause and resume:
         raise RtscopeError("--pause and --resume contradict each other: give one")
     if pid < 1:
         raise RtscopeError(f"{pid} is not the number of a process")
-    if target.startswith("vm:"):
-        raise RtscopeError(f"{target}: a machine of the lab runs no program but the agent")
-    changes = [f"--enable={name}" for name in enable or []]
-    changes += [f"--disable={name}" for name in disable or []]
-    switches = {"--pause": pause, "--resume": resume, "--reset": reset}
-    changes += [name for name, wanted in switches.items() if wanted]
-    arguments = ["points", "--json", *changes]
+    place = reached(target)
+    if not place.capabilities.user_programs:
+        raise RtscopeError(f"{target} runs no program but the agent")
+    request = PointsRequest(
+        pid,
+        histograms=json,
+        enable=enable or [],
+        disable=disable or [],
+        pause=pause,
+        resume=resume,
+        reset=reset,
+    )
     interval_ns = parse_time_ns(interval, "s")
-    live = not (once or changes) and (json or sys.stdout.isatty())
+    live = not (once or request.changes) and (json or sys.stdout.isatty())
     if live:
-        arguments.append(f"--interval={interval_ns}ns")
-    if json:
-        arguments.append("--histograms")
+        request = msgspec.structs.replace(request, interval_ns=interval_ns)
     follow(
-        reached(target).started_agent([*arguments, str(pid)]),
+        place.started_agent(request),
         Points,
         _SILENCE_S + interval_ns / 1e9,
         view=points_view,

@@ -9,8 +9,8 @@ from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
     from rtscope.cli.interrupt import Interrupt
-    from rtscope.experiment.request import Request
     from rtscope.model.machine import Machine
+    from rtscope.model.request import Request
     from rtscope.model.run import Run
     from rtscope.target.agent import Target
 
@@ -26,11 +26,9 @@ def several_seeds(
 
     Raises RtscopeError where it cannot be had.
     """
-    from rtscope.lab.vm import VmTarget
-
     if count is None:
         return None
-    if not isinstance(target, VmTarget):
+    if target.capabilities.seed is None:
         raise RtscopeError(
             "--seeds is for the lab: a real machine varies by itself, so measure longer; or name "
             "a --target vm:KERNEL"
@@ -38,7 +36,7 @@ def several_seeds(
     for name, given in (("--samples-file", samples_file), ("--explain", explain)):
         if given:
             raise RtscopeError(f"{name} is of one run: give the --seed of one in place of --seeds")
-    first = target.spec.seed if first is None else first
+    first = target.capabilities.seed if first is None else first
     return range(first, first + count)
 
 

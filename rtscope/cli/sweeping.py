@@ -17,8 +17,8 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
-    from rtscope.experiment.request import Request
     from rtscope.experiment.sweep import Place, Slot
+    from rtscope.model.request import Request
     from rtscope.model.run import Run
 
 FORMS = ("scalar", "vector")
@@ -65,12 +65,12 @@ def sweeping(target: str, program: Sequence[str] | None) -> "Iterator[tuple[Plac
     """
     from rtscope.experiment.sweep import Place
 
-    if program and target.startswith("vm:"):
-        raise RtscopeError(
-            f"{target} holds the agent and no program of yours: measure the reference algorithm "
-            "there, or a program on a board that ssh reaches"
-        )
     place = reached(target)
+    if program and not place.capabilities.user_programs:
+        raise RtscopeError(
+            f"{target} cannot run your program: measure the reference algorithm there, or your "
+            "program on a board over ssh"
+        )
     interrupt = Interrupt()
     with interrupt.installed():
         try:
@@ -93,7 +93,7 @@ def workloads_of(
     quiet: bool,
 ) -> dict[str, "Request"]:
     """The requests by workload, without their CPUs. Raises RtscopeError."""
-    from rtscope.experiment.request import Request
+    from rtscope.model.request import Request
 
     if program:
         given = {"--form": forms, "--table": table, "--parallel": parallel}

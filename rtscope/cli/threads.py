@@ -49,25 +49,23 @@ def threads(
     """
     from rtscope.cli.looks import follow
     from rtscope.cli.streams import status
+    from rtscope.model.request import ThreadsRequest
     from rtscope.model.threads import Threads
     from rtscope.report.terminal.threads import threads_view
 
     if interval and not live:
         raise RtscopeError("--interval is between the looks of --live: give that too")
     interval_ns = parse_time_ns(interval or "1s", "s")
-    emulated = target.startswith("vm:")
+    place = reached(target)
+    emulated = not place.capabilities.lasting
     if live and emulated:
         raise RtscopeError(
             "--live is for real machines: one of the lab runs nothing but the agent, so a second "
             "look would show the first"
         )
-    arguments = ["threads", "--json"]
     live = live and (json or sys.stdout.isatty())
-    if live:
-        arguments.append(f"--interval={interval_ns}ns")
-    place = reached(target)
     follow(
-        place.started_agent(arguments),
+        place.started_agent(ThreadsRequest(interval_ns if live else None)),
         Threads,
         _SILENCE_S + interval_ns / 1e9,
         view=lambda look, warnings: threads_view(look, warnings, every=every),

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope tune: change a machine's settings by a profile, and take them back."""
+"""rtscope tune: change the settings of a system by a profile, and undo the changes."""
 
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from rtscope.cli.groups import CommandGroup
@@ -14,8 +15,11 @@ from rtscope.cli.streams import complain, print_json, status, told
 from rtscope.cli.targets import reached
 from rtscope.cli.tune_measure import CpusOption, ProfileArgument, measure_steps, profile_names
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import TuneRequest
+from rtscope.target.command import tune_command
 
 if TYPE_CHECKING:
+    from rtscope.model.request import TuneVerb
     from rtscope.model.run import RunWarning
     from rtscope.model.tuning import Change
     from rtscope.target.agent import Target
@@ -82,15 +86,15 @@ def show(
     from rtscope.system.profile import read_profile, rules_by_step
 
     place = reached(target)
-    words = _words(profile, cpus, place)
-    changes, warnings = _heard("show", words, journal, place, json=json)
+    request = _request("show", profile, cpus, journal, place)
+    changes, warnings = _changes(request, place, json=json)
     title = f"{profile} on {place.name}: {_plan_words(changes)}"
     if json:
         return
     if every:
         _print(title, changes, warnings)
         return
-    view = PlanView(title, rules_by_step(read_profile(profile), words[1:]), changes, warnings)
+    view = PlanView(title, rules_by_step(read_profile(profile), request.rules), changes, warnings)
     told(lambda: output_console().print(view))
 
 
@@ -113,25 +117,26 @@ def apply(
     sudo rtscope tune apply minimal --yes
     """
     place = reached(target)
-    words = _words(profile, cpus, place)
+    request = _request("apply", profile, cpus, journal, place)
     if not yes:
         if json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise RtscopeError(
                 "nobody can be asked here: look at `rtscope tune show`, then give --yes"
             )
-        changes, warnings = _heard("show", words, journal, place)
+        planned = msgspec.structs.replace(request, verb="show")
+        changes, warnings = _changes(planned, place)
         _print(f"{profile} on {place.name}: {_plan_words(changes)}", changes, warnings)
         if not changes:
             return
         typer.confirm("Make these changes?", abort=True)
-    changes, warnings = _heard("apply", words, journal, place, json=json)
+    changes, warnings = _changes(request, place, json=json)
     if not json:
         wrong = [one for one in changes if one.state != "applied"]
         _print(_applied_words(profile, changes), wrong, warnings)
-        if changes and place.name.startswith("vm:"):
+        if changes and not place.capabilities.lasting:
             complain(f"{place.name} has ended with this command, and its settings with it")
         elif changes:
-            typer.echo(f"rtscope tune undo {profile_name(words)} takes them back", err=True)
+            typer.echo(f"rtscope tune undo {request.profile} undoes them", err=True)
     _end_by(changes)
 
 
@@ -151,7 +156,8 @@ def undo(
     sudo rtscope tune undo
     """
     place = _lasting(target)
-    changes, warnings = _heard("undo", _named(profile), journal, place, json=json)
+    request = TuneRequest("undo", _name_in_journal(profile), journal=journal)
+    changes, warnings = _changes(request, place, json=json)
     if not json:
         _print("taken back" if changes else "there is nothing to take back", changes, warnings)
     _end_by(changes)
@@ -170,7 +176,8 @@ def tell_status(
     sudo rtscope tune status
     """
     place = _lasting(target)
-    changes, warnings = _heard("status", _named(profile), journal, place, json=json)
+    request = TuneRequest("status", _name_in_journal(profile), journal=journal)
+    changes, warnings = _changes(request, place, json=json)
     if not json:
         title = f"changed on {place.name}" if changes else "no profile is applied"
         _print(title, changes, warnings)
@@ -208,13 +215,12 @@ def hold(
     from rtscope.wording.values import plain
 
     place = _lasting(target)
-    words = _words(profile, cpus, place)
-    more = [*_journal_words(journal), *(["--keep"] if keep else [])]
+    request = msgspec.structs.replace(_request("hold", profile, cpus, journal, place), keep=keep)
     if unit:
         if place.name != "local":
             raise RtscopeError("--unit is for this machine: run it there")
-        arguments = ["tune", "hold", *more, *words]
-        typer.echo(systemd_unit(profile_name(words), str(agent_path()), arguments), nl=False)
+        words = tune_command(request, json=False)
+        typer.echo(systemd_unit(request.profile or "", str(agent_path()), words), nl=False)
         return
 
     def tell(change: "Change") -> None:
@@ -227,21 +233,17 @@ def hold(
 
     if not json:
         complain(f"holding {profile} on {place.name} until Ctrl-C")
-    words = [*more, *words]
-    changes, _ = _heard("hold", words, None, place, json=json, each=tell, silence_s=float("inf"))
+    changes, _ = _changes(request, place, json=json, each=tell, silence_s=float("inf"))
     _end_by(list({(one.kind, one.where): one for one in changes}.values()))
 
 
 app.command("measure")(measure_steps)
 
 
-def profile_name(words: Sequence[str]) -> str:
-    """The profile's name among the agent's words."""
-    return next(word for word in words if word.startswith("--profile=")).removeprefix("--profile=")
-
-
-def _words(name: str, cpus: str | None, place: "Target") -> list[str]:
-    """The agent's words for a whole profile. Raises RtscopeError."""
+def _request(
+    verb: "TuneVerb", name: str, cpus: str | None, journal: str | None, place: "Target"
+) -> TuneRequest:
+    """The request for a whole profile on this target. Raises RtscopeError."""
     from rtscope.experiment.measure import read_machine
     from rtscope.system.profile import filled_rules, read_profile, steps_of
 
@@ -253,23 +255,17 @@ def _words(name: str, cpus: str | None, place: "Target") -> list[str]:
             rules = filled_rules(rules, last.cpus, read_machine(place))
     elif cpus:
         complain(f"the profile {profile.name} is for no chosen CPUs: --cpus changes nothing")
-    return [f"--profile={profile.name}", *rules]
+    return TuneRequest(verb, profile.name, rules, journal)
 
 
-def _named(profile: str | None) -> list[str]:
-    """The agent's words for a profile that need not exist any more."""
-    if profile is None:
-        return []
-    return [f"--profile={profile.rpartition('/')[2].removesuffix('.toml')}"]
-
-
-def _journal_words(journal: str | None) -> list[str]:
-    return [f"--journal={journal}"] if journal else []
+def _name_in_journal(profile: str | None) -> str | None:
+    """The name of a profile whose file may be gone."""
+    return profile and profile.rpartition("/")[2].removesuffix(".toml")
 
 
 def _lasting(name: str) -> "Target":
     place = reached(name)
-    if place.name.startswith("vm:"):
+    if not place.capabilities.lasting:
         raise RtscopeError(
             f"{name} lives no longer than one command, so nothing stays changed there: "
             "rtscope tune show, apply and measure work in the lab"
@@ -277,20 +273,18 @@ def _lasting(name: str) -> "Target":
     return place
 
 
-def _heard(
-    verb: str,
-    words: Sequence[str],
-    journal: str | None,
+def _changes(
+    request: TuneRequest,
     place: "Target",
     *,
     json: bool = False,
     each: "Callable[[Change], None] | None" = None,
     silence_s: float = _SILENCE_S,
 ) -> "tuple[list[Change], list[RunWarning]]":
-    """What the agent said of each change, told line by line where that is asked for.
+    """The agent's report of each change, printed line by line with `json` or `each`.
 
-    Raises RtscopeError; typer.Exit where a signal ended it, which takes back what was made. With
-    `each` a signal is how it is to end.
+    Raises RtscopeError; typer.Exit where a signal ended it, which undoes the changes. With `each`
+    a signal is the expected end.
     """
     from rtscope.model.run import RunWarning
     from rtscope.model.tuning import Change
@@ -300,9 +294,8 @@ def _heard(
     interrupt = Interrupt()
     changes: list[Change] = []
     warnings: list[RunWarning] = []
-    arguments = ["tune", verb, "--json", *_journal_words(journal), *words]
-    doing = status(f"{place.name}: {verb}", quiet=json or each is not None)
-    with interrupt.installed(), place.started_agent(arguments) as agent, doing:
+    doing = status(f"{place.name}: {request.verb}", quiet=json or each is not None)
+    with interrupt.installed(), place.started_agent(request) as agent, doing:
         interrupt.watch(agent)
         try:
             for line in agent.lines(silence_s, Span(max(ANSWER_S, silence_s))):

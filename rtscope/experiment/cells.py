@@ -10,10 +10,10 @@ from typing import Any, Final
 import msgspec
 
 from rtscope.experiment.planfile import PlanFile
-from rtscope.experiment.request import Request
 from rtscope.experiment.tuned import measurable
 from rtscope.model.errors import RtscopeError
 from rtscope.model.plan import BudgetRule, Measure, OptionValue
+from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.model.tuning import TuningStep
 from rtscope.model.units import format_duration_ns

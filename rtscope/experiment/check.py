@@ -10,13 +10,13 @@ import msgspec
 
 from rtscope.experiment.cells import Cell
 from rtscope.experiment.planfile import PlanFile
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.targets import target_of
-from rtscope.experiment.tuned import rules_of
-from rtscope.lab.vm import VmTarget
+from rtscope.experiment.tuned import filled
+from rtscope.lab.vm import vm_target
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import DryRun, Request
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
@@ -87,8 +87,7 @@ def check_tuning(
                 last[cell.table, cell.target] = cell
     for (table, target), cell in last.items():
         try:
-            rules = rules_of(cell.request.tuning, machine_of(target))
-            rehearsed_on(target_of(target), cell.request, rules)
+            rehearsed_on(target_of(target), filled(cell.request, machine_of(target)))
         except RtscopeError as error:
             sentence = str(error).removeprefix(f"rtscope-agent {cell.request.probe}: ")
             raise file.refusal(("measure", table, "tune"), f"tune: {sentence}") from None
@@ -152,11 +151,10 @@ def rehearse(request: Request, target: str = "local") -> protocol.Start:
 def rehearsed_on(
     place: Target,
     request: Request,
-    rules: Sequence[str] = (),
     on_start: Callable[[Agent], None] = lambda agent: None,
 ) -> protocol.Start:
     """What the agent of that place would begin with. Raises RtscopeError where it refuses."""
-    with place.started_agent([*agent_arguments(request, rules), "--dry-run"]) as agent:
+    with place.started_agent(DryRun(request)) as agent:
         on_start(agent)
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, protocol.Start):
@@ -176,7 +174,7 @@ def cell_ns(start: protocol.Start) -> int | None:
 
 
 def _known_probes() -> list[str]:
-    with local.started_agent(["cyclic", "--json", "--dry-run"]) as agent:
+    with local.started_agent(DryRun(Request())) as agent:
         return protocol.check_hello(next(agent.lines(_SILENCE_S))).probes
 
 
@@ -191,10 +189,10 @@ def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -
 
 def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
     """Refuse a cell that its kernel lacks a module for."""
-    if not isinstance(target, VmTarget):
+    if not target.capabilities.modules:
         return
     try:
-        target.fitted(agent_arguments(cell.request))
+        vm_target(target.name).fitted(cell.request)
     except RtscopeError as error:
         number = file.plan.targets.index(cell.target)
         raise file.refusal(("targets", number), f"targets: {error}") from None

@@ -12,9 +12,9 @@ import msgspec
 
 from rtscope.experiment.crew import Crew
 from rtscope.experiment.measure import instructions, measure
-from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import LoadWork, Member, Run, Status, Thread
 from rtscope.statistics.figures import figures_of_run, merge
 from rtscope.store.database import new_run_id

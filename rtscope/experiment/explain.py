@@ -9,12 +9,12 @@ from typing import Final
 import msgspec
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.explain.timeline import Late, explanation
 from rtscope.explain.witness import read_witness
-from rtscope.lab.vm import VmTarget
+from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.lab.witness import WITNESSED, Wanted, kernel_symbols, watched
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import AnyLine, Hello, Start, ThreadResult, WorstSample
@@ -68,17 +68,18 @@ def check_noticed_at_once(request: Request) -> None:
 
 
 def _watchable(target: Target) -> VmTarget:
-    if not isinstance(target, VmTarget) or target.spec.mode != "exact" or target.spec.cpus > 1:
+    if not target.capabilities.exact_time or target.capabilities.cpus != 1:
         raise RtscopeError(
             f"--explain cannot look into {target.name}: it takes an emulated machine of one CPU "
             "that counts instructions, such as --target vm:6.12-rt-amd64"
         )
-    if target.kernel.arch not in WITNESSED:
+    machine = vm_target(target.name)
+    if machine.kernel.arch not in WITNESSED:
         raise RtscopeError(
             f"--explain cannot look into {target.name}: it knows {', '.join(WITNESSED)}, and not "
-            f"yet {target.kernel.arch}"
+            f"yet {machine.kernel.arch}"
         )
-    return target
+    return machine
 
 
 def explained(
@@ -94,7 +95,7 @@ def explained(
     Raises RtscopeError, also where the two runs are not the same.
     """
     check_noticed_at_once(request)
-    machine = _watchable(target).fitted(agent_arguments(request))
+    machine = _watchable(target).fitted(request)
     worst = sorted(heard.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
     start = heard.start
     if not worst or start is None:

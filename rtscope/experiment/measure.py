@@ -9,13 +9,13 @@ from typing import Final, cast, get_args
 import msgspec
 
 from rtscope.experiment.outside import seen_from_outside
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.sofar import SoFar
-from rtscope.experiment.tuned import NOTES, HeardChanges, rules_of, tuning_of
+from rtscope.experiment.tuned import NOTES, HeardChanges, filled, tuning_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
+from rtscope.model.request import Request
 from rtscope.model.run import (
     Asked,
     IdleStates,
@@ -304,10 +304,10 @@ def measure(
     """Measure on `target`. `on_start` gets the agent, so that a signal can interrupt it."""
     interval_s = (request.interval_ns or 0) / 1e9
     begun = datetime.now(UTC).isoformat(timespec="seconds")
-    arguments = agent_arguments(request, rules_of(request.tuning, machine))
+    asked = filled(request, machine)
     with (
-        seen_from_outside(request, arguments, target, on_start) as (place, with_facts),
-        place.started_agent(arguments) as agent,
+        seen_from_outside(request, target, on_start) as (place, with_facts),
+        place.started_agent(asked) as agent,
     ):
         on_start(agent)
         lines = agent.lines(

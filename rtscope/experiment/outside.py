@@ -14,10 +14,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from rtscope.experiment.request import Request
 from rtscope.lab.plugins import built_plugin, with_plugin
-from rtscope.lab.vm import VmTarget
+from rtscope.lab.vm import vm_target
 from rtscope.lab.witness import kernel_symbols
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent, Target
 
@@ -27,7 +27,7 @@ _NOBODY_WATCHED: Final = "loop-no-observer"
 
 @contextmanager
 def seen_from_outside(
-    request: Request, arguments: list[str], target: Target, on_start: Callable[[Agent], None]
+    request: Request, target: Target, on_start: Callable[[Agent], None]
 ) -> Iterator[tuple[Target, Callable[[Run], Run]]]:
     """The machine to measure on, and what adds to its run the facts that were seen from outside.
 
@@ -35,10 +35,10 @@ def seen_from_outside(
     RtscopeError.
     """
     single = request.loops_in_kernel and request.options.get("method", "all") != "all"
-    if not single or not isinstance(target, VmTarget) or target.spec.mode != "exact":
+    if not single or not target.capabilities.exact_time:
         yield target, lambda run: run
         return
-    machine = target.fitted(arguments)
+    machine = vm_target(target.name).fitted(request)
     address = kernel_symbols(machine, on_start).address(_EDGE)
     if address is None:
         yield target, lambda run: run

@@ -17,11 +17,11 @@ import numpy as np
 
 from rtscope.experiment.check import rehearsed_on
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Asked, Run, RunWarning, Status, Thread, Windows
 from rtscope.model.scaling import Placement, Swept, SweptCell
 from rtscope.statistics.figures import as_arrays, merge

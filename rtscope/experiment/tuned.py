@@ -9,6 +9,7 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.tuning import BROKEN, Change, Tuning, TuningStep
 from rtscope.system.profile import NEEDS_BOOT, filled_rules
 
@@ -43,14 +44,24 @@ class HeardChanges(msgspec.Struct):
             self.notes.append(text)
 
 
-def rules_of(step: TuningStep | None, machine: Machine) -> list[str]:
+def rules_of(step: TuningStep, machine: Machine) -> list[str]:
     """The rules that the agent gets for this machine.
 
     Raises RtscopeError where the CPUs do not exist or are offline.
     """
-    if step is None:
-        return []
     return filled_rules(_applied(step), step.cpus, machine)
+
+
+def filled(request: Request, machine: Machine) -> Request:
+    """The request as the agent gets it: the rules of its tuning have this machine's CPUs.
+
+    Raises RtscopeError where the CPUs do not exist or are offline.
+    """
+    step = request.tuning
+    if step is None:
+        return request
+    rules = rules_of(step, machine)
+    return msgspec.structs.replace(request, tuning=msgspec.structs.replace(step, rules=rules))
 
 
 def measurable(steps: Sequence[TuningStep]) -> list[TuningStep]:

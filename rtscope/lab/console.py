@@ -15,12 +15,14 @@ from typing import Final
 from rtscope.lab.boot import machine_files_written
 from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
-from rtscope.lab.kernels import check_whole, kernel_file
+from rtscope.lab.kernels import check_whole, has_module, kernel_file
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, console_command
+from rtscope.lab.modules import needed_module
 from rtscope.lab.ours import our_modules
 from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 from rtscope.target.local import agent_path
 
 _BUSYBOX: Final = "busybox"
@@ -47,7 +49,17 @@ def run_verb(target: VmTarget, words: list[str]) -> int:
     """
     arguments = "".join(f"{word}\n" for word in words).encode()
     files = {"init": agent_path(target.kernel.arch).read_bytes(), "rtscope.args": arguments}
-    return _run(target.fitted(words), files, ["init"], ends_on_interrupt=True)
+    return _run(
+        target.fitted(_modules_for(words[0], target)), files, ["init"], ends_on_interrupt=True
+    )
+
+
+def _modules_for(verb: str, target: VmTarget) -> Request:
+    """A request that needs the verb's module; `loop` needs its module only in the kernel."""
+    in_kernel = Request(probe=verb, options={"in": "kernel"})
+    module = needed_module(in_kernel)
+    missing = in_kernel.loops_in_kernel and module and not has_module(target.kernel, module)
+    return Request(probe=verb) if missing else in_kernel
 
 
 def run_shell(target: VmTarget, brought: Sequence[Path] = ()) -> int:

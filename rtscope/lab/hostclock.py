@@ -5,12 +5,13 @@ import os
 from functools import cache
 from typing import Final
 
+from rtscope.model.request import Request
 from rtscope.target.local import started_agent
 from rtscope.target.protocol import ThreadResult
 
 _SILENCE_S: Final = 30.0
 _HZ_PER_MHZ: Final = 1e6
-_COUNTER: Final = ["gtod", "--json", "--clock=rdtsc", "--samples=10", "--policy=other"]
+_COUNTER: Final = Request(probe="gtod", samples=10, policy="other", options={"clock": "rdtsc"})
 
 
 @cache

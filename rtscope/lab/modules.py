@@ -5,26 +5,20 @@ import gzip
 import lzma
 import re
 import subprocess
-from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 
 _DEPENDS: Final = re.compile(rb"\0depends=([^\0]*)\0")
 
 
-def needed_module(arguments: Sequence[str]) -> str | None:
-    """The module of ours that the agent needs for what its arguments ask; None for none."""
-    if arguments[0] == "event":
-        return "rtevent"
-    in_kernel = "--in=kernel" in arguments or ("--in", "kernel") in pairwise(arguments)
-    if arguments[0] == "loop" and in_kernel:
+def needed_module(request: Request) -> str | None:
+    """The module of ours that the probe of this request needs; None for none."""
+    if request.loops_in_kernel:
         return "rtloop"
-    if arguments[0] == "daq":
-        return "rtdaq"
-    return None
+    return {"event": "rtevent", "daq": "rtdaq"}.get(request.probe)
 
 
 def wanted_modules(directory: Path, names: list[str]) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ import msgspec
 
 from rtscope.lab.guest import SAMPLES_LOST
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import AgentWarning
 
@@ -34,19 +35,20 @@ class Repetition(msgspec.Struct, frozen=True):
 
 def repeat(
     target: Target,
-    arguments: list[str],
+    request: Request,
     count: int,
     on_start: Callable[[Agent], None],
 ) -> Iterator[Repetition]:
-    """Measure `count` times, the last beside one busy process more than the host has CPUs.
+    """Measure `count` times, the last under one busy process more than the host has CPUs.
 
-    `arguments` are the agent's. Raises RtscopeError.
+    Raises RtscopeError.
     """
     for number in range(1, count + 1):
         busy = (os.cpu_count() or 1) + 1 if number == count else 0
         with tempfile.TemporaryDirectory(prefix="rtscope-verify-") as directory, _busy_host(busy):
             path = Path(directory) / "samples"
-            with target.started_agent([*arguments, f"--samples-file={path}"]) as agent:
+            asked = msgspec.structs.replace(request, samples_file=str(path))
+            with target.started_agent(asked) as agent:
                 on_start(agent)
                 for line in agent.lines(_SILENCE_S):
                     if isinstance(line, AgentWarning) and line.code == SAMPLES_LOST:

@@ -30,20 +30,17 @@ from rtscope.lab.kernels import (
 from rtscope.lab.machine import Spec, parse_spec, qemu_command, qemu_version
 from rtscope.lab.modules import needed_module
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import AgentRequest, MachineRequest, Request, measurement_in
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
-from rtscope.target.agent import Agent
+from rtscope.target.agent import Agent, Capabilities
+from rtscope.target.command import guest_command
 from rtscope.target.local import agent_path
 from rtscope.target.protocol import files_of
 
 _SILENCE_S: Final = 90.0
 _TSC_OPTION: Final = "tsc_early_khz="
-_ASK_MACHINE: Final = ["machine", "--json"]
-_SEED_OPTION: Final = "--seed="
-_SAMPLES_OPTION: Final = "--samples-file="
-_PROGRESS: Final = "1s"
-"""over a serial port that may be slow, where the times are not the guest's own anyway"""
-_GUEST_SAMPLES: Final = "/samples/all"
+_ASK_MACHINE: Final = MachineRequest()
 _FILES = msgspec.json.Decoder(dict[str, str])
 
 
@@ -65,32 +62,46 @@ class VmTarget(msgspec.Struct, frozen=True):
     needed: str | None = None
     """a module that the agent needs, beside the one that was asked for"""
 
-    def fitted(self, arguments: list[str]) -> "VmTarget":
-        """The machine with the module that the agent needs for these arguments.
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        return Capabilities(
+            exact_time=self.spec.mode == "exact",
+            side_by_side=True,
+            lasting=False,
+            user_programs=False,
+            modules=True,
+            seed=self.spec.seed,
+            cpus=self.spec.cpus,
+        )
+
+    def fitted(self, request: AgentRequest) -> "VmTarget":
+        """The VM with the module that the request's probe needs.
 
         Raises RtscopeError where the kernel has none.
         """
-        module = needed_module(arguments)
-        if module in {None, self.spec.module, self.needed}:
+        asked = measurement_in(request)
+        module = needed_module(asked) if asked else None
+        if asked is None or module in {None, self.spec.module, self.needed}:
             return self
         if not has_module(self.kernel, module):
             raise RtscopeError(
                 f"{self.name}: the kernel {self.kernel.name} has no module {module}, which the "
-                f"probe {arguments[0]} needs here: {_how_to_have_modules(self.kernel)}"
+                f"probe {asked.probe} needs here: {_how_to_have_modules(self.kernel)}"
             )
         return msgspec.structs.replace(self, needed=module)
 
     @contextmanager
-    def started_agent(self, arguments: list[str]) -> Iterator[Guest]:
+    def started_agent(self, request: AgentRequest) -> Iterator[Guest]:
         """A booting guest that surely ends with the block.
 
-        Where time counts instructions its agent writes no progress. Its --samples-file comes out
-        when it has ended, into the file that was asked for. Raises RtscopeError.
+        Where time counts instructions its agent writes no progress. The samples come out when it
+        has ended, into the file that the request names. Raises RtscopeError.
         """
-        wanted = [word for word in arguments if word.startswith(_SAMPLES_OPTION)]
-        samples_file = Path(wanted[-1].removeprefix(_SAMPLES_OPTION)) if wanted else None
+        wanted = request.samples_file if isinstance(request, Request) else None
+        samples_file = Path(wanted) if wanted else None
         check_whole(self.kernel)
-        boot = self.fitted(arguments)._boot(arguments)
+        boot = self.fitted(request)._boot(request)
         guest = Guest(boot, self.boot_limit_s, self.unseen, samples_file)
         try:
             yield guest
@@ -154,39 +165,17 @@ class VmTarget(msgspec.Struct, frozen=True):
         config = kernel_config(self.kernel)
         return {f"/boot/config-{self.kernel.release}": config.decode()} if config else {}
 
-    def _boot(self, arguments: list[str]) -> Boot:
-        own_seed = [word for word in arguments if word.startswith(_SEED_OPTION)]
-        seed = own_seed[-1].removeprefix(_SEED_OPTION) if own_seed else str(self.spec.seed)
-        given = self._given(arguments, seed)
+    def _boot(self, request: AgentRequest) -> Boot:
+        seed = self.spec.seed
+        if (asked := measurement_in(request)) and asked.seed is not None:
+            seed = asked.seed
+        words = guest_command(request, seed, exact=self.spec.mode == "exact")
+        given = "".join(f"{word}\n" for word in words).encode()
         stops = self.restores and len(given) < ARGUMENTS_SIZE
         image = self._image({} if stops else {"rtscope.args": given})
         command = qemu_command(self.board, self.spec, self.kernel_options(), stops=stops)
-        lab = self._lab(command, image, int(seed))
+        lab = self._lab(command, image, seed)
         return Boot(lab, kernel_file(self.kernel), image, given if stops else None)
-
-    def _given(self, arguments: list[str], seed: str) -> bytes:
-        """What the machine's first program is to run, as it reads it.
-
-        The words lie on the stack of the agent, so that words of other lengths or in another order
-        are another run. Where time counts instructions, writing down every sample would be one too:
-        there the agent always does it, and whether they are sent comes after the measurement.
-        """
-        words = arguments
-        if arguments[0] not in {"machine", "symbols", "threads", "tune"}:
-            exact = self.spec.mode == "exact"
-            own = [
-                word for word in arguments if not word.startswith((_SEED_OPTION, _SAMPLES_OPTION))
-            ]
-            sent = any(word.startswith(_SAMPLES_OPTION) for word in arguments)
-            words = [
-                f"rtscope_seed={seed}",
-                f"rtscope_send={int(sent)}",
-                *own,
-                f"--progress={'0' if exact else _PROGRESS}",
-                *([f"{_SAMPLES_OPTION}{_GUEST_SAMPLES}"] if exact or sent else []),
-                f"{_SEED_OPTION}{seed}",
-            ]
-        return "".join(f"{word}\n" for word in words).encode()
 
     def _image(self, more: dict[str, bytes]) -> bytes:
         files = {"init": agent_path(self.kernel.arch).read_bytes()} | more | self.module_files()

@@ -17,6 +17,7 @@ from rtscope.lab.kernels import (
 from rtscope.lab.plugins import built_plugin, with_plugin
 from rtscope.lab.vm import VmTarget, remember
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import SymbolsRequest
 from rtscope.target.agent import Agent
 from rtscope.target.protocol import End
 from rtscope.target.protocol import Symbols as SymbolsLine
@@ -76,15 +77,15 @@ def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbo
         return Symbols(known + path.read_text(encoding="utf-8"))
     except (OSError, RtscopeError):
         pass
-    text = _asked(target, ["--modules"] if known else [], on_start)
+    text = _asked(target, SymbolsRequest(modules_only=bool(known)), on_start)
     symbols = Symbols(known + text)
     remember(text.encode(), path)
     return symbols
 
 
-def _asked(target: VmTarget, options: list[str], on_start: Callable[[Agent], None]) -> str:
+def _asked(target: VmTarget, request: SymbolsRequest, on_start: Callable[[Agent], None]) -> str:
     told: list[str] = []
-    with target.started_agent(["symbols", "--json", *options]) as agent:
+    with target.started_agent(request) as agent:
         on_start(agent)
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, SymbolsLine):

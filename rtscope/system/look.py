@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from rtscope.model.request import MachineRequest
 from rtscope.system.state import State
 from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import AgentWarning, AnyLine, files_of
@@ -21,5 +22,5 @@ def read_state(target: Target) -> tuple[State, list[str]]:
                 warnings.append(line.text)
             yield line
 
-    with target.started_agent(["machine", "--json", "--audit"]) as agent:
+    with target.started_agent(MachineRequest(audit=True)) as agent:
         return State(files_of(heard(agent))), warnings

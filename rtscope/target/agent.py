@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a target is to those who measure: a place where an agent can be started and heard."""
+"""The interface of a target: a place where an agent can be started and its lines read."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+import msgspec
+
+from rtscope.model.request import AgentRequest
 from rtscope.model.run import Lab
 from rtscope.target.bounds import Span
 from rtscope.target.protocol import AnyLine
@@ -31,6 +34,25 @@ class Agent(Stoppable, Protocol):
         """How the machine under it was emulated; None where it is real."""
 
 
+class Capabilities(msgspec.Struct, frozen=True):
+    """What a target can do. The defaults are those of a real system."""
+
+    exact_time: bool = False
+    """time counts instructions: a run with the same seed is the same run"""
+    side_by_side: bool = False
+    """each agent has a system of its own, so several can measure at once"""
+    lasting: bool = True
+    """settings outlive the agent"""
+    user_programs: bool = True
+    """holds other programs than the agent"""
+    modules: bool = False
+    """loads the kernel module that a probe needs"""
+    seed: int | None = None
+    """seed of what a run leaves to chance; None: the system varies by itself"""
+    cpus: int | None = None
+    """number of CPUs; None: not known before the agent has run"""
+
+
 class Target(Protocol):
     """Where an agent runs."""
 
@@ -38,8 +60,13 @@ class Target(Protocol):
     def name(self) -> str:
         """As the user wrote it: local, vm:NAME,..."""
 
-    def started_agent(self, arguments: list[str]) -> AbstractContextManager[Agent]:
-        """An agent with these arguments that surely ends with the block. Raises RtscopeError."""
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
+
+    def started_agent(self, request: AgentRequest) -> AbstractContextManager[Agent]:
+        """An agent with this request that surely ends with the block. Raises RtscopeError."""
         ...
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:

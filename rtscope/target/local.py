@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from rtscope.model.errors import RtscopeError
-from rtscope.target.agent import Agent, Target
+from rtscope.model.request import AgentRequest, MachineRequest
+from rtscope.target.agent import Agent, Capabilities, Target
 from rtscope.target.building import built_agent, is_checkout
+from rtscope.target.command import command_of
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import files_of
 
@@ -62,9 +64,9 @@ def _installed_agent() -> Path | None:
 
 
 @contextmanager
-def started_agent(arguments: list[str]) -> Iterator[AgentProcess]:
+def started_agent(request: AgentRequest) -> Iterator[AgentProcess]:
     """An agent that surely ends with the block. Raises RtscopeError where it cannot be started."""
-    agent = AgentProcess([str(agent_path()), *arguments])
+    agent = AgentProcess([str(agent_path()), *command_of(request)])
     try:
         yield agent
     finally:
@@ -72,17 +74,18 @@ def started_agent(arguments: list[str]) -> Iterator[AgentProcess]:
 
 
 class _Local:
-    """This machine."""
+    """This computer."""
 
     name = "local"
+    capabilities = Capabilities()
 
-    def started_agent(self, arguments: list[str]) -> AbstractContextManager[AgentProcess]:
+    def started_agent(self, request: AgentRequest) -> AbstractContextManager[AgentProcess]:
         """An agent that surely ends with the block."""
-        return started_agent(arguments)
+        return started_agent(request)
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
         """The files that the verb `machine` sends, by path."""
-        with started_agent(["machine", "--json"]) as agent:
+        with started_agent(MachineRequest()) as agent:
             on_start(agent)
             return files_of(agent.lines(_SILENCE_S))
 

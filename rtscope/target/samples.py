@@ -8,11 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import AgentRequest, Request
 from rtscope.target.connection import Connection
 from rtscope.target.protocol import AgentWarning
 
-_OPTION: Final = "--samples-file="
 _MAKE: Final = """umask 077 && : >"$1" """
 _SIZE: Final = r"""printf "\nrtscope: %s\n" "$(wc -c <"$1")" """
 _READ: Final = """exec cat "$1" """
@@ -20,22 +22,22 @@ _REMOVE: Final = """rm -f "$1" """
 
 
 class Samples:
-    """Nothing, where the agent was asked for no such file."""
+    """The file, if the request names one."""
 
-    def __init__(self, connection: Connection, folder: str, arguments: list[str]) -> None:
+    def __init__(self, connection: Connection, folder: str, request: AgentRequest) -> None:
         """Make it in the board's `folder`, as the user's also where the agent is root's."""
         self._connection = connection
         self._transfer: subprocess.Popen[bytes] | None = None
         self._given_up = False
-        wanted = [word.removeprefix(_OPTION) for word in arguments if word.startswith(_OPTION)]
-        self._file = Path(wanted[-1]) if wanted else None
-        self.path = f"{folder}/samples-{secrets.token_hex(4)}" if wanted else ""
+        self._file: Path | None = None
+        self.path = ""
         """on the board; "" for none"""
-        self.arguments = [
-            f"{_OPTION}{self.path}" if word.startswith(_OPTION) else word for word in arguments
-        ]
-        """the agent's, with the file that it is to write"""
-        if self.path:
+        self.request = request
+        """the request, with the file on the board"""
+        if isinstance(request, Request) and request.samples_file is not None:
+            self._file = Path(request.samples_file)
+            self.path = f"{folder}/samples-{secrets.token_hex(4)}"
+            self.request = msgspec.structs.replace(request, samples_file=self.path)
             connection.run(_MAKE, self.path)
 
     def fetched(self) -> Iterator[AgentWarning]:

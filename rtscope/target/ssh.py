@@ -14,8 +14,10 @@ from typing import Final
 import msgspec
 
 from rtscope.model.errors import RtscopeError
-from rtscope.target.agent import Agent
+from rtscope.model.request import AgentRequest, MachineRequest
+from rtscope.target.agent import Agent, Capabilities
 from rtscope.target.bounds import Span
+from rtscope.target.command import WATCHDOG_CONNECTION, command_of
 from rtscope.target.connection import ANSWER, LOST, Connection, destination_of, printable
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, files_of
@@ -23,7 +25,6 @@ from rtscope.target.samples import Samples
 from rtscope.target.upload import Installed, installed_agent
 
 _SILENCE_S: Final = 90.0
-_TETHER: Final = "--tether=8s"
 _BEAT_S: Final = 1.0
 _LOOK_S: Final = 0.1
 """how soon a wish to end is noticed"""
@@ -37,11 +38,11 @@ exec "$@"
 class SshAgent(AgentProcess):
     """An agent on a board, at the other end of an ssh."""
 
-    def __init__(self, board: "SshTarget", arguments: list[str]) -> None:
+    def __init__(self, board: "SshTarget", request: AgentRequest) -> None:
         """Start it. Raises RtscopeError."""
         self._board = board
-        self._samples = Samples(board.connection, board.installed.folder, arguments)
-        words = [*board.installed.command, _TETHER, *self._samples.arguments]
+        self._samples = Samples(board.connection, board.installed.folder, request)
+        words = [*board.installed.command, WATCHDOG_CONNECTION, *command_of(self._samples.request)]
         super().__init__(board.connection.command(_START, *words), stdin=subprocess.PIPE)
         self._wanted = True
         self._lost = False
@@ -122,11 +123,12 @@ class SshTarget(msgspec.Struct, frozen=True):
     name: str
     connection: Connection
     installed: Installed
+    capabilities: Capabilities = Capabilities()
 
     @contextmanager
-    def started_agent(self, arguments: list[str]) -> Iterator[SshAgent]:
+    def started_agent(self, request: AgentRequest) -> Iterator[SshAgent]:
         """An agent that surely ends with the block. Raises RtscopeError."""
-        agent = SshAgent(self, arguments)
+        agent = SshAgent(self, request)
         try:
             yield agent
         finally:
@@ -134,7 +136,7 @@ class SshTarget(msgspec.Struct, frozen=True):
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
         """The files that the verb `machine` sends, by path. Raises RtscopeError."""
-        with self.started_agent(["machine", "--json"]) as agent:
+        with self.started_agent(MachineRequest()) as agent:
             on_start(agent)
             return files_of(agent.lines(_SILENCE_S))
 

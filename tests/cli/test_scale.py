@@ -216,12 +216,6 @@ def test_in_a_container_its_cpus_are_used_and_it_is_said_of_the_others(
     assert disturbed["sweep"]["load_cpus"] == [LAST_CPU]
 
 
-def test_a_machine_of_the_lab_has_no_program_of_the_user(rtscope: Rtscope) -> None:
-    done = rtscope("scale", "-t", "vm:any", "--", "./app", "{n}")
-    assert done.returncode == 2
-    assert "vm:any holds the agent and no program of yours" in " ".join(done.stderr.split())
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -10,15 +10,16 @@ import pytest
 
 from rtscope.experiment.crew import Crew
 from rtscope.experiment.ensemble import measure_ensemble, union
-from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.request import AgentRequest, Request
 from rtscope.model.run import LoadWork, Run, RunWarning, Sample, Thread
 from rtscope.report.page.report import html_report
 from rtscope.report.tables.ensemble import member_columns
 from rtscope.statistics.ensemble import mean_of_members
 from rtscope.store.runfile import check_run
+from rtscope.target.agent import Capabilities
 from rtscope.target.bounds import Span
 from rtscope.target.protocol import AnyLine
 from rtscope.wording.ensemble import member_lines
@@ -132,7 +133,7 @@ def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
     crew, waiting = Crew(), Event()
 
     class Member:
-        def __init__(self, seed: str) -> None:
+        def __init__(self, seed: int | None) -> None:
             self.seed = seed
             self.ended = Event()
 
@@ -143,7 +144,7 @@ def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
             self.ended.set()
 
         def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
-            if self.seed == "--seed=1":
+            if self.seed == 1:
                 assert waiting.wait(30)
                 raise failure
             waiting.set()
@@ -156,10 +157,12 @@ def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
 
     class Place:
         name = "vm:x"
+        capabilities = Capabilities()
 
         @contextmanager
-        def started_agent(self, arguments: list[str]) -> Iterator[Member]:
-            yield Member(next(word for word in arguments if word.startswith("--seed=")))
+        def started_agent(self, request: AgentRequest) -> Iterator[Member]:
+            assert isinstance(request, Request)
+            yield Member(request.seed)
 
         def machine_files(self, on_start: object) -> dict[str, str | bytes]:
             return {}

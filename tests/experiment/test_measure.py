@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from rtscope.experiment.measure import hear_run, in_lab
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Lab, LoadWork, Run
 from rtscope.statistics.figures import quantile_ns
 from rtscope.store.runfile import decode_run, encode_run
@@ -179,12 +179,6 @@ def test_an_agent_that_sends_files_for_ever_is_not_heard_out() -> None:
     )
     with pytest.raises(RtscopeError, match="more than 40000 files"):
         files_of(lines)
-
-
-@pytest.mark.parametrize("name", ["load", "loa", "cpus", "samples-file", "json", "dry-run"])
-def test_an_option_of_every_measurement_is_none_of_the_probes(name: str) -> None:
-    with pytest.raises(RtscopeError, match=f"'{name}' is not an option of the probe's own"):
-        agent_arguments(Request(options={name: "cpu"}))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from rtscope.experiment.cells import cells_of
 from rtscope.experiment.check import cell_ns, check_cells
 from rtscope.experiment.planfile import read_plan
+from rtscope.model.request import DryRun, Request
 from rtscope.target import local, protocol
 
 OF_A_MODULE = {"daq", "event"}
@@ -51,7 +52,7 @@ def test_quick_has_every_probe_of_no_module_or_program_and_ends_in_under_two_min
     cells = cells_of(file)
     starts = check_cells(file, cells)
     assert sum(cell_ns(start) or 10**12 for start in starts.values()) < 100e9
-    with local.started_agent(["cyclic", "--json", "--dry-run"]) as agent:
+    with local.started_agent(DryRun(Request())) as agent:
         known = protocol.check_hello(next(agent.lines(20))).probes
     assert {cell.request.probe for cell in cells} == set(known) - OF_A_MODULE - {"exec"}
 

@@ -7,14 +7,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.experiment.sweep import Slot, begun, fitting_interval_ns, slots_of, swept
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Run, RunWarning
 from rtscope.model.scaling import Pair, Placement, Swept
 from rtscope.model.sweep import sweep_of
 from rtscope.store.runfile import decode_run, encode_run
+from rtscope.target.command import command_of
 from tests.measured import run_of, thread_of
 
 RECORD = begun("scale", Machine(), "local", Swept())
@@ -37,15 +38,15 @@ def test_a_program_gets_its_number_of_threads_and_its_cpus() -> None:
         ["./app", "--threads", "1", "x1y"],
         ["./app", "--threads", "2", "x2y"],
     ]
-    assert agent_arguments(slots[1].request)[-5:] == ["--", "./app", "--threads", "2", "x2y"]
-    assert "--cpus=0,2" in agent_arguments(slots[1].request)
+    assert command_of(slots[1].request)[-5:] == ["--", "./app", "--threads", "2", "x2y"]
+    assert "--cpus=0,2" in command_of(slots[1].request)
 
 
 def test_the_algorithm_gets_its_threads_and_loads_are_kept_to_their_cpus() -> None:
     idle, loaded = slots_of({"scalar": SCALAR}, [TWO], ["idle", "memory"], [1, 3])
     assert idle.request.options == {"form": "scalar", "threads": "2"}
-    assert not any(word.startswith("--load") for word in agent_arguments(idle.request))
-    assert {"--load=memory", "--load-cpus=1,3"} <= set(agent_arguments(loaded.request))
+    assert not any(word.startswith("--load") for word in command_of(idle.request))
+    assert {"--load=memory", "--load-cpus=1,3"} <= set(command_of(loaded.request))
 
 
 def test_every_round_measures_every_cell_once_in_another_order() -> None:

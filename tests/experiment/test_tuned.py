@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rtscope.experiment.measure import hear_run
-from rtscope.experiment.request import Request, agent_arguments
-from rtscope.experiment.tuned import rules_of
+from rtscope.experiment.tuned import filled
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Cpu, Machine
+from rtscope.model.request import Request
 from rtscope.model.run import IdleStates, Run
 from rtscope.model.tuning import TuningStep
 from rtscope.store.runfile import decode_run, encode_run
@@ -40,21 +40,10 @@ def heard(*lines: dict[str, Any]) -> Run:
 
 
 def test_the_agent_gets_the_rules_for_this_machine_but_those_that_take_a_boot() -> None:
-    rules = rules_of(STEP, MACHINE)
-    assert rules == ["tasks away=1-2", "latency limit=0"]
-    arguments = agent_arguments(Request(tuning=STEP), rules)
-    assert arguments[-3:] == ["--cpu-counts", *(f"--tune={rule}" for rule in rules)]
-    assert "--cpu-counts" not in agent_arguments(Request())
-    assert rules_of(None, MACHINE) == []
-    with pytest.raises(RtscopeError, match="not an option of the probe's own"):
-        agent_arguments(Request(options={"tune": "tasks away=1"}))
-
-
-def test_a_tuned_run_leaves_idle_states_to_the_tuning_unless_asked() -> None:
-    assert "--idle-states=default" in agent_arguments(Request(tuning=STEP))
-    asked = Request(tuning=STEP, idle_states="limit:5us")
-    assert "--idle-states=limit:5us" in agent_arguments(asked)
-    assert not any("idle-states" in word for word in agent_arguments(Request()))
+    asked = filled(Request(tuning=STEP), MACHINE)
+    assert asked.tuning
+    assert asked.tuning.rules == ["tasks away=1-2", "latency limit=0"]
+    assert filled(Request(), MACHINE) == Request()
 
 
 def test_the_idle_states_of_a_run_are_recorded_and_older_agents_tell_none() -> None:

@@ -13,13 +13,13 @@ import msgspec
 import pytest
 
 from rtscope.experiment.measure import measure, read_machine
-from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.progress import Progress
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent
 from rtscope.target.protocol import AnyLine, Start
@@ -165,14 +165,14 @@ def test_a_module_that_is_asked_for_and_does_not_load_ends_in_a_sentence(
 ) -> None:
     target = vm_target(f"vm:{standard_kernel.name},load=vxlan udp_port=often")
     with (
-        target.started_agent(["cyclic", "--json"]) as agent,
+        target.started_agent(Request()) as agent,
         pytest.raises(RtscopeError, match=r"cannot load the module /modules/vxlan.ko: Invalid arg"),
     ):
         list(agent.lines(60))
 
 
 def test_an_interrupted_boot_ends_at_once(standard: VmTarget) -> None:
-    with standard.started_agent(["cyclic", "--json"]) as agent:
+    with standard.started_agent(Request()) as agent:
         agent.interrupt()
         with pytest.raises(RtscopeError, match="interrupted while the guest was booting"):
             list(agent.lines(60))
@@ -180,7 +180,7 @@ def test_an_interrupted_boot_ends_at_once(standard: VmTarget) -> None:
 
 def test_what_the_agent_refuses_is_told_in_its_own_words(standard: VmTarget) -> None:
     with (
-        standard.started_agent(["cyclic", "--json", "--interval=soon"]) as agent,
+        standard.started_agent(Request(policy="soon")) as agent,
         pytest.raises(RtscopeError, match=r"rtscope-agent cyclic: .*soon"),
     ):
         list(agent.lines(60))
@@ -194,7 +194,7 @@ def test_a_guest_that_panics_says_so_with_its_last_words(
     broken.chmod(0o755)
     monkeypatch.setenv("RTSCOPE_AGENT", str(broken))
     with (
-        standard.started_agent(["cyclic", "--json"]) as agent,
+        standard.started_agent(Request()) as agent,
         pytest.raises(
             RtscopeError, match=r"kernel panicked: No working init(.|\n)*console:\n(.|\n)* panic\+"
         ),
@@ -211,7 +211,7 @@ def test_a_guest_that_never_says_hello_is_ended_in_time(
     target = vm_target(f"vm:copy,start={start}")
     hasty = msgspec.structs.replace(target, boot_limit_s=1.0)
     with (
-        hasty.started_agent(["cyclic", "--json"]) as agent,
+        hasty.started_agent(Request()) as agent,
         pytest.raises(
             RtscopeError, match=r"never said hello within 1 s of .* CPU time and was ended"
         ),

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.lab.boot import resume
 from rtscope.lab.emulator import Emulator
 from rtscope.lab.kernels import Kernel
@@ -17,6 +16,7 @@ from rtscope.lab.monitor import Monitor
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.target.protocol import PROTOCOL_VERSION, Start
 
 
@@ -41,7 +41,7 @@ def test_a_kernel_that_panics_while_it_measures_says_so(
     broken = "mce 0 1 0xbe00000000000000 0x4 0 0"
 
     def measuring() -> None:
-        with target.started_agent(["cyclic", "--json", "--samples=1000000"]) as agent:
+        with target.started_agent(Request(samples=1000000)) as agent:
             for line in agent.lines(60):
                 if isinstance(line, Start):
                     with monitor() as qemu:
@@ -62,7 +62,7 @@ def test_a_kernel_that_panics_early_and_cannot_reset_is_ended_at_once(
     )
 
     with (
-        broken.started_agent(["cyclic", "--json"]) as agent,
+        broken.started_agent(Request()) as agent,
         pytest.raises(RtscopeError, match=r"(?s)kernel panicked: .*root fs.*console:\n"),
     ):
         list(agent.lines(60))
@@ -96,7 +96,7 @@ def test_a_guest_that_falls_silent_is_ended_after_its_share_of_cpu_time(rt_kerne
 
     # Nothing says when this measurement ends.
     with (
-        hasty.started_agent(["cyclic", "--json"]) as agent,
+        hasty.started_agent(Request()) as agent,
         pytest.raises(RtscopeError, match=r"fell silent within 4 s of .* CPU time and was ended"),
     ):
         list(agent.lines(60))

@@ -12,13 +12,13 @@ from rtscope.experiment.check import check_cells
 from rtscope.experiment.explain import explainable
 from rtscope.experiment.measure import measure, read_machine
 from rtscope.experiment.planfile import read_plan
-from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.build import build_kernel, plan_build
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 
 Built = Callable[[str], Kernel]

@@ -17,6 +17,7 @@ from rtscope.lab.console import run_shell
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 
 
 def lab(
@@ -165,7 +166,7 @@ def test_kvm_measures_or_says_in_time_that_it_does_not_work(rt_kernel: Kernel) -
     target = vm_target(f"vm:{rt_kernel.name},mode=kvm")
     begun = time.monotonic()
     refusal = ""
-    with target.started_agent(["cyclic", "--json", "--samples=10"]) as agent:
+    with target.started_agent(Request(samples=10)) as agent:
         try:
             assert list(agent.lines(60))
         except RtscopeError as error:

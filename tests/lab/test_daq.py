@@ -12,10 +12,10 @@ import pytest
 
 from rtscope.experiment.check import rehearse
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import parse_time_ns
 from tests.lab.guest_program import tried

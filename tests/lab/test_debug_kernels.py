@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.boards import find_board
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.recipes import recipes
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from tests.lab.complaints import complaints
 
 Built = Callable[[str], Kernel]

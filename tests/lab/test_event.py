@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Thread
 from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, OTHERS
 

@@ -11,12 +11,12 @@ import pytest
 
 from rtscope.experiment.explain import Heard, explained
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.explain.timeline import ASLEEP
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.model.timeline import Explanation
 

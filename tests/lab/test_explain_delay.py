@@ -9,9 +9,9 @@ import pytest
 
 from rtscope.experiment.explain import Heard, explained
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 
 DELAY_NS = 200_000
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from rtscope.experiment.measure import measure, read_machine
-from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 
 PLAN = """
 title = "x"
@@ -51,7 +51,7 @@ def test_samples_that_do_not_fit_are_told_and_the_run_is_kept(
     assert not (tmp_path / "samples").exists()
     assert list(disk.iterdir()) == []
 
-    proof = repeat(target, ["cyclic", "--json", "--samples=20000"], 1, ignore)
+    proof = repeat(target, Request(samples=20000), 1, ignore)
     with pytest.raises(RtscopeError, match="did not fit on the disk"):
         next(proof)
 
@@ -75,7 +75,7 @@ def test_a_snapshot_that_does_not_fit_names_its_disk_and_leaves_nothing(
     snapshots = full_cache / "rtscope" / "snapshots"
     target = vm_target(f"vm:{arm64_kernel.name}")
     with (
-        target.started_agent(["cyclic", "--json"]) as agent,
+        target.started_agent(Request()) as agent,
         pytest.raises(
             RtscopeError, match=f"{snapshots} could not take it, its disk has 0 MB left; .*booted"
         ),

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request, agent_arguments
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
+from rtscope.model.request import MachineRequest, Request
 from rtscope.target.protocol import check_hello
 
 RUNS = 10
@@ -31,7 +31,7 @@ def hashes(kernel: Kernel, load: str, runs: int, place: Path, start: str) -> lis
         busy = ["stress-ng", "--quiet", "--cpu", "2"] if number % 2 else ["sleep", "infinity"]
         with subprocess.Popen(busy) as beside:
             try:
-                with target.started_agent(agent_arguments(request)) as agent:
+                with target.started_agent(request) as agent:
                     for _ in agent.lines(90):
                         pass
             finally:
@@ -85,7 +85,7 @@ def test_ten_runs_are_the_same_half_of_them_beside_a_busy_host(
 
 
 def test_every_load_of_the_agent_is_among_those(rt_kernel: Kernel) -> None:
-    with vm_target(f"vm:{rt_kernel.name}").started_agent(["machine", "--json"]) as agent:
+    with vm_target(f"vm:{rt_kernel.name}").started_agent(MachineRequest()) as agent:
         hello = check_hello(next(iter(agent.lines(60))))
 
     assert set(hello.loads) - {"stress-ng", "cmd"} == set(ALL)

@@ -26,6 +26,7 @@ from rtscope.lab.kernels import (
 from rtscope.lab.vm import vm_target
 from rtscope.lab.workfolder import work_folder
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import MachineRequest
 
 PVH = struct.pack("<II4s", 8, 18, b"Xen\0")
 VERSION = b"Linux version 6.12.0-test (someone@somewhere)"
@@ -135,7 +136,7 @@ def test_a_kernel_that_was_damaged_in_the_cache_is_not_booted(cache: Path, tmp_p
 
     with (
         pytest.raises(RtscopeError, match=f"rtscope lab kernel add {tmp_path}/k --name k"),
-        vm_target("vm:k").started_agent(["machine", "--json"]),
+        vm_target("vm:k").started_agent(MachineRequest()),
     ):
         pass
 

@@ -14,6 +14,7 @@ from rtscope.lab.ours import copy_modules, give_modules, module_names, modules_c
 from rtscope.lab.source import find_source, source_tree
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 
 ROOT = Path(__file__).parents[2]
 KernelNamed = Callable[[str], Kernel]
@@ -21,26 +22,25 @@ KernelNamed = Callable[[str], Kernel]
 OURS = module_names()
 
 
+LOOP = Request(probe="loop", options={"in": "kernel"})
+
+
 @pytest.mark.parametrize(
-    ("words", "module"),
+    ("asked", "module"),
     [
-        (["loop", "--in=kernel"], "rtloop"),
-        (["loop", "--method=absolute", "--in", "kernel"], "rtloop"),
-        (["loop", "--in=program"], None),
-        (["daq", "--arm=atomic"], "rtdaq"),
-        (["cyclic", "--in=kernel"], None),
-        (["event", "--via=read"], "rtevent"),
-        (["machine"], None),
+        (LOOP, "rtloop"),
+        (Request(probe="loop", options={"in": "program"}), None),
+        (Request(probe="daq"), "rtdaq"),
+        (Request(probe="cyclic", options={"in": "kernel"}), None),
+        (Request(probe="event"), "rtevent"),
     ],
 )
-def test_a_probe_names_the_module_it_needs(words: list[str], module: str | None) -> None:
-    assert needed_module(words) == module
+def test_a_probe_names_the_module_it_needs(asked: Request, module: str | None) -> None:
+    assert needed_module(asked) == module
 
 
 def test_it_is_loaded_beside_the_one_that_was_asked_for(rt_kernel: Kernel) -> None:
-    target = vm_target(f"vm:{rt_kernel.name},load=rtdelay delay_us=5").fitted(
-        ["loop", "--in=kernel"]
-    )
+    target = vm_target(f"vm:{rt_kernel.name},load=rtdelay delay_us=5").fitted(LOOP)
     lines = target.module_files()["rtscope.modules"].decode().splitlines()
 
     assert lines[-2:] == ["!/modules/rtdelay.ko delay_us=5", "!/modules/rtloop.ko"]
@@ -55,7 +55,7 @@ def test_a_kernel_without_it_is_told_before_it_boots(
     with pytest.raises(
         RtscopeError, match=r"has no module rtloop, which the probe loop needs.*added again"
     ):
-        target.fitted(["loop", "--in=kernel"])
+        target.fitted(LOOP)
 
 
 def test_debians_kernels_have_all_of_ours_for_either_architecture(

@@ -8,6 +8,7 @@ from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
 from rtscope.model.placements import CACHES_APART, CORES_FIRST, SIBLINGS_FIRST, orders_of, pairs_of
+from rtscope.model.request import MachineRequest
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.protocol import files_of
 
@@ -18,7 +19,7 @@ def guest(kernel: Kernel, topology: str) -> Machine:
     """What a guest of eight CPUs with this topology tells; nothing of it is remembered."""
     target = vm_target(f"vm:{kernel.name},cpus=8,mode=fast")
     target = msgspec.structs.replace(target, unseen=["-smp", f"cpus=8,{topology}"])
-    with target.started_agent(["machine", "--json"]) as agent:
+    with target.started_agent(MachineRequest()) as agent:
         return machine_of(files_of(agent.lines(90)))
 
 

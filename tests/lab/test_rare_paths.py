@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.lab.boards import BOARDS
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from tests.lab.complaints import complaints
 from tests.lab.guest_program import heard, results
 

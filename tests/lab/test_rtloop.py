@@ -8,11 +8,11 @@ import pytest
 
 from rtscope.experiment.explain import check_noticed_at_once
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.experiment.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from tests.lab.guest_program import tried
 from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST

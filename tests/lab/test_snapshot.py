@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.request import Request
 
-ARGUMENTS = ["cyclic", "--json", "--samples=200", "--load=process:1"]
+ASKED = Request(samples=200, load="process:1")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_damaged_snapshot_is_made_again_and_runs_are_the_same(
     target: VmTarget, cache: Path
 ) -> None:
     # The second is beside a busy host, which makes its snapshot beside it too.
-    runs = repeat(target, ARGUMENTS, 2, ignore)
+    runs = repeat(target, ASKED, 2, ignore)
     one = next(runs)
     (place,) = kept(cache)
     assert {path.name for path in place.iterdir()} == {"snapshot", "boot.txt", "snapshot.json"}
@@ -62,7 +62,7 @@ def test_a_damaged_snapshot_is_made_again_and_runs_are_the_same(
 
     # Another seed is another run from the same snapshot.
     seeded = msgspec.structs.replace(target, spec=msgspec.structs.replace(target.spec, seed=2))
-    (varied,) = repeat(seeded, ARGUMENTS, 1, ignore)
+    (varied,) = repeat(seeded, ASKED, 1, ignore)
     assert varied.lines != one.lines
     assert kept(cache) == [place]
 
@@ -81,7 +81,7 @@ def test_a_run_says_whether_it_was_restored_or_booted(arm64_kernel: Kernel) -> N
 def test_an_interrupt_while_the_snapshot_is_made_leaves_nothing(
     target: VmTarget, cache: Path
 ) -> None:
-    with target.started_agent(ARGUMENTS) as agent:
+    with target.started_agent(ASKED) as agent:
         soon = threading.Timer(1.0, agent.interrupt)
         soon.start()
         with pytest.raises(RtscopeError, match="interrupted while the guest was booting"):

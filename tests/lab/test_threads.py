@@ -8,6 +8,7 @@ import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
+from rtscope.model.request import ThreadsRequest
 from rtscope.model.threadorder import remarks
 from rtscope.model.threads import Threads
 from tests.lab.scripted import machine_of, told
@@ -35,7 +36,7 @@ tell above agent threads --json
 
 
 def test_interrupts_and_soft_interrupts_have_their_threads(rt_kernel: Kernel) -> None:
-    with vm_target(f"vm:{rt_kernel.name}").started_agent(["threads", "--json"]) as guest:
+    with vm_target(f"vm:{rt_kernel.name}").started_agent(ThreadsRequest()) as guest:
         lines = list(guest.lines(90))
     found = [line for line in lines if isinstance(line, Threads)]
     assert len(found) == 1

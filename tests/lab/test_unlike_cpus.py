@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from rtscope.experiment.measure import measure
-from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.finding import CpuGroups, CpusNotSlower, Finding, ReportedTopology
 from rtscope.model.machine import Machine
 from rtscope.model.placements import kinds_of, orders_of
+from rtscope.model.request import MachineRequest, Request
 from rtscope.statistics.findings import findings_of
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.protocol import files_of
@@ -44,7 +44,7 @@ def big_little(built: Callable[[str], Kernel], tmp_path: Path) -> VmTarget:
 
 def seen(target: VmTarget) -> Machine:
     """What the guest tells of itself; nothing of it is remembered."""
-    with target.started_agent(["machine", "--json"]) as agent:
+    with target.started_agent(MachineRequest()) as agent:
         return machine_of(files_of(agent.lines(90)))
 
 

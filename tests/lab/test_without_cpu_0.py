@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from rtscope.experiment.measure import hear_run
-from rtscope.experiment.request import Request
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.finding import CpusNotMeasured
 from rtscope.model.placements import orders_of
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.statistics.findings import findings_of
 from rtscope.target.fingerprint import machine_of

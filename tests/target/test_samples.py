@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 from rtscope.target.connection import Connection, Said
 from rtscope.target.samples import Samples
 
@@ -26,7 +27,7 @@ class Silent(Connection):
 
 def test_a_board_that_answers_no_more_is_told_and_not_raised(tmp_path: Path) -> None:
     board = Silent()
-    samples = Samples(board, "/there", [f"--samples-file={tmp_path}/samples"])
+    samples = Samples(board, "/there", Request(samples_file=f"{tmp_path}/samples"))
     (told,) = samples.fetched()
     assert told.code == "samples-file-failed"
     assert "has said nothing for 120 s" in told.text
@@ -36,6 +37,6 @@ def test_a_board_that_answers_no_more_is_told_and_not_raised(tmp_path: Path) -> 
 
 def test_a_file_that_cannot_be_removed_there_is_let_be() -> None:
     board = Silent()
-    samples = Samples(board, "/there", ["--samples-file=/dev/null"])
+    samples = Samples(board, "/there", Request(samples_file="/dev/null"))
     samples.remove()
     assert len(board.scripts) == 2

@@ -18,9 +18,9 @@ from rtscope.experiment import check
 from rtscope.experiment.cells import cells_of
 from rtscope.experiment.measure import measure, read_machine
 from rtscope.experiment.planfile import parse_plan
-from rtscope.experiment.request import Request
 from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress
+from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent
 from rtscope.target.connection import destination_of, printable
@@ -193,7 +193,7 @@ def test_words_for_the_agent_mean_nothing_to_the_boards_shell(reach: Reach, boar
     target = reach("ssh:board")
     for text in ("1;touch /tmp/a;", "$(touch /tmp/a)", "`touch /tmp/a`", "' \" \\ ${HOME} *&|#"):
         with (
-            target.started_agent(["cyclic", "--json", f"--policy={text}"]) as agent,
+            target.started_agent(Request(policy=text)) as agent,
             pytest.raises(RtscopeError) as caught,
         ):
             list(agent.lines(20))
