@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""In what two runs were not measured alike, in sentences."""
+"""In what two runs were not measured alike."""
+
+from typing import Literal
+
+import msgspec
 
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.run import Run
@@ -9,31 +13,39 @@ from rtscope.statistics.work import work_per_second
 _WORK_MAY_DIFFER = 1.1
 
 
-def incomparable(a: Run, b: Run) -> str | None:
-    """Why the figures of the two cannot be held against each other at all, or None."""
-    if a.probe != b.probe:
-        return f"A measured {a.probe} and B {b.probe}: these latencies are not the same thing."
-    return None
+class Difference(msgspec.Struct, frozen=True):
+    """One way in which two runs were not measured alike."""
+
+    kind: Literal[
+        "partial", "low-resolution", "warning", "setting", "load-work", "only",
+        "assumed-independent",
+    ]  # fmt: skip
+    of: str = ""
+    """a setting, a load, a status, or the text of a warning of the system under test"""
+    a: str | float | None = None
+    b: str | float | None = None
+    unit: str = ""
+    side: Literal["", "A", "B"] = ""
+    """the run that it is of; empty for both"""
+    names: list[str] = []
+    """series that only one run has, or runs without latency over time"""
 
 
-def differences(a: Run, b: Run) -> list[str]:
-    """What lessens the comparison, one sentence each, loudest first; empty for runs alike."""
-    return [*_doubts("A", a), *_doubts("B", b), *_settings(a, b), *_loads(a, b)]
+def differences(a: Run, b: Run) -> list[Difference]:
+    """In what the two runs were not measured alike, gravest first; empty for runs alike."""
+    return [*_flaws("A", a), *_flaws("B", b), *_settings(a, b), *_loads(a, b)]
 
 
-def _doubts(name: str, run: Run) -> list[str]:
-    told = []
+def _flaws(side: Literal["A", "B"], run: Run) -> list[Difference]:
+    found = []
     if run.status != "complete":
-        told.append(f"{name} is partial: it ended with status {run.status}")
+        found.append(Difference("partial", run.status, side=side))
     if run.machine.high_resolution_timers is False:
-        told.append(
-            f"{name} ran without high-resolution timers: its latencies are those of the tick"
-        )
-    told += [f"{name} was warned: {warning.text}" for warning in run.warnings]
-    return told
+        found.append(Difference("low-resolution", side=side))
+    return found + [Difference("warning", one.text, side=side) for one in run.warnings]
 
 
-def _settings(a: Run, b: Run) -> list[str]:
+def _settings(a: Run, b: Run) -> list[Difference]:
     pairs = [
         ("load", a.load, b.load),
         ("CPU model", a.machine.cpu_model, b.machine.cpu_model),
@@ -51,7 +63,7 @@ def _settings(a: Run, b: Run) -> list[str]:
         *((name, _option(a, name), _option(b, name)) for name in _option_names(a, b)),
     ]
     return [
-        f"{what} differs: A {left or 'unknown'}, B {right or 'unknown'}"
+        Difference("setting", what, left or None, right or None)
         for what, left, right in pairs
         if left != right
     ]
@@ -92,7 +104,7 @@ def _cpus(run: Run) -> str:
     return f"{listed}{' and ' if listed and loose else ''}{f'{loose} not pinned' if loose else ''}"
 
 
-def _loads(a: Run, b: Run) -> list[str]:
+def _loads(a: Run, b: Run) -> list[Difference]:
     left = {load.name: work_per_second(load) for load in a.loads}
     right = {load.name: work_per_second(load) for load in b.loads}
     told = []
@@ -100,8 +112,5 @@ def _loads(a: Run, b: Run) -> list[str]:
         for unit in sorted(left[name].keys() & right[name].keys()):
             one, other = left[name][unit], right[name][unit]
             if max(one, other) > _WORK_MAY_DIFFER * min(one, other):
-                told.append(
-                    f"load {name} did not work alike: A {one:,.0f}, B {other:,.0f} "
-                    f"{unit.replace('_', ' ')} per second"
-                )
+                told.append(Difference("load-work", name, one, other, unit))
     return told

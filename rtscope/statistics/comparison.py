@@ -19,10 +19,10 @@ from typing import Final, Literal
 import msgspec
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.reason import Reason
 from rtscope.model.run import Run
-from rtscope.model.units import format_ns, format_signed_ns
 from rtscope.statistics import confidence
-from rtscope.statistics.alike import differences, incomparable
+from rtscope.statistics.alike import Difference, differences
 from rtscope.statistics.confidence import Interval, Ranks
 from rtscope.statistics.figures import (
     PERCENTS,
@@ -63,7 +63,7 @@ class Row(msgspec.Struct, frozen=True):
     """B against A"""
     p_value: float | None = None
     """after Holm's correction; None where it was not tested"""
-    reason: str | None = None
+    reasons: list[Reason] = []
     """why it was not tested"""
 
 
@@ -71,12 +71,15 @@ class Comparison(msgspec.Struct, frozen=True):
     """B against A."""
 
     outcome: Outcome
-    sentence: str
+    decider: str | None
+    """the metric that decided: the deepest tail that differs"""
     rows: list[Row]
     a: Figures
     b: Figures
-    differences: list[str] = []
-    """in what the runs were not alike, loudest first; shown beside the outcome"""
+    probes: tuple[str, str]
+    """what A and B measured"""
+    differences: list[Difference] = []
+    """in what the runs were not alike, gravest first"""
     series: str = ""
     """the name of the threads that are compared: a clock, a method; "" for all"""
 
@@ -106,12 +109,9 @@ def compare_series(a: Run, b: Run) -> list[Comparison]:
             f"A measured {', '.join(left)} and B {', '.join(right)}: they have nothing in common"
         )
     alone = [
-        f"only {label} measured {', '.join(rest)}"
-        for label, rest in (
-            ("A", [name for name in left if name not in both]),
-            ("B", [name for name in right if name not in both]),
-        )
-        if rest
+        Difference("only", names=rest, side="A" if names is left else "B")
+        for names in (left, right)
+        if (rest := [name for name in names if name not in both])
     ]
     told = []
     for name in both:
@@ -127,7 +127,7 @@ def _only(run: Run, name: str) -> Run:
 
 
 def compare(a: Run, b: Run) -> Comparison:
-    """Figures side by side, and one sentence on B against A.
+    """Figures side by side, and whether B is better or worse than A.
 
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
@@ -137,22 +137,20 @@ def compare(a: Run, b: Run) -> Comparison:
 def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
     """As compare, of sides that are known: one that many others are compared with is made once."""
     told = differences(a, b)
-    refusal = incomparable(a, b)
+    refused = a.probe != b.probe
     tested = [
-        _quantile_row(left, right, percent, index, bool(refusal))
+        _quantile_row(left, right, percent, index, refused)
         for index, percent in enumerate(PERCENTS)
     ]
     rows = [_mean_row(left, right), *holm(tested), _max_row(left, right)]
-    if refusal:
-        return Comparison("not comparable", refusal, rows, left.figures, right.figures, told)
-    outcome, sentence = _conclude(rows[1:-1])
+    probes = (a.probe, b.probe)
+    if refused:
+        return Comparison("not comparable", None, rows, left.figures, right.figures, probes, told)
+    outcome, decider = _conclude(rows[1:-1])
     unknown = [name for name, side in (("A", left), ("B", right)) if not side.batches.number]
     if unknown and outcome in ("better", "worse"):
-        told.append(
-            f"{' and '.join(unknown)}: no latency over time was kept, so the samples were taken to "
-            "be independent; bursts make such confidence limits too narrow"
-        )
-    return Comparison(outcome, sentence, rows, left.figures, right.figures, told)
+        told.append(Difference("assumed-independent", names=unknown))
+    return Comparison(outcome, decider, rows, left.figures, right.figures, probes, told)
 
 
 def side_of(run: Run) -> Side:
@@ -192,8 +190,8 @@ def _mean(side: Side) -> Estimate:
 
 def _max_row(a: Side, b: Side) -> Row:
     left, right = Estimate(a.figures.max_ns), Estimate(b.figures.max_ns)
-    reason = "one sample decides it"
-    return Row("max", left, right, _difference(left, right), reason=reason)
+    one_sample = [Reason("one-sample")]
+    return Row("max", left, right, _difference(left, right), reasons=one_sample)
 
 
 def _difference(a: Estimate, b: Estimate) -> Estimate:
@@ -207,21 +205,19 @@ def _quantile_row(a: Side, b: Side, percent: float, index: int, refused: bool) -
     name = percent_name(percent)
     left, right = (_quantile(side, percent, index) for side in (a, b))
     difference = _difference(left, right)
-    reasons = []
-    for label, side in (("A", a), ("B", b)):
+    reasons: list[Reason] = []
+    sides: tuple[tuple[Literal["A", "B"], Side], ...] = (("A", a), ("B", b))
+    for label, side in sides:
         quantile = side.figures.quantiles[index]
         beyond = side.effective[percent] * float(1 - fraction_of(percent))
-        if quantile.value_ns is None:
-            reasons.append(f"{label}: {quantile.reason}")
+        if quantile.reason:
+            reasons.append(msgspec.structs.replace(quantile.reason, side=label))
         elif beyond < SAMPLES_BEYOND:
-            reasons.append(
-                f"{label}: its samples are worth only {beyond:.1f} independent ones beyond it"
-            )
-    reason = "; ".join(reasons) or None
-    if refused:
-        reason = reason or "the runs are not comparable"
-    if reason or left.value_ns is None or right.value_ns is None:
-        return Row(name, left, right, difference, reason=reason)
+            reasons.append(Reason("too-few-independent", beyond, SAMPLES_BEYOND, label))
+    if refused and not reasons:
+        reasons.append(Reason("not-comparable"))
+    if reasons or left.value_ns is None or right.value_ns is None:
+        return Row(name, left, right, difference, reasons=reasons)
     p_value = _p_value(a, b, percent, left.value_ns, right.value_ns)
     return Row(name, left, right, difference, "same", p_value)
 
@@ -272,47 +268,12 @@ def holm(rows: list[Row]) -> list[Row]:
     return result
 
 
-def _conclude(rows: list[Row]) -> tuple[Outcome, str]:
+def _conclude(rows: list[Row]) -> tuple[Outcome, str | None]:
+    """The outcome and the metric that decides it."""
     tested = [row for row in rows if row.effect != "untested"]
     if not tested:
-        reason = next((row.reason for row in rows if row.reason), "no samples")
-        return "too few", f"Too few data to compare: for {rows[0].figure}, {reason}."
+        return "too few", None
     found = [row for row in tested if row.effect in ("better", "worse")]
     if not found:
-        sure = [row for row in tested if (row.p_value or 1.0) <= 1 - confidence.LEVEL]
-        small = (
-            f" (differences below {SMALLEST_EFFECT * 100:g} % are not called either)"
-            if sure
-            else ""
-        )
-        names = ", ".join(row.figure for row in tested)
-        return (
-            "no evidence",
-            f"No evidence that B is better or worse than A, judged on {names}{small}.",
-        )
-    decider = found[-1]
-    outcome = decider.effect
-    assert outcome in ("better", "worse")
-    sentence = f"B is {outcome} than A: {_told(decider)}"
-    others = [row for row in found[:-1] if row.effect != outcome]
-    if others:
-        names = " and ".join("the median" if row.figure == "p50" else row.figure for row in others)
-        verb = "is" if len(others) == 1 else "are"
-        sentence += f"; {names} {verb} {others[0].effect}, but the deeper tail decides"
-    elif decider.figure == "p50":
-        sentence += "; no evidence that a tail differs"
-    elif found[0].figure == "p50":
-        sentence += f"; the median is {outcome} too"
-    return outcome, sentence + "."
-
-
-def _told(row: Row) -> str:
-    difference = row.difference
-    text = (
-        f"{row.figure} is {format_ns(row.b.value_ns or 0)} against {format_ns(row.a.value_ns or 0)}"
-    )
-    low, high = difference.interval.low_ns, difference.interval.high_ns
-    if low is not None and high is not None:
-        limits = f"{format_signed_ns(low)} to {format_signed_ns(high)}"
-        text += f", a difference of {limits} with 95 % confidence"
-    return text
+        return "no evidence", None
+    return ("better" if found[-1].effect == "better" else "worse"), found[-1].figure

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
+from rtscope.model.reason import Reason
 from rtscope.model.run import Run, Thread
-from rtscope.model.units import LONGEST_NS, counted
+from rtscope.model.units import LONGEST_NS
 
 PERCENTS: Final = (50.0, 99.0, 99.9, 99.99, 99.999)
 SAMPLES_BEYOND: Final = 10
@@ -45,7 +46,7 @@ class Quantile(msgspec.Struct, frozen=True):
     value_ns: int | None
     at_least: bool = False
     """the sample lies beyond the histogram's end, so the quantile is `value_ns` or more"""
-    reason: str | None = None
+    reason: Reason | None = None
     """why `value_ns` is None"""
 
 
@@ -170,16 +171,18 @@ def missed_share(thread: Thread) -> float:
     return missed / (thread.count + missed) if missed else 0.0
 
 
-def hides_stalls(threads: Sequence[Thread]) -> str:
-    """A sentence where missed periods make plain percentiles look better; "" without any."""
+class Stalls(msgspec.Struct, frozen=True):
+    """Missed periods, which plain percentiles leave out."""
+
+    missed: int
+    share: float
+    """the largest of any thread's periods"""
+
+
+def stalls_of(threads: Sequence[Thread]) -> Stalls | None:
+    """The missed periods of these threads, if there are any."""
     missed = sum(thread.missed or 0 for thread in threads)
-    if not missed:
-        return ""
-    share = max(missed_share(thread) for thread in threads)
-    return (
-        f"{counted(missed, 'missed period')} without a sample: plain percentiles leave them out "
-        f"(up to {100 * share:.2g} % of a thread's periods)"
-    )
+    return Stalls(missed, max(missed_share(thread) for thread in threads)) if missed else None
 
 
 def figures(thread: Thread) -> Figures:
@@ -240,11 +243,11 @@ def _pooled(threads: list[Thread], count: int) -> tuple[float | None, float | No
 def _quantiles_or_reason(histogram: Histogram, count: int, max_ns: int | None) -> list[Quantile]:
     reason = None
     if not count:
-        reason = "no samples"
+        reason = Reason("no-samples")
     elif not histogram.count:
-        reason = "the tool that measured kept no histogram"
+        reason = Reason("no-histogram")
     elif histogram.total < count:
-        reason = f"the histogram holds only {histogram.total:,} of {count:,} samples"
+        reason = Reason("histogram-incomplete", histogram.total, count)
     if reason:
         return [Quantile(percent, None, reason=reason) for percent in PERCENTS]
     return _quantiles(histogram, PERCENTS, max_ns)
@@ -260,7 +263,8 @@ def _quantiles(
     for percent in percents:
         needed = samples_needed(percent)
         if total < needed:
-            reason = f"needs {needed:,} samples, has {total:,}" if total else "no samples"
+            too_few = Reason("too-few-samples", total, needed)
+            reason = too_few if total else Reason("no-samples")
             result.append(Quantile(percent, None, reason=reason))
             continue
         rank = max(1, math.ceil(fraction_of(percent) * total))

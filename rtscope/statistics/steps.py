@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
+from rtscope.model.reason import Reason
 from rtscope.model.run import FINAL, Run, Thread
 from rtscope.model.tuning import Change, Tuning
 from rtscope.statistics import confidence
@@ -207,12 +208,12 @@ class _Table:
         there = Estimate(*_mean_and_limits(list(left.values())))
         rounds = sorted(left.keys() & right.keys())
         if a == b or not rounds:
-            return Row(name, there, here, Estimate(None), reason="there is nothing before it")
+            return Row(name, there, here, Estimate(None), reasons=[Reason("no-step-before")])
         differences = [right[number] - left[number] for number in rounds]
         mean = fmean(differences)
         if len(rounds) < 2:
-            reason = "one round does not show how much rounds differ"
-            return Row(name, there, here, Estimate(mean), reason=reason)
+            reasons = [Reason("one-round", len(rounds), 2)]
+            return Row(name, there, here, Estimate(mean), reasons=reasons)
         level = fmean(left[number] for number in rounds)
         error = _error(differences, level)
         interval = _interval(mean, error, len(rounds))

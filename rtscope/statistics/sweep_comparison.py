@@ -18,7 +18,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
 from rtscope.model.sweep import Cell, sweep_of
-from rtscope.statistics.alike import differences, incomparable
+from rtscope.statistics.alike import Difference, differences
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.distributions import student_below, student_quantile
 from rtscope.statistics.placing import SMALLEST_GAIN, Ratio, corrected, time_ns
@@ -47,12 +47,11 @@ class CellChange(msgspec.Struct, frozen=True):
 class SweepComparison(msgspec.Struct, frozen=True):
     """B against A."""
 
-    sentence: str
     a: str
     """id of the run"""
     b: str
     changes: list[CellChange]
-    differences: list[str] = []
+    differences: list[Difference] = []
     """in what the runs were not alike"""
 
 
@@ -61,8 +60,8 @@ def compare_sweeps(a: Run, b: Run) -> SweepComparison:
 
     Raises RtscopeError where they have none in common.
     """
-    if refusal := incomparable(a, b):
-        raise RtscopeError(refusal)
+    if a.probe != b.probe:
+        raise RtscopeError(f"A measured {a.probe} and B {b.probe}: they cannot be compared")
     programs = bool(a.sweep and b.sweep and a.sweep.program and b.sweep.program)
     left, right = (_named(run, programs=programs) for run in (a, b))
     both = [name for name in left if name in right]
@@ -93,10 +92,10 @@ def compare_sweeps(a: Run, b: Run) -> SweepComparison:
         for name, ratio in zip(both, ratios, strict=True)
     ]
     told = differences(a, b)
-    for label, held, other in (("A", left, right), ("B", right, left)):
+    for held, other in ((left, right), (right, left)):
         if alone := [name for name in held if name not in other]:
-            told.append(f"only {label} measured {_listed(alone)}")
-    return SweepComparison(_sentence(changes), a.id, b.id, changes, told)
+            told.append(Difference("only", names=alone, side="A" if held is left else "B"))
+    return SweepComparison(a.id, b.id, changes, told)
 
 
 def _named(run: Run, *, programs: bool) -> dict[str, Cell]:
@@ -139,14 +138,3 @@ def _ratio(a_ns: Sequence[float], b_ns: Sequence[float]) -> Ratio:
         math.exp(difference + half),
         2 * student_below(freedom, -abs(difference) / error),
     )
-
-
-def _sentence(changes: Sequence[CellChange]) -> str:
-    counts = [(word, sum(one.effect == word for one in changes)) for word in ("slower", "faster")]
-    of = f" of {len(changes)} case{'s' if len(changes) > 1 else ''}"
-    (first, *more) = [(word, count) for word, count in counts if count] or [("", 0)]
-    if not first[1]:
-        where = f", in any{of}" if len(changes) > 1 else ""
-        return f"No evidence that B is faster or slower than A by 5 % or more{where}."
-    also = "".join(f" and {word} in {count}" for word, count in more)
-    return f"B is {first[0]} than A in {first[1]}{also}{of}, by 5 % or more."

@@ -19,15 +19,16 @@ import msgspec
 
 from rtscope.model.budget import Limit, parse_limit
 from rtscope.model.errors import RtscopeError
+from rtscope.model.reason import Reason
 from rtscope.model.run import Run, Thread
-from rtscope.model.units import counted, format_ns
 from rtscope.statistics.figures import (
     SAMPLES_BEYOND,
+    Stalls,
     as_arrays,
     fraction_of,
-    hides_stalls,
     quantile_ns,
     samples_needed,
+    stalls_of,
 )
 
 Outcome = Literal["pass", "fail", "inconclusive"]
@@ -39,22 +40,28 @@ class Judgement(msgspec.Struct, frozen=True):
 
     limit: Limit
     outcome: Outcome
-    sentence: str
-    """outcome, value with its unit, and where; ready to print"""
     value: float | None = None
     """ns, a count for missed, or a fact as it is; None where it is not known"""
+    at_least: bool = False
+    """the value is only a bound"""
     thread: int | None = None
     cpu: int | None = None
+    series: str = ""
+    """the thread's name"""
+    samples: int = 0
+    """of that thread"""
+    reason: Reason | None = None
+    """why it is inconclusive, or fails without a value"""
     samples_missing: int | None = None
     """how many more samples this thread needs, where that is why it is inconclusive"""
-    missed: int = 0
+    stalls: Stalls | None = None
     """missed periods of the judged threads, which a limit on a plain percentile leaves out"""
 
 
-class _Finding(msgspec.Struct, frozen=True):
+class _Result(msgspec.Struct, frozen=True):
     outcome: Outcome
     value: float | None
-    why: str = ""
+    reason: Reason | None = None
     samples_missing: int | None = None
     at_least: bool = False
 
@@ -65,7 +72,7 @@ def judge(run: Run, limits: Sequence[Limit]) -> list[Judgement]:
 
 
 def judge_by_own(run: Run) -> list[Judgement]:
-    """One judgement for each limit of the run's own budget; one that cannot be read says so."""
+    """One judgement for each limit of the run's own budget; inconclusive if it cannot be read."""
     return [_judge_text(run, text) for text in run.asked.budget]
 
 
@@ -74,11 +81,11 @@ def _judge_text(run: Run, text: str) -> Judgement:
         return _judge(run, parse_limit(text))
     except RtscopeError:
         unread = Limit(figure="", value=0, inclusive=False, text=text)
-        return _undecided(unread, "this limit cannot be read")
+        return _undecided(unread, Reason("unreadable-limit"))
 
 
 def exit_code(judgements: Sequence[Judgement]) -> int:
-    """0 when every limit passes, else 1: an inconclusive limit is inconclusive to be met."""
+    """0 when every limit passes, else 1: an inconclusive limit is not proven."""
     return int(any(judgement.outcome != "pass" for judgement in judgements))
 
 
@@ -91,7 +98,7 @@ def _judge(run: Run, limit: Limit) -> Judgement:
         if not judged:
             return _undecided(limit, _no_fact(run))
     elif not any(thread.count for thread in judged):
-        return _undecided(limit, "the run has no samples")
+        return _undecided(limit, Reason("no-samples"))
     findings = [(thread, _find(thread, limit)) for thread in judged]
     thread, worst = max(
         findings,
@@ -102,70 +109,53 @@ def _judge(run: Run, limit: Limit) -> Judgement:
         ),
     )
     if worst.outcome == "pass" and run.status != "complete":
-        worst = _Finding("inconclusive", worst.value, f"the run was cut short ({run.status})")
+        worst = _Result("inconclusive", worst.value, Reason("cut-short", of=run.status))
     if worst.outcome == "pass" and any(warning.code == "load-ended" for warning in run.warnings):
-        worst = _Finding("inconclusive", worst.value, "its load ended before the run did")
+        worst = _Result("inconclusive", worst.value, Reason("load-ended"))
     return Judgement(
         limit,
         worst.outcome,
-        _sentence(limit, worst, thread) + _stalls(limit, judged),
         worst.value,
+        worst.at_least,
         thread.thread,
         thread.cpu,
+        thread.name,
+        thread.count,
+        worst.reason,
         worst.samples_missing,
-        missed=sum(one.missed or 0 for one in judged) if limit.percent is not None else 0,
+        stalls_of(judged) if limit.percent is not None else None,
     )
 
 
-def _undecided(limit: Limit, why: str) -> Judgement:
-    return Judgement(limit, "inconclusive", f"{limit.text}: inconclusive, {why}")
+def _undecided(limit: Limit, reason: Reason) -> Judgement:
+    return Judgement(limit, "inconclusive", reason=reason)
 
 
-def _stalls(limit: Limit, threads: Sequence[Thread]) -> str:
-    hidden = hides_stalls(threads) if limit.percent is not None else ""
-    return f"; {hidden}" if hidden else ""
+def _no_series(run: Run) -> Reason:
+    names = dict.fromkeys(thread.name for thread in run.threads if thread.name)
+    return Reason("no-series", known=[*names])
 
 
-def _no_series(run: Run) -> str:
-    names = list(dict.fromkeys(thread.name for thread in run.threads if thread.name))
-    known = ", ".join(names) or "threads without a name"
-    return f"no thread of this run is called so, only {known}"
-
-
-def _no_fact(run: Run) -> str:
+def _no_fact(run: Run) -> Reason:
     names = sorted({name for thread in run.threads for name in thread.facts})
-    if not names:
-        return f"this run of {run.probe} has no such fact, nor any other"
-    return f"this run of {run.probe} has no such fact; it has {', '.join(names)}"
+    return Reason("no-metric", of=run.probe, known=names)
 
 
-def _sentence(limit: Limit, finding: _Finding, thread: Thread) -> str:
-    where = f"thread {thread.thread}" if thread.cpu is None else f"CPU {thread.cpu}"
-    where = f"{thread.name} on {where}" if thread.name else where
-    value = ""
-    if finding.value is not None:
-        plain = f"{finding.value:,.0f}" if finding.value % 1 == 0 else f"{finding.value:,.4g}"
-        number = format_ns(finding.value) if limit.in_ns else plain
-        value = f"{limit.figure} is {'at least ' if finding.at_least else ''}{number}"
-    place = "worst on" if finding.outcome == "pass" else "on"
-    return f"{limit.text}: {finding.outcome}, {'; '.join(part for part in (value, finding.why) if part)} ({place} {where}, {counted(thread.count, 'sample')})"  # noqa: E501
-
-
-def _find(thread: Thread, limit: Limit) -> _Finding:
+def _find(thread: Thread, limit: Limit) -> _Result:
     if not (thread.count or limit.is_fact):
-        return _Finding("inconclusive", None, "no samples")
+        return _Result("inconclusive", None, Reason("no-samples"))
     if limit.percent is not None:
         too_much = int(limit.value) + 1 if limit.inclusive else int(limit.value)
         return _find_quantile(thread, limit.percent, too_much)
     figures = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}
     value = thread.facts[limit.figure] if limit.is_fact else figures[limit.figure]
     if value is None or math.isnan(value):
-        return _Finding("inconclusive", None, f"{limit.figure} was not recorded")
+        return _Result("inconclusive", None, Reason("not-recorded", of=limit.figure))
     broken = value > limit.value or (value == limit.value and not limit.inclusive)
-    return _Finding("fail" if broken else "pass", value)
+    return _Result("fail" if broken else "pass", value)
 
 
-def _find_quantile(thread: Thread, percent: float, too_much: int) -> _Finding:
+def _find_quantile(thread: Thread, percent: float, too_much: int) -> _Result:
     histogram = thread.histogram
     total = max(thread.count, histogram.total)
     lower, last, count = as_arrays(histogram)
@@ -181,21 +171,15 @@ def _find_quantile(thread: Thread, percent: float, too_much: int) -> _Finding:
     value = quantile.value_ns if histogram.total == total else None
     missing = samples_needed(percent) - total
     if above > allowed and above >= SAMPLES_BEYOND:
-        why = "" if value is not None else f"{counted(above, 'sample')} above the limit"
-        return _Finding("fail", value, why, at_least=quantile.at_least)
+        reason = Reason("samples-above", above) if value is None else None
+        return _Result("fail", value, reason, at_least=quantile.at_least)
     if missing > 0:
-        return _Finding(
-            "inconclusive",
-            None,
-            f"{counted(missing, 'more sample')} needed for this quantile",
-            samples_missing=missing,
-        )
+        reason = Reason("too-few-samples", total, total + missing)
+        return _Result("inconclusive", None, reason, samples_missing=missing)
     if not_below <= allowed:
-        return _Finding("pass", value)
+        return _Result("pass", value)
     if histogram.total < total:
-        why = f"the histogram holds only {histogram.total:,} of {total:,} samples"
-    elif quantile.at_least:
-        why = "the histogram ends below the limit"
+        reason = Reason("histogram-incomplete", histogram.total, total)
     else:
-        why = "the histogram's buckets are too wide to tell"
-    return _Finding("inconclusive", value, why, at_least=quantile.at_least)
+        reason = Reason("histogram-ends" if quantile.at_least else "buckets-too-wide")
+    return _Result("inconclusive", value, reason, at_least=quantile.at_least)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What comparing a page's runs came to, for its title and its first lines."""
+"""Sentences about two runs: which is better or faster, and in what they were not alike."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,7 +8,19 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
-from rtscope.statistics.comparison import Comparison, Outcome, compare_series
+from rtscope.model.units import counted, format_ns, format_signed_ns
+from rtscope.statistics import confidence
+from rtscope.statistics.alike import Difference
+from rtscope.statistics.comparison import (
+    SMALLEST_EFFECT,
+    Comparison,
+    Outcome,
+    Row,
+    compare_series,
+)
+from rtscope.statistics.placing import SMALLEST_GAIN
+from rtscope.statistics.sweep_comparison import SweepComparison
+from rtscope.wording.reason import reasons_text
 from rtscope.wording.run import REPEAT_BOTH
 from rtscope.wording.values import plain
 
@@ -20,9 +31,11 @@ _HEADLINES: Final[dict[Outcome, str]] = {
     "worse": "{} is worse than {}",
     "better": "{} is better than {}",
     "no evidence": "no evidence that {} differs from {}",
-    "too few": "too few data to compare {} with {}",
+    "too few": "too few samples to compare {} with {}",
     "not comparable": "{} cannot be compared with {}",
 }
+_MOST_NAMED: Final = 4
+"""of the cells or series that only one run has"""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -47,13 +60,103 @@ def verdict_of(labels: Sequence[str], runs: Sequence[Run]) -> Verdict:
         gravest = next(outcome for outcome in _GRAVEST_FIRST if outcome in outcomes)
         repeat = repeat or gravest in ("better", "worse")
         headlines.append(_HEADLINES[gravest].format(label, labels[0]))
-        sentences += [_sentence(one, label) for one in compared]
+        sentences += [_with_series(one, labels[0], label) for one in compared]
     text = "; ".join(headlines)
     return Verdict(text[:1].upper() + text[1:], sentences + [REPEAT_BOTH] * repeat)
 
 
-def _sentence(comparison: Comparison, label: str) -> str:
-    text = plain(comparison.sentence)
-    if label != "B":
-        text = re.sub(r"\bB\b", label, text)
+def comparison_sentence(comparison: Comparison, a: str = "A", b: str = "B") -> str:
+    """B is worse than A: the metric that decides, and the metrics that differ the other way."""
+    rows = [row for row in comparison.rows if row.figure not in ("mean", "max")]
+    tested = [row for row in rows if row.effect != "untested"]
+    match comparison.outcome:
+        case "not comparable":
+            left, right = map(plain, comparison.probes)
+            return f"{a} measured {left} and {b} {right}: these are different quantities."
+        case "too few":
+            first = next((row for row in rows if row.reasons), None)
+            why = f"for {first.figure}, {reasons_text(first.reasons)}" if first else "no samples"
+            return f"Too few samples to compare: {why}."
+        case "no evidence":
+            sure = any((row.p_value or 1.0) <= 1 - confidence.LEVEL for row in tested)
+            least = f" (differences below {SMALLEST_EFFECT * 100:g} % do not count)" if sure else ""
+            names = ", ".join(row.figure for row in tested)
+            return f"No evidence that {b} is better or worse than {a}, judged by {names}{least}."
+        case outcome:
+            return f"{b} is {outcome} than {a}: {_evidence(comparison, tested)}."
+
+
+_DIFFERENCES: Final = {
+    "partial": "{side} is partial: it ended with status {of}",
+    "low-resolution": (
+        "{side} ran without high-resolution timers: its latencies include the tick's period"
+    ),
+    "warning": "{side} has a warning: {of}",
+    "setting": "{of} differs: A {a}, B {b}",
+    "load-work": "load {of} worked at different rates: A {a:,.0f}, B {b:,.0f} {unit} per second",
+    "only": "only {side} measured {names}",
+    "assumed-independent": (
+        "{runs}: no latency over time was recorded, so the samples are assumed to be independent; "
+        "bursts make such confidence limits too narrow"
+    ),
+}
+
+
+def difference_sentence(one: Difference) -> str:
+    """One way in which two runs were not measured alike."""
+    more = len(one.names) - _MOST_NAMED
+    return _DIFFERENCES[one.kind].format(
+        side=one.side,
+        of=one.of,
+        a="unknown" if one.a is None else one.a,
+        b="unknown" if one.b is None else one.b,
+        unit=one.unit.replace("_", " "),
+        names="; ".join([*one.names[:_MOST_NAMED], *[f"and {more:,} more"] * (more > 0)]),
+        runs=" and ".join(one.names),
+    )
+
+
+def sweep_comparison_sentence(comparison: SweepComparison) -> str:
+    """B is slower than A in 1 of 8 cases, by 5 % or more."""
+    effects = [one.effect for one in comparison.changes]
+    counts = {word: effects.count(word) for word in ("slower", "faster") if word in effects}
+    least = f"by {(SMALLEST_GAIN - 1) * 100:.0f} % or more"
+    cases = counted(len(effects), "case")
+    if not counts:
+        where = f", in any of {cases}" if len(effects) > 1 else ""
+        return f"No evidence that B is faster or slower than A {least}{where}."
+    (first, count), *more = counts.items()
+    also = "".join(f" and {word} in {number}" for word, number in more)
+    return f"B is {first} than A in {count}{also} of {cases}, {least}."
+
+
+def _with_series(comparison: Comparison, a: str, b: str) -> str:
+    text = comparison_sentence(comparison, a, b)
     return f"{plain(comparison.series)}: {text}" if comparison.series else text
+
+
+def _evidence(comparison: Comparison, tested: Sequence[Row]) -> str:
+    found = [row for row in tested if row.effect in ("better", "worse")]
+    decider = next(row for row in found if row.figure == comparison.decider)
+    text = _values(decider)
+    others = [row for row in found if row.effect != comparison.outcome]
+    if others:
+        names = " and ".join(_metric(row) for row in others)
+        verb = "is" if len(others) == 1 else "are"
+        return f"{text}; {names} {verb} {others[0].effect}, but the deeper tail decides"
+    if decider.figure == "p50":
+        return f"{text}; no evidence that a tail differs"
+    return f"{text}; the median is {comparison.outcome} too" if found[0].figure == "p50" else text
+
+
+def _values(row: Row) -> str:
+    a, b = (format_ns(side.value_ns or 0) for side in (row.a, row.b))
+    low, high = row.difference.interval.low_ns, row.difference.interval.high_ns
+    if low is None or high is None:
+        return f"{row.figure} is {b} against {a}"
+    limits = f"{format_signed_ns(low)} to {format_signed_ns(high)}"
+    return f"{row.figure} is {b} against {a}, a difference of {limits} with 95 % confidence"
+
+
+def _metric(row: Row) -> str:
+    return "the median" if row.figure == "p50" else row.figure

@@ -8,8 +8,9 @@ from typing import Final
 from rtscope.model.quantity import quantity_of
 from rtscope.model.run import Run
 from rtscope.model.units import counted, format_duration_ns
-from rtscope.statistics.figures import Figures, hides_stalls, percent_name
+from rtscope.statistics.figures import Figures, percent_name, stalls_of
 from rtscope.statistics.work import work_per_second
+from rtscope.wording.reason import reason_text, stalls_text
 from rtscope.wording.values import plain, rate_text, span_text, thread_name
 
 REPEAT_BOTH = "This is of these two runs: repeat both to tell the machine from the moment."
@@ -110,8 +111,8 @@ def flaws(run: Run) -> list[str]:
         silent = [thread_name(thread) for thread in run.threads if not thread.count]
         if silent:
             told.append(f"No sample came from {', '.join(silent)}.")
-    if hidden := hides_stalls(run.threads):
-        told.append(hidden)
+    if stalls := stalls_of(run.threads):
+        told.append(stalls_text(stalls))
     return told
 
 
@@ -148,7 +149,8 @@ def missing_lines(totals: Sequence[tuple[str, Figures]]) -> list[str]:
     for name, total in totals:
         missing = [quantile for quantile in total.quantiles if quantile.value_ns is None]
         if missing and total.count:
-            reason = f"{percent_name(missing[0].percent)}: {missing[0].reason}"
+            why = reason_text(missing[0].reason) if missing[0].reason else ""
+            reason = f"{percent_name(missing[0].percent)}: {why}"
             names_of.setdefault(reason, []).append(name)
     return [f"{', '.join(names)}: {reason}" for reason, names in names_of.items()]
 

@@ -193,7 +193,7 @@ def test_a_run_with_a_budget_that_cannot_be_read_can_be_seen(
     run = changed(measured, tmp_path / "run.json", asked=asked | {"budget": ["fast!", "max<1h"]})
     done = measured("show", run)
     assert done.returncode == 1
-    assert "fast!: inconclusive, this limit cannot be read" in done.stdout
+    assert "fast!: inconclusive, rtscope cannot read this limit" in done.stdout
     assert "max<1h: pass" in done.stdout
     assert measured("report", run, "-o", str(tmp_path / "page.html")).returncode == 0
 

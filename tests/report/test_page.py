@@ -473,7 +473,7 @@ def test_everything_about_the_run_is_in_the_page() -> None:
         "High-resolution timers were off",
         "memory is not locked",
         "max<1us: fail",
-        "p99.999<1s: inconclusive, 970,000 more samples",
+        "p99.999<1s: inconclusive, needs 1,000,000 samples, has 30,000",
         "rt (uname -v says PREEMPT_RT)",
         "isolcpus=1",
         "tsc",

@@ -17,6 +17,7 @@ from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.run import summary
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.verdict import judge
+from rtscope.wording.comparison import comparison_sentence
 from tests.measured import run_of, thread_of
 
 WIDTHS = [20, 40, 60, 80, 120, 200]
@@ -161,7 +162,7 @@ def test_a_comparison_begins_with_the_verdict_and_ends_with_untested_rows() -> N
     assert tested
     assert untested
     lines = shown(comparison_table(comparison), 140).splitlines()
-    assert lines[0] == comparison.sentence
+    assert lines[0] == comparison_sentence(comparison)
     figures = [line.split()[0] for line in lines[1:] if line.split()]
     assert [one for one in figures if one in {*tested, *untested}][: len(comparison.rows)] == [
         *tested,

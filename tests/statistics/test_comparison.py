@@ -8,7 +8,9 @@ import pytest
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.reason import Reason
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning
+from rtscope.statistics.alike import Difference
 from rtscope.statistics.comparison import compare, compare_series
 from tests.measured import latencies, run_of, thread_of
 
@@ -56,12 +58,11 @@ def test_a_median_a_third_higher_is_found(kind: str) -> None:
         assert low <= 0.333 * np.exp(8) <= high
 
 
-def test_a_tail_twice_as_long_is_found_and_told_with_its_size() -> None:
+def test_a_tail_twice_as_long_is_found_and_decides() -> None:
     rng = np.random.default_rng(23)
     told = compare(a_run(rng), a_run(rng, spikes=2.0))
     assert told.outcome == "worse"
-    assert told.sentence.startswith("B is worse than A: p99.9 is ")
-    assert "95 % confidence" in told.sentence
+    assert told.decider == "p99.9"
     assert compare(a_run(rng, spikes=2.0), a_run(rng)).outcome == "better"
 
 
@@ -70,7 +71,8 @@ def test_when_tail_and_median_disagree_both_are_told_and_the_tail_decides() -> N
     b = run_of(thread_of(latencies(rng, "independent") + 500))
     told = compare(a_run(rng, spikes=2.0), b)
     assert told.outcome == "better"
-    assert "the median is worse, but the deeper tail decides" in told.sentence
+    effects = {row.figure: row.effect for row in told.rows}
+    assert (effects["p50"], told.decider) == ("worse", "p99.9")
 
 
 def test_the_maxima_alone_decide_nothing() -> None:
@@ -89,13 +91,18 @@ def test_a_sure_but_tiny_difference_is_not_called() -> None:
     told = compare(run_of(thread_of(values)), run_of(thread_of(values * 1001 // 1000)))
     assert told.outcome == "no evidence"
     sure = compare(run_of(thread_of([1000] * 20_000)), run_of(thread_of([1010] * 20_000)))
-    assert "below 2 %" in sure.sentence
+    [median] = [row for row in sure.rows if row.figure == "p50"]
+    assert (sure.outcome, median.effect) == ("no evidence", "same")
+    assert (median.p_value or 1) < 0.05
 
 
 def test_too_few_samples_are_said_to_be_too_few() -> None:
     told = compare(run_of(thread_of([1000] * 5)), run_of(thread_of([9000] * 5)))
     assert told.outcome == "too few"
-    assert "needs 20 samples, has 5" in told.sentence
+    assert told.rows[1].reasons == [
+        Reason("too-few-samples", 5, 20, "A"),
+        Reason("too-few-samples", 5, 20, "B"),
+    ]
     assert compare(run_of(), run_of()).outcome == "too few"
 
 
@@ -109,7 +116,7 @@ def test_series_are_compared_by_their_names() -> None:
 
     told = compare_series(run(coarse=5000, fine=1000), run(fine=2000, coarse=4000, tai=1))
     assert [(one.series, one.outcome) for one in told] == [("coarse", "better"), ("fine", "worse")]
-    assert all("only B measured tai" in one.differences for one in told)
+    assert all(Difference("only", side="B", names=["tai"]) in one.differences for one in told)
     (one,) = compare_series(run(relative=2000), run(absolute=1000))
     assert (one.series, one.outcome) == ("", "better")
     with pytest.raises(RtscopeError, match="A measured a, b and B c: they have nothing in common"):
@@ -123,28 +130,41 @@ def test_different_probes_are_not_compared() -> None:
     other = msgspec.structs.replace(a_run(rng, spikes=3.0), probe="signal")
     told = compare(a_run(rng), other)
     assert told.outcome == "not comparable"
-    assert "cyclic" in told.sentence
-    assert "signal" in told.sentence
+    assert told.probes == ("cyclic", "signal")
     assert all(row.effect == "untested" for row in told.rows)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "difference"),
     [
-        ({"status": "interrupted"}, "B is partial"),
-        ({"machine": Machine(high_resolution_timers=False)}, "high-resolution timers"),
-        ({"machine": Machine(kernel_release="6.1")}, "kernel differs"),
-        ({"machine": Machine(cpu_model="Z80")}, "CPU model differs"),
-        ({"asked": Asked(interval_ns=200_000)}, "interval differs: A unknown, B 200us"),
-        ({"load": "mixed"}, "load differs"),
-        ({"source": "cyclictest"}, "measuring tool differs"),
-        ({"warnings": [RunWarning("no-memlock", "not locked")]}, "not locked"),
+        ({"status": "interrupted"}, Difference("partial", "interrupted", side="B")),
+        (
+            {"machine": Machine(high_resolution_timers=False)},
+            Difference("low-resolution", side="B"),
+        ),
+        (
+            {"machine": Machine(kernel_release="6.1")},
+            Difference("setting", "kernel", "6.12.1", "6.1"),
+        ),
+        ({"machine": Machine(cpu_model="Z80")}, Difference("setting", "CPU model", None, "Z80")),
+        ({"asked": Asked(interval_ns=200_000)}, Difference("setting", "interval", None, "200us")),
+        ({"load": "mixed"}, Difference("setting", "load", "idle", "mixed")),
+        (
+            {"source": "cyclictest"},
+            Difference("setting", "measuring tool", "rtscope", "cyclictest"),
+        ),
+        (
+            {"warnings": [RunWarning("x", "not locked")]},
+            Difference("warning", "not locked", side="B"),
+        ),
     ],
 )
-def test_runs_that_were_not_alike_are_told_so(change: dict[str, object], words: str) -> None:
+def test_runs_that_were_not_alike_are_told_so(
+    change: dict[str, object], difference: Difference
+) -> None:
     run = run_of(thread_of([1000] * 50))
     assert compare(run, run).differences == []
-    assert words in "\n".join(compare(run, run_of(*run.threads, **change)).differences)
+    assert difference in compare(run, run_of(*run.threads, **change)).differences
 
 
 @pytest.mark.parametrize(("work", "told"), [(109, False), (112, True), (0, True)])
@@ -160,7 +180,7 @@ def test_imports_without_latency_over_time_say_that_independence_was_assumed() -
     b = run_of(thread_of([2000] * 5000, windows=1))
     told = compare(a, b)
     assert told.outcome == "worse"
-    assert "taken to be independent" in told.differences[-1]
+    assert told.differences[-1] == Difference("assumed-independent", names=["A", "B"])
 
 
 def test_a_tail_beyond_the_histograms_end_is_worse_than_one_inside() -> None:

@@ -9,6 +9,7 @@ import junitparser
 from rtscope.model.audit import Audit, Finding, Severity, at_least
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import Judgement
+from rtscope.wording.budget import judgement_sentence
 from rtscope.wording.values import plain
 
 
@@ -61,14 +62,14 @@ def _case(result: CellResult) -> junitparser.TestCase:
     case.result = [_failure(one) for one in result.judgements if one.outcome != "pass"]
     if run.status != "complete":
         case.result += [junitparser.Error(f"the run's status is {run.status}", run.status)]
-    kept = [plain(one.sentence) for one in result.judgements if one.outcome == "pass"]
+    kept = [plain(judgement_sentence(one)) for one in result.judgements if one.outcome == "pass"]
     case.system_out = "\n".join([f"run {run.id}", *kept])
     return case
 
 
 def _failure(judgement: Judgement) -> junitparser.Failure:
     kind = judgement.outcome
-    return junitparser.Failure(plain(judgement.sentence), kind)
+    return junitparser.Failure(plain(judgement_sentence(judgement)), kind)
 
 
 def _finding_case(found: Finding, fail_on: Severity) -> junitparser.TestCase:

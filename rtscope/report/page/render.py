@@ -14,6 +14,7 @@ import jinja2
 
 from rtscope.report.page.svg import figure
 from rtscope.report.tables.column import rows_of
+from rtscope.wording.budget import judgement_sentence
 from rtscope.wording.run import machine_name
 from rtscope.wording.values import count_text, plain, quantile_text, time_text
 
@@ -33,6 +34,7 @@ def render_page(template: str, **values: object) -> str:
         quantile=quantile_text,
         plain=plain,
         figure=figure,
+        judgement=judgement_sentence,
     )
     environment.globals["rows_of"] = rows_of
     environment.globals["machine_name"] = machine_name

@@ -43,6 +43,7 @@ from rtscope.wording.findings import Sentence, sentences_of
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.groups import figures_of_group, groups_of
 from rtscope.wording.matrices import matrix_title
+from rtscope.wording.reason import reason_text
 from rtscope.wording.references import citation, column_lines, entry_lines, facts_of
 from rtscope.wording.run import (
     doubts_of_all,
@@ -98,7 +99,12 @@ def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
     for index, _ in enumerate(PERCENTS):
         quantiles = [one.quantiles[index] for one in all_figures]
         texts = quantiles_texts(quantiles)
-        columns.append([(t, q.reason or "") for t, q in zip(texts, quantiles, strict=True)])
+        columns.append(
+            [
+                (t, reason_text(q.reason) if q.reason else "")
+                for t, q in zip(texts, quantiles, strict=True)
+            ]
+        )
     columns.append([(text, "") for text in times_texts([one.max_ns for one in all_figures])])
     return [
         _Row(name, policy, one, list(times))

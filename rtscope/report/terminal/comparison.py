@@ -10,6 +10,8 @@ from rich.text import Text
 from rtscope.model.units import format_signed_ns
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
+from rtscope.wording.comparison import comparison_sentence, difference_sentence
+from rtscope.wording.reason import reasons_text
 from rtscope.wording.run import REPEAT_BOTH
 from rtscope.wording.values import NOTHING, count_text, plain, time_text
 
@@ -37,11 +39,11 @@ class ComparisonTable:
             yield Text()
             yield Text(plain(comparison.series), style="bold")
         style = {"better": "bold green", "worse": "bold red"}.get(comparison.outcome, "bold")
-        yield Text(plain(comparison.sentence), style=style)
+        yield Text(comparison_sentence(comparison), style=style)
         if comparison.outcome in ("better", "worse"):
             yield Text(REPEAT_BOTH, style="dim")
         for difference in comparison.differences:
-            yield marked_line("! ", plain(difference), "bold yellow")
+            yield marked_line("! ", plain(difference_sentence(difference)), "bold yellow")
         yield Text()
         columns = [
             Column("figure", 0, [row.figure for row in rows], left=True),
@@ -59,8 +61,10 @@ class ComparisonTable:
         )
         yield Group(fitted(columns, options.max_width), Text(count))
         for row in rows:
-            if row.effect == "untested" and row.reason and row.figure != "max":
-                yield Text(f"{row.figure} was not tested: {plain(row.reason)}", style="dim")
+            if row.effect == "untested" and row.reasons and row.figure != "max":
+                yield Text(
+                    f"{row.figure} was not tested: {plain(reasons_text(row.reasons))}", style="dim"
+                )
 
 
 def _estimate(estimate: "Estimate", signed: bool = False) -> str:

@@ -29,6 +29,7 @@ from rtscope.report.tables.takers import takers_columns
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.figures import Figures, figures
 from rtscope.statistics.verdict import Judgement, Outcome
+from rtscope.wording.budget import judgement_evidence
 from rtscope.wording.ensemble import member_lines
 from rtscope.wording.explanation import headline, off_line, totals_line, tree
 from rtscope.wording.findings import sentences_of
@@ -188,8 +189,8 @@ def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
 def judgement_line(judgement: Judgement) -> Text:
     """max<50us: fail, ... with its outcome in colour; the outcome is in words too."""
     word, style = _VERDICT[judgement.outcome]
-    limit, _, rest = plain(judgement.sentence).partition(f": {word}")
-    return Text.assemble((limit, "bold"), ": ", (word, style), rest)
+    evidence = plain(judgement_evidence(judgement))
+    return Text.assemble((plain(judgement.limit.text), "bold"), ": ", (word, style), evidence)
 
 
 def marked_line(mark: str, text: str, style: str = "") -> Text:

@@ -10,6 +10,7 @@ from rtscope.model.run import Run
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.sweep_comparison import CellChange, Effect, SweepComparison
+from rtscope.wording.comparison import difference_sentence, sweep_comparison_sentence
 from rtscope.wording.placement import ratio_text
 from rtscope.wording.run import REPEAT_BOTH
 from rtscope.wording.sweep import how_text
@@ -30,11 +31,11 @@ class SweepComparisonTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         changes = self._comparison.changes
-        yield Text(plain(self._comparison.sentence), style="bold")
+        yield Text(sweep_comparison_sentence(self._comparison), style="bold")
         if any(one.effect in _SHOWN for one in changes):
             yield Text(REPEAT_BOTH, style="dim")
         for difference in self._comparison.differences:
-            yield Text.assemble(("! ", "bold yellow"), plain(difference))
+            yield Text.assemble(("! ", "bold yellow"), plain(difference_sentence(difference)))
         yield Text()
         for label, run in self._runs:
             yield Text.assemble((f"{label}  ", "bold"), how_text(run))
