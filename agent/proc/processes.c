@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,17 +45,9 @@ bool process_is_running(const char *name)
  */
 static unsigned int read_numbers(int pid, uint64_t numbers[STATUS_NAMESPACES_MAX])
 {
-	const char *status = NULL;
+	const char *status = status_read_pid(pid);
 	unsigned int count = 0;
-	char path[32];
-	int directory;
 
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory >= 0) {
-		status = status_read(directory);
-		close(directory);
-	}
 	if (status)
 		count = status_numbers(status, "NSpid", numbers, STATUS_NAMESPACES_MAX);
 	if (count)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel escapes line ends in the name, the only value that a program chooses. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,25 @@
 
 #define STATUS_SIZE (128 << 10) /* its longest lines: groups, and CPU lists of huge machines */
 
-const char *status_read(int directory)
+static const char *read_file(int directory, const char *path)
 {
 	static char text[STATUS_SIZE];
 
-	return file_text(directory, "status", text, sizeof(text)) ? text : NULL;
+	return file_text(directory, path, text, sizeof(text)) ? text : NULL;
+}
+
+const char *status_read(int directory)
+{
+	return read_file(directory, "status");
+}
+
+const char *status_read_pid(int pid)
+{
+	char path[32] = "/proc/self/status";
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return read_file(AT_FDCWD, path);
 }
 
 const char *status_value(const char *status, const char *key)

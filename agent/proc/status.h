@@ -16,6 +16,9 @@
  */
 const char *status_read(int directory);
 
+/* The same of the process or thread @pid; 0 is this process. */
+const char *status_read_pid(int pid);
+
 /* Return the value of @key up to the end of @status; NULL if there is no such line. */
 const char *status_value(const char *status, const char *key);
 

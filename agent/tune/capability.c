@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,13 +9,10 @@
 
 const char *capability_lacking(enum capability capability)
 {
-	int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *status = self < 0 ? NULL : status_read(self);
+	const char *status = status_read_pid(0);
 	const char *value = status ? status_value(status, "CapEff") : NULL;
 	uint64_t held = value ? strtoull(value, NULL, 16) : 0;
 
-	if (self >= 0)
-		close(self);
 	if (held >> capability & 1)
 		return NULL;
 	switch (capability) {

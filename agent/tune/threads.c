@@ -9,7 +9,6 @@
  * By system calls: musl's own sched_setscheduler() and its kin always fail.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,16 +137,8 @@ static int write_nice(const char *key, const char *value)
 /* From the thread's own file: the system call returns only CPUs that are online. */
 static int read_allowed(int tid, char *value, size_t size)
 {
-	const char *status = NULL;
-	char path[32];
-	int directory;
+	const char *status = status_read_pid(tid);
 
-	snprintf(path, sizeof(path), "/proc/%d", tid);
-	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory >= 0) {
-		status = status_read(directory);
-		close(directory);
-	}
 	if (!status)
 		return ESRCH;
 	return status_copy(status, "Cpus_allowed_list", value, size) ? 0 : ENOTSUP;
