@@ -13,8 +13,15 @@ import pytest
 
 # The machine is shared: how long an example takes says nothing. A change is judged by the same
 # examples each time; new ones are searched for by `make check-long`.
-hypothesis.settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
-hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+_UNHURRIED = hypothesis.settings(
+    deadline=None,
+    suppress_health_check=[
+        hypothesis.HealthCheck.too_slow,
+        hypothesis.HealthCheck.function_scoped_fixture,
+    ],
+)
+hypothesis.settings.register_profile("same", _UNHURRIED, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("search", _UNHURRIED, max_examples=1000)
 hypothesis.settings.load_profile("same")
 
 # In the background of a script it is ignored, and so it would be in all that is started from here.

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 NAMES = ["cpu", "memory", "cache", "files", "disk", "network", "process", "ipc", "video", "timers"]
@@ -89,9 +89,7 @@ def test_a_bad_spec_gets_a_sentence_and_adds_nothing(
     assert sentence in line
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40)
 @given(inputs=st.lists(specs, max_size=60))
 def test_any_spec_is_parsed_or_refused_in_one_printable_line(
     checked_load_driver: Path, inputs: list[str]

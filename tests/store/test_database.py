@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
@@ -301,7 +301,6 @@ def test_undecodable_names_do_not_lose_the_run(tmp_path: Path) -> None:
 
 
 @given(runs())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_run_comes_back_from_the_store(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "runs.sqlite"
     save(run, path)

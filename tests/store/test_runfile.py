@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.model.errors import RtscopeError
@@ -267,7 +267,6 @@ def test_a_new_file_may_be_read_by_others_as_the_umask_says(tmp_path: Path) -> N
 
 
 @given(runs(most_threads=1))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_written_twice_is_the_same_bytes(tmp_path: Path, run: Run) -> None:
     write_run(run, tmp_path / "a.json", overwrite=True)
     write_run(read_run(tmp_path / "a.json"), tmp_path / "b.json", overwrite=True)
