@@ -50,7 +50,7 @@ def list_profiles(
     from rich.table import Table
 
     from rtscope.report.terminal.console import output_console
-    from rtscope.system.profile import read_profile, shipped_names
+    from rtscope.tuning.profile import read_profile, shipped_names
 
     profiles = [read_profile(name) for name in shipped_names()]
     if json:
@@ -83,7 +83,7 @@ def show(
     """
     from rtscope.report.terminal.console import output_console
     from rtscope.report.terminal.tuning import PlanView
-    from rtscope.system.profile import read_profile, rules_by_step
+    from rtscope.tuning.profile import read_profile, rules_by_step
 
     place = reached(target)
     request = _request("show", profile, cpus, journal, place)
@@ -210,7 +210,7 @@ def hold(
     sudo rtscope tune hold isolated-cores --cpus 1-3
     rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
     """
-    from rtscope.system.unit import systemd_unit
+    from rtscope.tuning.unit import systemd_unit
     from rtscope.target.local import agent_path
     from rtscope.wording.values import plain
 
@@ -245,7 +245,7 @@ def _request(
 ) -> TuneRequest:
     """The request for a whole profile on this target. Raises RtscopeError."""
     from rtscope.experiment.measure import read_machine
-    from rtscope.system.profile import filled_rules, read_profile, steps_of
+    from rtscope.tuning.profile import filled_rules, read_profile, steps_of
 
     profile = read_profile(name)
     last = steps_of(profile, cpus)[-1]

@@ -32,7 +32,7 @@ DEFAULT_DURATION = "30s"
 
 def profile_names(incomplete: str) -> list[str]:
     """For the shell's completion."""
-    from rtscope.system.profile import shipped_names
+    from rtscope.tuning.profile import shipped_names
 
     return [name for name in shipped_names() if name.startswith(incomplete)]
 

@@ -17,7 +17,7 @@ from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.model.tuning import TuningStep
 from rtscope.model.units import format_duration_ns
-from rtscope.system.profile import read_profile, steps_of
+from rtscope.tuning.profile import read_profile, steps_of
 
 MOST_CELLS: Final = 100_000
 SHORTEST_NS: Final = 1_000_000

@@ -11,7 +11,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from rtscope.model.tuning import BROKEN, Change, Tuning, TuningStep
-from rtscope.system.profile import NEEDS_BOOT, filled_rules
+from rtscope.tuning.profile import NEEDS_BOOT, filled_rules
 
 _MOST_CHANGES: Final = 100_000
 _MOST_KEPT: Final = 1000

@@ -185,7 +185,7 @@ _KIND: Final = TomlKind(
 
 def shipped_names() -> list[str]:
     """The names of the profiles that come with rtscope."""
-    folder = files("rtscope.system") / "profiles"
+    folder = files("rtscope") / "profiles"
     return sorted(
         one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml")
     )
@@ -203,7 +203,7 @@ def read_profile(name: str) -> Profile:
             f"there is no profile '{name[:80]}'{near or ':'} rtscope has {', '.join(known)}; "
             "one of your own is named by its file, such as ./mine.toml"
         )
-    text = (files("rtscope.system") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (files("rtscope") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
     return parse_profile(text, Path(f"{name}.toml"))
 
 

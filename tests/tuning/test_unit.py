@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.system.unit import systemd_unit
+from rtscope.tuning.unit import systemd_unit
 
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
 

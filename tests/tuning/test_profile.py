@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Cpu, Machine
-from rtscope.system.profile import (
+from rtscope.tuning.profile import (
     filled_rules,
     parse_profile,
     read_profile,
