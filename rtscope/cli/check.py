@@ -66,8 +66,8 @@ def check(
     from rtscope.report.terminal.audit import AuditView
     from rtscope.report.terminal.console import output_console
     from rtscope.store.files import write_file
-    from rtscope.system.audit import audit, rules_page
-    from rtscope.system.look import read_state
+    from rtscope.audit.audit import audit, rules_page
+    from rtscope.audit.look import read_state
 
     if rules:
         typer.echo(rules_page(), nl=False)

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from rtscope.model.audit import SEVERITIES
-from rtscope.system.audit import RULES, rules_page
+from rtscope.audit.audit import RULES, rules_page
 from tests.cli.conftest import COMMAND, Rtscope
 
 

@@ -439,4 +439,4 @@ IN_FILES: Final[Told] = {
     "power-deep-idle": "QEMU's CPUs have no idle states but halt",
     "timers-nmi-watchdog": "QEMU's CPUs have no performance counter without KVM",
 }
-"""The rules whose fault no machine of the lab has, and why; tests/system has it in files."""
+"""The rules whose fault no machine of the lab has, and why; tests/audit has it in files."""

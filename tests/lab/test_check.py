@@ -10,9 +10,9 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.audit import Audit
-from rtscope.system.audit import RULES, audit
-from rtscope.system.look import read_state
-from rtscope.system.state import State
+from rtscope.audit.audit import RULES, audit
+from rtscope.audit.look import read_state
+from rtscope.audit.state import State
 from tests.lab.booted import Booted, Look, Told
 from tests.lab.faults import IN_FILES, MACHINES
 from tests.lab.scripted import looked, machine_of

@@ -9,8 +9,8 @@ that most of them cost latency.
 from collections.abc import Callable
 from typing import Final
 
-from rtscope.system.rule import CONFIGURATION, Rule, boot_line
-from rtscope.system.state import NotSeen, State
+from rtscope.audit.rule import CONFIGURATION, Rule, boot_line
+from rtscope.audit.state import NotSeen, State
 
 _BUILD: Final = "build the kernel with CONFIG_{}={}"
 _GOVERNORS: Final = ("POWERSAVE", "USERSPACE", "ONDEMAND", "CONSERVATIVE", "SCHEDUTIL")

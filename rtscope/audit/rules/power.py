@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.system.rule import ADMIN, CONFIGURATION, Rule, file_line
-from rtscope.system.state import CPU, NotSeen, State
+from rtscope.audit.rule import ADMIN, CONFIGURATION, Rule, file_line
+from rtscope.audit.state import CPU, NotSeen, State
 from rtscope.target.fingerprint.files import line_of, number_of
 
 _NO_TURBO: Final = CPU + "intel_pstate/no_turbo"

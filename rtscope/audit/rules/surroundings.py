@@ -4,8 +4,8 @@
 import re
 from typing import Final
 
-from rtscope.system.rule import ADMIN, Rule
-from rtscope.system.state import NotSeen, State
+from rtscope.audit.rule import ADMIN, Rule
+from rtscope.audit.state import NotSeen, State
 
 _LIMIT: Final = re.compile(r"^(Max [a-z ]+?) {2,}(\S+)", re.MULTILINE | re.ASCII)
 _CAPABILITIES: Final = re.compile(r"^CapEff:\s*([0-9a-f]{16})$", re.MULTILINE | re.ASCII)

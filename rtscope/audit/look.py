@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rtscope.model.request import MachineRequest
-from rtscope.system.state import State
+from rtscope.audit.state import State
 from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import AgentWarning, AnyLine, files_of
 

@@ -3,8 +3,8 @@
 
 from typing import Final
 
-from rtscope.system.rule import ADMIN, SYSCTL_KERNEL, SYSCTL_VM, Rule, file_line
-from rtscope.system.state import NotSeen, State
+from rtscope.audit.rule import ADMIN, SYSCTL_KERNEL, SYSCTL_VM, Rule, file_line
+from rtscope.audit.state import NotSeen, State
 
 _HUGE: Final = "/sys/kernel/mm/transparent_hugepage/"
 _HUGE_PAGE: Final = ADMIN + "mm/transhuge.html"

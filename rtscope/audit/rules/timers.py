@@ -3,8 +3,8 @@
 
 from typing import Final
 
-from rtscope.system.rule import CONFIGURATION, SYSCTL_KERNEL, Rule, file_line
-from rtscope.system.state import State
+from rtscope.audit.rule import CONFIGURATION, SYSCTL_KERNEL, Rule, file_line
+from rtscope.audit.state import State
 
 _WATCHDOG: Final = "/proc/sys/kernel/watchdog"
 _NMI: Final = "/proc/sys/kernel/nmi_watchdog"

@@ -5,10 +5,10 @@ import re
 from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list
-from rtscope.system.commandline import flags_and_cpus
-from rtscope.system.rule import ADMIN, INTERRUPTS_AWAY, PARAMETERS, Rule, file_line
-from rtscope.system.rules.boot import cpus_asked
-from rtscope.system.state import CPU, NotSeen, State
+from rtscope.audit.commandline import flags_and_cpus
+from rtscope.audit.rule import ADMIN, INTERRUPTS_AWAY, PARAMETERS, Rule, file_line
+from rtscope.audit.rules.boot import cpus_asked
+from rtscope.audit.state import CPU, NotSeen, State
 
 
 def _isolcpus_idle(state: State) -> str | None:

@@ -12,10 +12,10 @@ from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
-from rtscope.system.audit import RULES, audit
-from rtscope.system.commandline import cpus_of, parameters_of
-from rtscope.system.state import State
-from tests.system.machines import FAULTS, SOUND
+from rtscope.audit.audit import RULES, audit
+from rtscope.audit.commandline import cpus_of, parameters_of
+from rtscope.audit.state import State
+from tests.audit.machines import FAULTS, SOUND
 
 PATHS: Final = sorted({*SOUND, *(path for files, _ in FAULTS.values() for path in files)})
 ABSURD: Final = st.sampled_from([

@@ -9,11 +9,11 @@ import pytest
 
 from rtscope.model.audit import SEVERITIES
 from rtscope.model.machine import Share, Throttle
-from rtscope.system.audit import RULES, audit
-from rtscope.system.rule import Rule
-from rtscope.system.state import CPU, NotSeen, State
+from rtscope.audit.audit import RULES, audit
+from rtscope.audit.rule import Rule
+from rtscope.audit.state import CPU, NotSeen, State
 from rtscope.target.protocol import THROTTLING
-from tests.system.machines import (
+from tests.audit.machines import (
     CONFIG,
     FAULTS,
     ISOLCPUS,

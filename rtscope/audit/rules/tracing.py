@@ -4,8 +4,8 @@
 from typing import Final
 
 from rtscope.model.units import counted
-from rtscope.system.rule import SYSCTL_KERNEL, Rule, file_line
-from rtscope.system.state import State
+from rtscope.audit.rule import SYSCTL_KERNEL, Rule, file_line
+from rtscope.audit.state import State
 
 _FTRACE_PAGE: Final = "https://docs.kernel.org/trace/ftrace.html"
 

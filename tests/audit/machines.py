@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from rtscope.model.machine import Share, Throttle
-from rtscope.system.state import CPU
+from rtscope.audit.state import CPU
 from rtscope.target.protocol import THROTTLING
 
 Content = str | bytes

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from rtscope.model.audit import Severity
-from rtscope.system.state import State
+from rtscope.audit.state import State
 
 ADMIN: Final = "https://docs.kernel.org/admin-guide/"
 CONFIGURATION: Final = "https://docs.kernel.org/core-api/real-time/kernel-configuration.html"

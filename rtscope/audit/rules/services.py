@@ -6,8 +6,8 @@ from typing import Final
 
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
 from rtscope.model.errors import RtscopeError
-from rtscope.system.rule import ADMIN, Rule
-from rtscope.system.state import NotSeen, State
+from rtscope.audit.rule import ADMIN, Rule
+from rtscope.audit.state import NotSeen, State
 
 _MANAGER: Final = "/etc/systemd/system.conf"
 _DROP_IN: Final = re.compile(r"/(?:etc|run|usr/lib)/systemd/system\.conf\.d/([^/]+\.conf)")

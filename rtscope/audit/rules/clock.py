@@ -3,8 +3,8 @@
 
 from typing import Final
 
-from rtscope.system.rule import PARAMETERS, Rule, boot_line
-from rtscope.system.state import NotSeen, State
+from rtscope.audit.rule import PARAMETERS, Rule, boot_line
+from rtscope.audit.state import NotSeen, State
 
 _SOURCE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _STEPS: Final = "which goes in steps of a tick"

@@ -4,8 +4,8 @@
 from typing import Final
 
 from rtscope.model.audit import SEVERITIES, Audit, Finding, Unseen
-from rtscope.system.rule import Rule
-from rtscope.system.rules import (
+from rtscope.audit.rule import Rule
+from rtscope.audit.rules import (
     boot,
     clock,
     effects,
@@ -21,7 +21,7 @@ from rtscope.system.rules import (
     timers,
     tracing,
 )
-from rtscope.system.state import NotSeen, State
+from rtscope.audit.state import NotSeen, State
 
 SUBJECTS: Final[dict[str, list[Rule]]] = {
     "How the kernel was built": kernel.RULES,
