@@ -8,7 +8,7 @@ from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
     from rtscope.cli.interrupt import Interrupt
-    from rtscope.experiment.explain import Heard
+    from rtscope.engine.explain import Heard
     from rtscope.model.request import Request
     from rtscope.model.run import Run
     from rtscope.target.agent import Target
@@ -28,7 +28,7 @@ def with_explanations(
 
     Where it could not, the run is as it was and the reason is told.
     """
-    from rtscope.experiment.explain import explained
+    from rtscope.engine.explain import explained
 
     if not any(thread.count for thread in run.threads) or interrupt.signal is not None:
         return run, False

@@ -70,8 +70,8 @@ def interfere(
     sudo rtscope interfere --cpus 0 --load-cpus 1 --load memory --load cache -- ./app
     sudo rtscope interfere --table 64M --form scalar
     """
-    from rtscope.experiment.measure import read_machine
-    from rtscope.experiment.sweep import begun, check_load, slots_of, usable_cpus
+    from rtscope.engine.measure import read_machine
+    from rtscope.engine.sweep import begun, check_load, slots_of, usable_cpus
     from rtscope.model.run import Asked, RunWarning
     from rtscope.model.scaling import Placement, Swept
 

@@ -10,7 +10,7 @@ from rtscope.model.errors import RtscopeError
 
 if TYPE_CHECKING:
     from rtscope.cli.interrupt import Interrupt
-    from rtscope.experiment.cells import Cell
+    from rtscope.engine.cells import Cell
     from rtscope.model.machine import Machine
     from rtscope.model.run import Run
 
@@ -29,7 +29,7 @@ class LabCells:
 
         `begun_s` gets what goes on, and since when; `tick` is called whenever that may be shown.
         """
-        from rtscope.experiment.crew import Crew
+        from rtscope.engine.crew import Crew
 
         self.tick = tick
         self._interrupt = interrupt
@@ -53,8 +53,8 @@ class LabCells:
 
     def measure(self, cell: "Cell") -> "Run":
         """Measure one. Raises RtscopeError, also where its machine could not be read."""
-        from rtscope.experiment.measure import measure
-        from rtscope.experiment.targets import target_of
+        from rtscope.engine.measure import measure
+        from rtscope.engine.targets import target_of
 
         machine = self._machines[cell.target]
         if isinstance(machine, RtscopeError):

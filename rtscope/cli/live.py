@@ -31,7 +31,7 @@ def measure_explained(
 ) -> tuple["Run", bool]:
     """Run one request and explain its worst samples, and whether all that could be done."""
     from rtscope.cli.explain import with_explanations
-    from rtscope.experiment.explain import Heard, check_noticed_at_once
+    from rtscope.engine.explain import Heard, check_noticed_at_once
 
     if explain:
         check_noticed_at_once(request)
@@ -54,7 +54,7 @@ def _measure_one(
     """Run one request, with a live view on a terminal and a line now and then elsewhere."""
     from rich.live import Live
 
-    from rtscope.experiment.measure import measure as measure_run
+    from rtscope.engine.measure import measure as measure_run
     from rtscope.model.progress import Progress
     from rtscope.report.terminal.console import output_console
     from rtscope.report.terminal.live import LiveState, follow, live_view

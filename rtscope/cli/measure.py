@@ -214,9 +214,9 @@ def measure(
     """
     from rtscope.cli.live import measure_explained
     from rtscope.cli.seeds import measure_seeds, several_seeds
-    from rtscope.experiment.check import check_probe
-    from rtscope.experiment.explain import explainable
-    from rtscope.experiment.measure import read_machine
+    from rtscope.engine.check import check_probe
+    from rtscope.engine.explain import explainable
+    from rtscope.engine.measure import read_machine
     from rtscope.model.budget import parse_limit
     from rtscope.model.request import Request
     from rtscope.statistics.verdict import judge
@@ -310,7 +310,7 @@ def _cpus(cpus: str | None, threads: int | None) -> str | None:
 
 def _check_requests(requests: Sequence["Request"], limits: Sequence["Limit"], target: str) -> None:
     """Before anything is measured, raise RtscopeError for what the agent would refuse."""
-    from rtscope.experiment.check import check_limits, rehearse
+    from rtscope.engine.check import check_limits, rehearse
 
     for request in requests:
         check_limits(rehearse(request, target), limits, target)

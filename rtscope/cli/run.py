@@ -23,9 +23,9 @@ from rtscope.model.errors import RtscopeError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rtscope.experiment.cells import Cell
-    from rtscope.experiment.planfile import PlanFile
-    from rtscope.experiment.runner import Experiment
+    from rtscope.engine.cells import Cell
+    from rtscope.engine.planfile import PlanFile
+    from rtscope.engine.runner import Experiment
     from rtscope.model.machine import Machine
     from rtscope.model.reference import Reference
     from rtscope.model.run import Run
@@ -52,7 +52,7 @@ class Output:
 
 
 def _plan_names(incomplete: str) -> list[str]:
-    from rtscope.experiment.planfile import shipped_names
+    from rtscope.engine.planfile import shipped_names
 
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
@@ -110,7 +110,7 @@ def run(
     rtscope run quick --target vm:x86_64-rt --target vm:arm64-rt
     rtscope run loongson-table-2 --scale 0.01 --junit results.xml
     """
-    from rtscope.experiment.planfile import find_plan
+    from rtscope.engine.planfile import find_plan
 
     if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
@@ -130,11 +130,11 @@ def measure_plan(
     file: "PlanFile", scale: float, output: Output, *, dry_run: bool, fresh: bool
 ) -> None:
     """Measure a plan and end with the status that tells what became of it. Raises RtscopeError."""
-    from rtscope.experiment.cells import cells_of, plan_hash, unmeasured_steps
-    from rtscope.experiment.check import cell_ns, check_cells, check_tuning
-    from rtscope.experiment.measure import read_machine
-    from rtscope.experiment.runner import open_experiment
-    from rtscope.experiment.targets import target_of
+    from rtscope.engine.cells import cells_of, plan_hash, unmeasured_steps
+    from rtscope.engine.check import cell_ns, check_cells, check_tuning
+    from rtscope.engine.measure import read_machine
+    from rtscope.engine.runner import open_experiment
+    from rtscope.engine.targets import target_of
     from rtscope.store.lock import locked
 
     cells = cells_of(file, scale)
@@ -232,9 +232,9 @@ def _measure_cells(
     output: "Output",
 ) -> tuple[list["CellResult"], bool]:
     """Measure what is left. All cells as the plan has them; False where a run is not stored."""
-    from rtscope.experiment.measure import measure
-    from rtscope.experiment.runner import run_cells
-    from rtscope.experiment.targets import target_of
+    from rtscope.engine.measure import measure
+    from rtscope.engine.runner import run_cells
+    from rtscope.engine.targets import target_of
     from rtscope.report.terminal.console import output_console
     from rtscope.report.terminal.experiment import ExperimentState
     from rtscope.report.terminal.live import LiveState, follow

@@ -62,8 +62,8 @@ def scale(
     sudo rtscope scale --table 64M --form vector --cpus 0-7
     rtscope scale -- ./app --threads {n}
     """
-    from rtscope.experiment.measure import read_machine
-    from rtscope.experiment.sweep import THREADS_PLACE, begun, slots_of, usable_cpus
+    from rtscope.engine.measure import read_machine
+    from rtscope.engine.sweep import THREADS_PLACE, begun, slots_of, usable_cpus
     from rtscope.model.cpulist import parse_cpu_list
     from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
     from rtscope.model.run import Asked

@@ -52,8 +52,8 @@ def measure_seeds(
     """Run one request with several seeds at once; a bar on a terminal, else a line for each."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from rtscope.experiment.crew import Crew
-    from rtscope.experiment.ensemble import measure_ensemble
+    from rtscope.engine.crew import Crew
+    from rtscope.engine.ensemble import measure_ensemble
     from rtscope.report.terminal.console import output_console
     from rtscope.wording.values import plain
 

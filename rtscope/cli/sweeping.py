@@ -17,7 +17,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
 if TYPE_CHECKING:
-    from rtscope.experiment.sweep import Place, Slot
+    from rtscope.engine.sweep import Place, Slot
     from rtscope.model.request import Request
     from rtscope.model.run import Run
 
@@ -63,7 +63,7 @@ def sweeping(target: str, program: Sequence[str] | None) -> "Iterator[tuple[Plac
 
     What fails because of a signal ends the command with the status that says so.
     """
-    from rtscope.experiment.sweep import Place
+    from rtscope.engine.sweep import Place
 
     place = reached(target)
     if program and not place.capabilities.user_programs:
@@ -138,7 +138,7 @@ def sweep_all(
     quiet: bool,
 ) -> "Run":
     """Measure the slots, keeping the record after each round. Raises RtscopeError."""
-    from rtscope.experiment.sweep import every, fitting_interval_ns, swept
+    from rtscope.engine.sweep import every, fitting_interval_ns, swept
 
     run_of = place.run_of(record.machine)
     if record.sweep and not record.sweep.program:

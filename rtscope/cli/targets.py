@@ -21,7 +21,7 @@ def connecting(*names: str) -> None:
 
 def reached(name: str) -> "Target":
     """The target of this name. Raises RtscopeError."""
-    from rtscope.experiment.targets import target_of
+    from rtscope.engine.targets import target_of
 
     connecting(name)
     with ended_by_signals():

@@ -244,7 +244,7 @@ def _request(
     verb: "TuneVerb", name: str, cpus: str | None, journal: str | None, place: "Target"
 ) -> TuneRequest:
     """The request for a whole profile on this target. Raises RtscopeError."""
-    from rtscope.experiment.measure import read_machine
+    from rtscope.engine.measure import read_machine
     from rtscope.tuning.profile import filled_rules, read_profile, steps_of
 
     profile = read_profile(name)

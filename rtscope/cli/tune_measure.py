@@ -135,7 +135,7 @@ def measure_steps(
 
     from rtscope.cli.measure import probe_options
     from rtscope.cli.run import Output, measure_plan
-    from rtscope.experiment.planfile import PlanFile
+    from rtscope.engine.planfile import PlanFile
     from rtscope.model.budget import parse_limit
     from rtscope.model.plan import Plan, Policy
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from rtscope.experiment.planfile import find_plan
+from rtscope.engine.planfile import find_plan
 from rtscope.model.cpulist import parse_cpu_list
 
 ROOT: Final = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import pytest
 
 from rtscope.cli.explain import with_explanations
 from rtscope.cli.interrupt import Interrupt
-from rtscope.experiment.explain import Heard
+from rtscope.engine.explain import Heard
 from rtscope.model.request import Request
 from rtscope.target.local import LOCAL
 from tests.measured import run_of, thread_of

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import measure, read_machine
-from rtscope.experiment.targets import target_of
+from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.errors import RtscopeError

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import measure
+from rtscope.engine.measure import measure
 from rtscope.lab.boot import resume
 from rtscope.lab.emulator import Emulator
 from rtscope.lab.kernels import Kernel

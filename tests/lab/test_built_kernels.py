@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.cells import cells_of
-from rtscope.experiment.check import check_cells
-from rtscope.experiment.explain import explainable
-from rtscope.experiment.measure import measure, read_machine
-from rtscope.experiment.planfile import read_plan
-from rtscope.experiment.targets import target_of
+from rtscope.engine.cells import cells_of
+from rtscope.engine.check import check_cells
+from rtscope.engine.explain import explainable
+from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.planfile import read_plan
+from rtscope.engine.targets import target_of
 from rtscope.lab.build import build_kernel, plan_build
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.check import rehearse
-from rtscope.experiment.measure import measure
-from rtscope.experiment.targets import target_of
+from rtscope.engine.check import rehearse
+from rtscope.engine.measure import measure
+from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request

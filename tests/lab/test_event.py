@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rtscope.experiment.measure import measure
-from rtscope.experiment.targets import target_of
+from rtscope.engine.measure import measure
+from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine

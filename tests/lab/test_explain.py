@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.explain import Heard, explained
-from rtscope.experiment.measure import measure
+from rtscope.engine.explain import Heard, explained
+from rtscope.engine.measure import measure
 from rtscope.explain.timeline import ASLEEP
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from rtscope.experiment.explain import Heard, explained
-from rtscope.experiment.measure import measure
+from rtscope.engine.explain import Heard, explained
+from rtscope.engine.measure import measure
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.measure import measure, read_machine
+from rtscope.engine.measure import measure, read_machine
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import vm_target

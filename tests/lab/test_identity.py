@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtscope.experiment.measure import measure
+from rtscope.engine.measure import measure
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import measure
+from rtscope.engine.measure import measure
 from rtscope.lab.boards import BOARDS
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import VmTarget, vm_target

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.explain import check_noticed_at_once
-from rtscope.experiment.measure import measure
-from rtscope.experiment.targets import target_of
+from rtscope.engine.explain import check_noticed_at_once
+from rtscope.engine.measure import measure
+from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import measure
+from rtscope.engine.measure import measure
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import VmTarget, vm_target

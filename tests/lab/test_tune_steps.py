@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.experiment.cells import cells_of
-from rtscope.experiment.measure import measure, read_machine
-from rtscope.experiment.planfile import read_plan
+from rtscope.engine.cells import cells_of
+from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.planfile import read_plan
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.report.page.report import html_report

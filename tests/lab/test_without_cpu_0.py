@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.measure import hear_run
+from rtscope.engine.measure import hear_run
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.finding import CpusNotMeasured

@@ -105,7 +105,7 @@ _RTSCOPE = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))  # so that a failure harms nobody else
 from rtscope.target import process
-from rtscope.experiment import measure
+from rtscope.engine import measure
 process.ENDING_S = float(sys.argv.pop(1))
 process.INTERRUPTED_S = 2.0
 measure._SILENCE_S = 60.0

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment import check
-from rtscope.experiment.cells import cells_of
-from rtscope.experiment.measure import measure, read_machine
-from rtscope.experiment.planfile import parse_plan
+from rtscope.engine import check
+from rtscope.engine.cells import cells_of
+from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.planfile import parse_plan
 from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress
 from rtscope.model.request import Request

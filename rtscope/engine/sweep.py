@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from rtscope.experiment.check import rehearsed_on
-from rtscope.experiment.measure import measure
+from rtscope.engine.check import rehearsed_on
+from rtscope.engine.measure import measure
 from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from rtscope.experiment.cells import Cell
-from rtscope.experiment.planfile import PlanFile
-from rtscope.experiment.targets import target_of
-from rtscope.experiment.tuned import filled
+from rtscope.engine.cells import Cell
+from rtscope.engine.planfile import PlanFile
+from rtscope.engine.targets import target_of
+from rtscope.engine.tuned import filled
 from rtscope.lab.vm import vm_target
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.cells import cells_of
-from rtscope.experiment.check import cell_ns, check_cells, check_probe
-from rtscope.experiment.planfile import parse_plan
+from rtscope.engine.cells import cells_of
+from rtscope.engine.check import cell_ns, check_cells, check_probe
+from rtscope.engine.planfile import parse_plan
 from rtscope.model.errors import RtscopeError
 from rtscope.target.protocol import Start
 

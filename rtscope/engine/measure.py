@@ -8,9 +8,9 @@ from typing import Final, cast, get_args
 
 import msgspec
 
-from rtscope.experiment.outside import seen_from_outside
-from rtscope.experiment.sofar import SoFar
-from rtscope.experiment.tuned import NOTES, HeardChanges, filled, tuning_of
+from rtscope.engine.outside import seen_from_outside
+from rtscope.engine.sofar import SoFar
+from rtscope.engine.tuned import NOTES, HeardChanges, filled, tuning_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.experiment.cells import cells_of
-from rtscope.experiment.check import cell_ns, check_cells
-from rtscope.experiment.planfile import read_plan
+from rtscope.engine.cells import cells_of
+from rtscope.engine.check import cell_ns, check_cells
+from rtscope.engine.planfile import read_plan
 from rtscope.model.request import DryRun, Request
 from rtscope.target import local, protocol
 

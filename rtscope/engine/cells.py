@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from rtscope.experiment.planfile import PlanFile
-from rtscope.experiment.tuned import measurable
+from rtscope.engine.planfile import PlanFile
+from rtscope.engine.tuned import measurable
 from rtscope.model.errors import RtscopeError
 from rtscope.model.plan import BudgetRule, Measure, OptionValue
 from rtscope.model.request import Request

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtscope.experiment.sweep import Slot, begun, fitting_interval_ns, slots_of, swept
+from rtscope.engine.sweep import Slot, begun, fitting_interval_ns, slots_of, swept
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.experiment.cells import Cell, cells_of, plan_hash, unmeasured_steps
-from rtscope.experiment.planfile import parse_plan
+from rtscope.engine.cells import Cell, cells_of, plan_hash, unmeasured_steps
+from rtscope.engine.planfile import parse_plan
 from rtscope.model.errors import RtscopeError
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.experiment.windows import WindowLog
+from rtscope.engine.windows import WindowLog
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.progress import Progress, ThreadProgress

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rtscope.experiment.measure import hear_run
-from rtscope.experiment.tuned import filled
+from rtscope.engine.measure import hear_run
+from rtscope.engine.tuned import filled
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Cpu, Machine
 from rtscope.model.request import Request

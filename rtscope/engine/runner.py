@@ -15,7 +15,7 @@ from typing import Final, Protocol, cast
 
 import msgspec
 
-from rtscope.experiment.cells import Cell, plan_hash
+from rtscope.engine.cells import Cell, plan_hash
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import FINAL, Run

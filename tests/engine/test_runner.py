@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.experiment.cells import Cell, cells_of
-from rtscope.experiment.planfile import parse_plan
-from rtscope.experiment.runner import Experiment, Outcome, open_experiment, run_cells
+from rtscope.engine.cells import Cell, cells_of
+from rtscope.engine.planfile import parse_plan
+from rtscope.engine.runner import Experiment, Outcome, open_experiment, run_cells
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status

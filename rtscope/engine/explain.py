@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.experiment.measure import measure
+from rtscope.engine.measure import measure
 from rtscope.explain.timeline import Late, explanation
 from rtscope.explain.witness import read_witness
 from rtscope.lab.vm import VmTarget, vm_target

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import msgspec
 
-from rtscope.experiment.crew import Crew
-from rtscope.experiment.measure import instructions, measure
+from rtscope.engine.crew import Crew
+from rtscope.engine.measure import instructions, measure
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtscope.experiment.measure import hear_run, in_lab
+from rtscope.engine.measure import hear_run, in_lab
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine

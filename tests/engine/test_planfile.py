@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.experiment.planfile import parse_plan, read_plan
+from rtscope.engine.planfile import parse_plan, read_plan
 from rtscope.model.errors import RtscopeError
 from rtscope.model.plan import Plan
 from rtscope.model.tomlfile import MOST_BYTES

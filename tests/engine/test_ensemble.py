@@ -8,8 +8,8 @@ from threading import Event
 import msgspec
 import pytest
 
-from rtscope.experiment.crew import Crew
-from rtscope.experiment.ensemble import measure_ensemble, union
+from rtscope.engine.crew import Crew
+from rtscope.engine.ensemble import measure_ensemble, union
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
