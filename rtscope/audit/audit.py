@@ -3,7 +3,6 @@
 
 from typing import Final
 
-from rtscope.model.audit import SEVERITIES, Audit, Finding, Unseen
 from rtscope.audit.rule import Rule
 from rtscope.audit.rules import (
     boot,
@@ -22,6 +21,7 @@ from rtscope.audit.rules import (
     tracing,
 )
 from rtscope.audit.state import NotSeen, State
+from rtscope.model.audit import SEVERITIES, Audit, Finding, Unseen
 
 SUBJECTS: Final[dict[str, list[Rule]]] = {
     "How the kernel was built": kernel.RULES,

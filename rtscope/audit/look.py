@@ -4,8 +4,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rtscope.model.request import MachineRequest
 from rtscope.audit.state import State
+from rtscope.model.request import MachineRequest
 from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import AgentWarning, AnyLine, files_of
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.audit import Severity
 from rtscope.audit.state import State
+from rtscope.model.audit import Severity
 
 ADMIN: Final = "https://docs.kernel.org/admin-guide/"
 CONFIGURATION: Final = "https://docs.kernel.org/core-api/real-time/kernel-configuration.html"

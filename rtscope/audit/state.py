@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.machine import Machine, Throttling
 from rtscope.audit.commandline import Parameter, parameters_of, value_of
 from rtscope.audit.cpusets import isolated_by_cpusets
+from rtscope.model.machine import Machine, Throttling
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.fingerprint.files import (
     Files,

@@ -60,14 +60,14 @@ def check(
     rtscope check --target ssh:pi@board
     rtscope check --target vm:6.12-rt-amd64 --json | jq -r '.findings[].found'
     """
+    from rtscope.audit.audit import audit, rules_page
+    from rtscope.audit.look import read_state
     from rtscope.model.audit import at_least
     from rtscope.report.exchange.junit import audit_junit_report
     from rtscope.report.exchange.sarif import sarif_report
     from rtscope.report.terminal.audit import AuditView
     from rtscope.report.terminal.console import output_console
     from rtscope.store.files import write_file
-    from rtscope.audit.audit import audit, rules_page
-    from rtscope.audit.look import read_state
 
     if rules:
         typer.echo(rules_page(), nl=False)

@@ -210,8 +210,8 @@ def hold(
     sudo rtscope tune hold isolated-cores --cpus 1-3
     rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
     """
-    from rtscope.tuning.unit import systemd_unit
     from rtscope.target.local import agent_path
+    from rtscope.tuning.unit import systemd_unit
     from rtscope.wording.values import plain
 
     place = _lasting(target)

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.machine import Share, Throttle
 from rtscope.audit.state import CPU
+from rtscope.model.machine import Share, Throttle
 from rtscope.target.protocol import THROTTLING
 
 Content = str | bytes

@@ -7,14 +7,14 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rtscope.audit.audit import RULES, audit
+from rtscope.audit.commandline import cpus_of, parameters_of
+from rtscope.audit.state import State
 from rtscope.model.audit import Audit
 from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
-from rtscope.audit.audit import RULES, audit
-from rtscope.audit.commandline import cpus_of, parameters_of
-from rtscope.audit.state import State
 from tests.audit.machines import FAULTS, SOUND
 
 PATHS: Final = sorted({*SOUND, *(path for files, _ in FAULTS.values() for path in files)})

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.model.audit import SEVERITIES
-from rtscope.model.machine import Share, Throttle
 from rtscope.audit.audit import RULES, audit
 from rtscope.audit.rule import Rule
 from rtscope.audit.state import CPU, NotSeen, State
+from rtscope.model.audit import SEVERITIES
+from rtscope.model.machine import Share, Throttle
 from rtscope.target.protocol import THROTTLING
 from tests.audit.machines import (
     CONFIG,

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rtscope.model.audit import SEVERITIES
 from rtscope.audit.audit import RULES, rules_page
+from rtscope.model.audit import SEVERITIES
 from tests.cli.conftest import COMMAND, Rtscope
 
 

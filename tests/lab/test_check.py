@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.lab.kernels import Kernel
-from rtscope.lab.vm import vm_target
-from rtscope.model.audit import Audit
 from rtscope.audit.audit import RULES, audit
 from rtscope.audit.look import read_state
 from rtscope.audit.state import State
+from rtscope.lab.kernels import Kernel
+from rtscope.lab.vm import vm_target
+from rtscope.model.audit import Audit
 from tests.lab.booted import Booted, Look, Told
 from tests.lab.faults import IN_FILES, MACHINES
 from tests.lab.scripted import looked, machine_of

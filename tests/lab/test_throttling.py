@@ -10,8 +10,8 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Throttle, Throttling
-from rtscope.tuning.profile import read_profile, steps_of
 from rtscope.target.protocol import AgentWarning, AnyLine, Start, decode_line
+from rtscope.tuning.profile import read_profile, steps_of
 from tests.lab.guest_program import heard, results
 
 Built = Callable[[str], Kernel]

@@ -9,10 +9,10 @@ import difflib
 import re
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.audit.commandline import Parameter, cpus_of, flags_and_cpus
 from rtscope.audit.rule import PARAMETERS, Rule
 from rtscope.audit.state import CPU, NotSeen, State
+from rtscope.model.cpulist import format_cpu_list
 
 _ANY: Final = ".*"
 _BOOLEAN: Final = "on|off|[yYtT1nNfF0].*"

@@ -4,11 +4,11 @@
 import re
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.audit.commandline import flags_and_cpus
 from rtscope.audit.rule import ADMIN, INTERRUPTS_AWAY, PARAMETERS, Rule, file_line
 from rtscope.audit.rules.boot import cpus_asked
 from rtscope.audit.state import CPU, NotSeen, State
+from rtscope.model.cpulist import format_cpu_list
 
 
 def _isolcpus_idle(state: State) -> str | None:

@@ -4,10 +4,10 @@
 import re
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.audit.cpusets import ROOT, CpuSet, balanced_cpus, cpusets_of, partitions_of
 from rtscope.audit.rule import ADMIN, PARTITION, Rule
 from rtscope.audit.state import NotSeen, State, release_at_least
+from rtscope.model.cpulist import format_cpu_list
 
 _V2_PAGE: Final = ADMIN + "cgroup-v2.html"
 _V1_PAGE: Final = ADMIN + "cgroup-v1/cpusets.html"

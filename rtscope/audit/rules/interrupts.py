@@ -4,9 +4,9 @@
 import re
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.audit.rule import INTERRUPTS_AWAY, PARAMETERS, Rule, boot_line, thread_line
 from rtscope.audit.state import NotSeen, State
+from rtscope.model.cpulist import format_cpu_list
 
 _LIST: Final = re.compile(
     r"/proc/irq/([0-9]{1,6})/(?:effective_affinity_list|smp_affinity_list)", re.ASCII

@@ -6,10 +6,10 @@ Rules here have nothing to say of a machine without isolated CPUs.
 
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.audit.commandline import cpus_of
 from rtscope.audit.rule import PARAMETERS, PARTITION, TASKS_AWAY, Rule, boot_line, file_line
 from rtscope.audit.state import CPU, NotSeen, State
+from rtscope.model.cpulist import format_cpu_list
 
 _WORKQUEUES: Final = "/sys/devices/virtual/workqueue/cpumask"
 

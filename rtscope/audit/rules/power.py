@@ -5,9 +5,9 @@ import re
 from collections import Counter
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list
 from rtscope.audit.rule import ADMIN, CONFIGURATION, Rule, file_line
 from rtscope.audit.state import CPU, NotSeen, State
+from rtscope.model.cpulist import format_cpu_list
 from rtscope.target.fingerprint.files import line_of, number_of
 
 _NO_TURBO: Final = CPU + "intel_pstate/no_turbo"

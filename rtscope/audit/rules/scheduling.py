@@ -3,9 +3,9 @@
 
 from typing import Final
 
-from rtscope.model.machine import Throttle
 from rtscope.audit.rule import Rule, file_line, thread_line
 from rtscope.audit.state import NotSeen, State
+from rtscope.model.machine import Throttle
 
 _RUNTIME: Final = "/proc/sys/kernel/sched_rt_runtime_us"
 _OF_INTERRUPTS: Final = 50

@@ -4,10 +4,10 @@
 import re
 from typing import Final
 
-from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
-from rtscope.model.errors import RtscopeError
 from rtscope.audit.rule import ADMIN, Rule
 from rtscope.audit.state import NotSeen, State
+from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
+from rtscope.model.errors import RtscopeError
 
 _MANAGER: Final = "/etc/systemd/system.conf"
 _DROP_IN: Final = re.compile(r"/(?:etc|run|usr/lib)/systemd/system\.conf\.d/([^/]+\.conf)")

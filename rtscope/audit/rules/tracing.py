@@ -3,9 +3,9 @@
 
 from typing import Final
 
-from rtscope.model.units import counted
 from rtscope.audit.rule import SYSCTL_KERNEL, Rule, file_line
 from rtscope.audit.state import State
+from rtscope.model.units import counted
 
 _FTRACE_PAGE: Final = "https://docs.kernel.org/trace/ftrace.html"
 
