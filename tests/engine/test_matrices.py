@@ -3,11 +3,11 @@
 
 import msgspec
 import pytest
-from tests.engine.test_measure import END, HELLO, START, heard, histogram, thread
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Matrix
 from rtscope.store.runfile import decode_run, encode_run
+from tests.engine.test_measure import END, HELLO, START, heard, histogram, thread
 
 ROWS = [[None, 80.5], [80.5, None]]
 LABELS = ["CPU 0", "CPU 1"]

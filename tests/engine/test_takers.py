@@ -3,11 +3,11 @@
 
 import msgspec
 import pytest
-from tests.engine.test_measure import END, HELLO, START, heard, histogram, thread
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Taker
 from rtscope.store.runfile import decode_run, encode_run
+from tests.engine.test_measure import END, HELLO, START, heard, histogram, thread
 
 TAKERS = [
     {"name": "main", "tid": 4711, "priority": 0, "cpu": None, "count": 1},
