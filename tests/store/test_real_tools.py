@@ -12,6 +12,9 @@ from rtscope.model.run import Run
 from rtscope.store.importer import import_bytes, import_file
 from tests.places import needs_realtime
 
+pytestmark = needs_realtime
+"""as rt-tests do for most of their options"""
+
 WHEN = "2026-11-21T19:02:42Z"
 
 
@@ -101,7 +104,6 @@ def test_sisters_of_cyclictest(
         ]
 
 
-@needs_realtime
 def test_cyclictest_text_in_nanoseconds(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     text = run_tool("cyclictest", "-q", "-N", "-l50", "-i500", "-h1000000", f"--json={path}")
@@ -115,7 +117,6 @@ def test_cyclictest_text_in_nanoseconds(tmp_path: Path) -> None:
     assert [t.max_ns for t in line.threads] == [int(figure) for figure in told]
 
 
-@needs_realtime
 def test_oslat_json(tmp_path: Path) -> None:
     path = tmp_path / "oslat.json"
     run_tool("oslat", "-D", "1s", "-c", "0", "-q", "-b", "8", f"--json={path}")
