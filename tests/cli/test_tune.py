@@ -140,6 +140,7 @@ def test_nothing_is_changed_where_nobody_can_be_asked(tune: Rtscope, own: int) -
     assert state(own) == BEFORE
 
 
+@needs_root
 @pytest.mark.parametrize(("answer", "after"), [("n", BEFORE), ("y", AFTER)])
 def test_on_a_terminal_it_asks_first(
     environment: dict[str, str],
