@@ -46,7 +46,7 @@ def compare(
     \b
     rtscope compare last~1 last
     rtscope compare before.json after.json
-    rtscope compare last --reference loongson-2f
+    rtscope compare last --reference NAME
     """
     if reference is not None:
         _beside(runs, reference, json=json)

@@ -13,8 +13,8 @@ app = typer.Typer(
     cls=CommandGroup,
     help="\b\n"
     "rtscope references\n"
-    "rtscope references show loongson-2f\n"
-    "rtscope compare last --reference loongson-2f",
+    "rtscope references show NAME\n"
+    "rtscope compare last --reference NAME",
     invoke_without_command=True,
 )
 
@@ -44,8 +44,8 @@ def show(
     """Show a publication's tables, its machine, and what must be known to read them.
 
     \b
-    rtscope references show loongson-2f
-    rtscope references show celleb --json
+    rtscope references show NAME
+    rtscope references show NAME --json
     """
     from rtscope.references.library import reference_named
     from rtscope.report.terminal.console import output_console

@@ -36,7 +36,7 @@ def report(
     \b
     rtscope report last -o report.html
     rtscope report 3fa9 cyclictest.json -o both.html
-    rtscope report last -r loongson-2f
+    rtscope report last -r NAME
     """
     from rtscope.model.budget import parse_limit
     from rtscope.references.library import reference_named

@@ -108,7 +108,7 @@ def run(
     \b
     rtscope run quick
     rtscope run quick --target vm:x86_64-rt --target vm:arm64-rt
-    rtscope run loongson-table-2 --scale 0.01 --junit results.xml
+    rtscope run PLAN --scale 0.01 --junit results.xml
     """
     from rtscope.engine.planfile import find_plan
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How much patches change, and where in the kernel's source: by architecture and subsystem.
-
-T. Owa's report on PREEMPT_RT for Celleb (2007) tells the size of a port this way.
-"""
+"""How much patches change, and where in the kernel's source: by architecture and subsystem."""
 
 import os
 from collections.abc import Iterable, Sequence

@@ -21,7 +21,7 @@ _VERDICTS: Final = ("PASS", "FAIL", NOTHING)
 
 
 def reference_names() -> list[str]:
-    """All names, sorted: celleb, loongson-2f, ..."""
+    """All names, sorted."""
     return sorted(
         file.name.removesuffix(".toml")
         for file in files("rtscope.references").iterdir()

@@ -54,6 +54,22 @@ class Filled(msgspec.Struct, frozen=True):
     """one for each figure of the table"""
 
 
+class PublishedMeans(msgspec.Struct, frozen=True):
+    """Where a published mean lies relative to the 95 % limits of ours, by row."""
+
+    figure: str
+    below: list[str]
+    within: list[str]
+    above: list[str]
+
+
+class SamplesOfMaxima(msgspec.Struct, frozen=True):
+    """The numbers of samples that maxima are of: the fewest and the most."""
+
+    published: tuple[int, int] | None
+    ours: tuple[int, int]
+
+
 class Beside(msgspec.Struct, frozen=True):
     """A table and ours."""
 
@@ -62,8 +78,12 @@ class Beside(msgspec.Struct, frozen=True):
     columns: list[str]
     """in words, the machine and how it was measured, for each column of ours"""
     filled: list[Filled]
-    said: list[str]
-    """what can be said of the two, in sentences"""
+    missing: list[str] = []
+    """rows of the table that no run fills"""
+    matches_rows: bool = True
+    """a run fills at least one of its rows"""
+    means: list[PublishedMeans] = []
+    maxima: SamplesOfMaxima | None = None
 
 
 def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
@@ -134,7 +154,7 @@ def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
         _filled(table, place, column, name, pieces)
         for (place, column, name), pieces in sorted(parts.items(), key=lambda part: part[0][:2])
     ]
-    return Beside(reference.name, table.name, columns, filled, _said(table, filled))
+    return Beside(reference.name, table.name, columns, filled, *_conclusions(table, filled))
 
 
 def _ways(table: Table, runs: Sequence[Run]) -> list[str]:
@@ -334,64 +354,51 @@ def _between(figure: Figure, threads: list[Thread]) -> int:
     return count
 
 
-def _said(table: Table, filled: list[Filled]) -> list[str]:
+def _conclusions(
+    table: Table, filled: list[Filled]
+) -> tuple[list[str], bool, list[PublishedMeans], SamplesOfMaxima | None]:
+    """The last fields of Beside."""
     if not filled:
-        return []
-    told = ["The machines, the kernels and the loads differ, so a difference is that of all three."]
-    entries = {entry.name: entry for entry in table.entries}
+        return [], True, [], None
+    missing, means = [], []
     if table.rows == "entries":
-        missing = [
-            entry.name for entry in table.entries if entry.name not in {f.entry for f in filled}
-        ]
-        if missing and len(missing) < len(table.entries):
-            told.append(f"No run stands for {_listed(missing)}.")
-        elif missing:
-            told.append("No run stands for any row of this table; its own rows are at the end.")
-        told += _about_means(table, filled, entries)
-    if any(figure.ours == "max" for figure in table.figures):
-        told.append(_about_maxima(table, filled))
-    return told
+        names = {one.entry for one in filled}
+        missing = [entry.name for entry in table.entries if entry.name not in names]
+        means = _published_means(table, filled, {entry.name: entry for entry in table.entries})
+    has_maxima = any(figure.ours == "max" for figure in table.figures)
+    maxima = _samples_of_maxima(table, filled) if has_maxima else None
+    return missing, len(missing) < len(table.entries), means, maxima
 
 
-def _about_means(table: Table, filled: list[Filled], entries: dict[str, Entry]) -> list[str]:
-    """Where the published means lie against the limits of ours."""
+def _published_means(
+    table: Table, filled: list[Filled], entries: dict[str, Entry]
+) -> list[PublishedMeans]:
     several = len({one.column for one in filled}) > 1
-    told = []
+    found = []
     for place, figure in enumerate(table.figures):
         if figure.ours != "mean":
             continue
-        lies: dict[str, list[str]] = {"below": [], "within": [], "above": []}
+        means = PublishedMeans(figure.name, [], [], [])
         for one in filled:
             published = figure.ns(entries[one.entry].values[place]) if one.entry else None
             low, high = one.cells[place].interval.low_ns, one.cells[place].interval.high_ns
             if published is None or low is None or high is None:
                 continue
-            where = "below" if published < low else "above" if published > high else "within"
-            lies[where].append(f"{one.name} ({column_label(one.column)})" if several else one.name)
-        found = [f"{where} them for {_listed(names)}" for where, names in lies.items() if names]
-        if found:
-            told.append(
-                f"Against the 95 % limits of our mean, the published {figure.name} lies "
-                f"{'; '.join(found)}."
+            lies = (
+                means.below
+                if published < low
+                else means.above
+                if published > high
+                else means.within
             )
-    return told
+            lies.append(f"{one.name} ({column_label(one.column)})" if several else one.name)
+        if means.below or means.within or means.above:
+            found.append(means)
+    return found
 
 
-def _about_maxima(table: Table, filled: list[Filled]) -> str:
-    published = sorted({entry.samples for entry in table.entries if entry.samples})
-    theirs = f"are of {_range(published)} samples" if published else "do not tell of how many"
-    ours = sorted({one.samples for one in filled})
-    return (
-        "A maximum is one sample, and grows with their number: the published maxima "
-        f"{theirs}, ours are of {_range(ours)}. Nothing better or worse follows from them."
-    )
-
-
-def _range(numbers: list[int]) -> str:
-    if numbers[0] == numbers[-1]:
-        return f"{numbers[0]:,}"
-    return f"{numbers[0]:,} to {numbers[-1]:,}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return "; ".join(names)
+def _samples_of_maxima(table: Table, filled: list[Filled]) -> SamplesOfMaxima:
+    published = [entry.samples for entry in table.entries if entry.samples]
+    ours = [one.samples for one in filled]
+    known = (min(published), max(published)) if published else None
+    return SamplesOfMaxima(known, (min(ours), max(ours)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rtscope.model.reference import Figure, Reference, Table, Value
 from rtscope.model.run import Run
 from rtscope.model.units import NS_PER_UNIT
-from rtscope.statistics.reference import Beside, Cell, column_label
+from rtscope.statistics.reference import Beside, Cell, PublishedMeans, SamplesOfMaxima, column_label
 from rtscope.wording.run import doubts
 from rtscope.wording.values import plain, time_text
 
@@ -71,3 +71,44 @@ def entry_lines(table: Table) -> list[str]:
         if parts:
             told.append(f"{entry.name}: {', '.join(parts)}")
     return told
+
+
+def beside_lines(ours: Beside) -> list[str]:
+    """What follows from the runs and the published figures, and what does not."""
+    if not ours.filled:
+        return []
+    lines = ["Systems, kernels and loads differ, so a difference may come from any of them."]
+    if not ours.matches_rows:
+        lines.append("No run matches a row of this table; the runs' own rows are at the end.")
+    elif ours.missing:
+        lines.append(f"No run matches {'; '.join(ours.missing)}.")
+    lines += map(_means_line, ours.means)
+    if ours.maxima:
+        lines.append(_maxima_line(ours.maxima))
+    return lines
+
+
+def _means_line(means: PublishedMeans) -> str:
+    places = {"below": means.below, "within": means.within, "above": means.above}
+    found = [f"{where} them for {'; '.join(names)}" for where, names in places.items() if names]
+    return (
+        f"Relative to the 95 % limits of our mean, the published {means.figure} is "
+        f"{'; '.join(found)}."
+    )
+
+
+def _maxima_line(maxima: SamplesOfMaxima) -> str:
+    theirs = (
+        f"the published maxima are of {_range(maxima.published)} samples"
+        if maxima.published
+        else "the reference does not report the number of samples"
+    )
+    return (
+        f"A maximum is one sample, and grows with the number of samples: {theirs}, ours are of "
+        f"{_range(maxima.ours)}. Do not rank systems by them."
+    )
+
+
+def _range(counts: tuple[int, int]) -> str:
+    low, high = counts
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

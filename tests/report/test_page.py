@@ -352,7 +352,7 @@ def test_the_published_figure_is_drawn_from_our_data() -> None:
         names = [mark.name for mark in panel.marks]
         assert names == ["max here", "mean here", "published Max", "published Avg."]
     page = html_report(runs_of, reference=reference)
-    assert "Nothing better or worse follows from them" in page
+    assert "Do not rank systems by them" in page
     assert "15.553 us" in page
     with pytest.raises(RtscopeError, match="no table of slac-microtca"):
         html_report(runs_of, reference=reference_named("slac-microtca"))

@@ -44,7 +44,7 @@ from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.groups import figures_of_group, groups_of
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.reason import reason_text
-from rtscope.wording.references import citation, column_lines, entry_lines, facts_of
+from rtscope.wording.references import beside_lines, citation, column_lines, entry_lines, facts_of
 from rtscope.wording.run import (
     doubts_of_all,
     instructions_line,
@@ -328,7 +328,7 @@ def _beside(reference: Reference, runs: Sequence[Run]) -> list[_ReferenceView]:
                 table,
                 columns_beside(table, ours),
                 column_lines(ours),
-                ours.said,
+                beside_lines(ours),
                 [*entry_lines(table), *table.caveats],
                 samples_chart(table, ours, runs, f"reference-{number}"),
             )

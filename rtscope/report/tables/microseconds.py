@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples by whole microseconds, as the Celleb report prints them."""
+"""Samples by whole microseconds."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _ROWS: Final = 200
 
 
 def by_microsecond(run: Run) -> tuple[list[Column], int]:
-    """Samples by whole microseconds, as the Celleb report prints them, and rows left out.
+    """Samples by whole microseconds, and the number of rows left out.
 
     One column a thread; rows without a sample are not there.
     """

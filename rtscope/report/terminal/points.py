@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program's measurement points as a table: the columns of SLAC's drvPerfMeasure, and some more.
-
-K. Kim, "Real-time performance issues in linux / microTCA" (SLAC, 2013) has the original.
-"""
+"""A program's measurement points as a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

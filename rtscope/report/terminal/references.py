@@ -13,7 +13,14 @@ from rtscope.report.tables.column import Column
 from rtscope.report.tables.references import columns_beside, published_columns
 from rtscope.report.terminal.table import FittedTable, PiecedTable
 from rtscope.statistics.reference import Beside
-from rtscope.wording.references import citation, column_lines, doubts_of, entry_lines, facts_of
+from rtscope.wording.references import (
+    beside_lines,
+    citation,
+    column_lines,
+    doubts_of,
+    entry_lines,
+    facts_of,
+)
 from rtscope.wording.values import NOTHING, plain
 
 
@@ -66,7 +73,7 @@ def beside_page(
             Text(),
             PiecedTable(columns_beside(table, ours)),
             Text(),
-            *(Text(plain(text)) for text in ours.said),
+            *(Text(plain(text)) for text in beside_lines(ours)),
             Text("To be known of the published figures:", style="bold"),
             *(_item(text) for text in [*entry_lines(table), *table.caveats]),
         ]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A machine's threads as a table, who can preempt the others first.
 
-The columns are those of the `ps -Leo` in K. Kim, "Real-time performance issues in linux / microTCA"
-(SLAC, 2013), and some more.
+The columns are those of `ps -Leo`, and some more.
 """
 
 from collections.abc import Sequence
