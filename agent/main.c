@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The verb table, nothing else. */
+/* The table of commands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,50 +7,55 @@
 #include "base/verbs.h"
 #include "guest/pid1.h"
 #include "load/load.h"
-#include "load/load.h"
 #include "probe/probe.h"
 #include "proc/machine.h"
 #include "proc/points.h"
 #include "proc/symbols.h"
 #include "proc/threads.h"
+#include "session/describe.h"
 #include "session/watchdog_connection.h"
 #include "tune/tune.h"
 
 #define TETHER "--tether="
 
+#define PROBE(id) { .name = #id, .probe = &id##_probe }
+
 const struct verb verbs[] = {
-	{ "async", "from signalling a thread until it runs", async_main, true },
-	{ "cyclic", "how late a thread wakes from a timed sleep", cyclic_main, true },
-	{ "daq", "how long after its interrupt a program has a digitizer's data", daq_main, true },
-	{ "event", "how long a device's interrupt takes to reach a program", event_main, true },
-	{ "exec", "how long a command takes on some CPUs", exec_main, true },
-	{ "gtod", "what reading the clock costs, and how finely it tells the time", gtod_main,
-	  true },
-	{ "loop", "how regular a periodic loop is, seen from another CPU", loop_main, true },
-	{ "memory", "how fast memory answers, and who slows it for whom", memory_main, true },
-	{ "migrate", "whether the N highest threads run on the N CPUs", migrate_main, true },
-	{ "noise", "how much of its CPU a spinning thread is robbed of", noise_main, true },
-	{ "pi", "how long a priority inversion makes a thread wait", pi_main, true },
-	{ "scaling", "how long a parallel algorithm takes on some CPUs", scaling_main, true },
-	{ "sched", "how late a periodic thread starts its work", sched_main, true },
-	{ "signal", "how long an event takes to reach a program as a signal", signal_main, true },
-	{ "topology", "which CPUs share something, and how fast they reach each other",
-	  topology_main, true },
-	{ "points", "a running program's measurement points", points_main, false },
-	{ "threads", "the machine's threads, who can preempt whom first", threads_main, false },
-	{ "tune", "changes the machine for real-time work, and takes that back", tune_main, false },
-	{ "machine", "what this machine is: the kernel's own files", machine_main, false },
-	{ "symbols", "where the kernel's functions are", symbols_main, false },
+	PROBE(async),
+	PROBE(cyclic),
+	PROBE(daq),
+	PROBE(event),
+	PROBE(exec),
+	PROBE(gtod),
+	PROBE(loop),
+	PROBE(memory),
+	PROBE(migrate),
+	PROBE(noise),
+	PROBE(pi),
+	PROBE(scaling),
+	PROBE(sched),
+	PROBE(signal),
+	PROBE(topology),
+	{ "points", "a running program's measurement points", points_main, points_options, NULL },
+	{ "threads", "the system's threads, in the order of preemption", threads_main,
+	  threads_options, NULL },
+	{ "tune", "tune the system for real-time work, and undo that", tune_main, tune_options,
+	  NULL },
+	{ "machine", "describe the system, from the kernel's own files", machine_main,
+	  machine_options, NULL },
+	{ "symbols", "addresses of the kernel's functions", symbols_main, symbols_options, NULL },
+	{ "describe", "all commands and their options, as JSON", describe_main, NULL, NULL },
 	{ 0 },
 };
 
 static void usage(FILE *out)
 {
-	fputs("usage: rtscope-agent VERB [OPTIONS]\n\n", out);
+	fputs("usage: rtscope-agent COMMAND [OPTIONS]\n\n", out);
 	for (const struct verb *verb = verbs; verb->name; verb++)
-		fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
-	fputs("\nrtscope-agent VERB --help tells a verb's options.\n"
-	      "rtscope-agent --tether=TIME VERB ... ends as by Ctrl-C when standard input ends or\n"
+		fprintf(out, "  %-10s %s\n", verb->name,
+			verb->probe ? verb->probe->summary : verb->summary);
+	fputs("\nrtscope-agent COMMAND --help lists a command's options.\n"
+	      "rtscope-agent --tether=TIME COMMAND ... ends as by Ctrl-C when standard input ends or\n"
 	      "stays silent for TIME.\n",
 	      out);
 }
@@ -70,10 +75,14 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	for (const struct verb *verb = verbs; verb->name; verb++) {
-		if (!strcmp(argv[1], verb->name))
-			return verb->main(argc - 1, argv + 1);
+		if (strcmp(argv[1], verb->name) != 0)
+			continue;
+		if (verb->probe)
+			return session_main(verb->probe, argc - 1, argv + 1);
+		return verb->main(argc - 1, argv + 1);
 	}
-	fprintf(stderr, "rtscope-agent: no verb '%s'; rtscope-agent --help lists them\n", argv[1]);
+	fprintf(stderr, "rtscope-agent: no command '%s'; rtscope-agent --help lists them\n",
+		argv[1]);
 	return 2;
 }
 

@@ -43,72 +43,51 @@
 
 static struct pair pairs[PAIRS_MAX];
 
-enum {
-	OPTION_VIA = 1,
-	OPTION_PLACE,
-	OPTION_CACHE,
-};
-
 enum place {
 	PLACE_OTHER,
 	PLACE_SAME,
 	PLACE_BOTH,
 };
 
-static const char *const places[] = { "other", "same", "both" };
+static const char *const places[] = { "other", "same", "both", NULL };
 
 static struct {
-	const char *via;
+	unsigned int via; /* an index into async_way_names */
 	enum place place;
 	bool warm;
 	unsigned int turns;
 	uint64_t pause_ns; /* between two turns, on average */
-} async = { .via = "cond", .place = PLACE_BOTH };
+} async;
 
-static const struct option options[] = {
-	{ "via", required_argument, NULL, OPTION_VIA },
-	{ "place", required_argument, NULL, OPTION_PLACE },
-	{ "cache", required_argument, NULL, OPTION_CACHE },
+static const char *const caches[] = { "cold", "warm", NULL };
+
+static const struct option_spec options[] = {
+	{ .name = "via",
+	  .kind = OPTION_CHOICE,
+	  .choices = async_way_names,
+	  .metavar = "METHOD",
+	  .preset = "cond",
+	  .help = "Notify by this method, or by all of them in turn",
+	  .value = &async.via },
+	{ .name = "place",
+	  .kind = OPTION_CHOICE,
+	  .choices = places,
+	  .metavar = "PLACE",
+	  .preset = "both",
+	  .help = "CPU of the sender: the receiver's, another, or both as two series",
+	  .value = &async.place },
+	{ .name = "cache",
+	  .kind = OPTION_EITHER,
+	  .choices = caches,
+	  .metavar = "STATE",
+	  .preset = "cold",
+	  .help = "cold: notify after a pause; warm: right after a notification that does not count, "
+		  "as rt-tests does",
+	  .value = &async.warm },
 	{ 0 },
 };
 
-static void set_defaults(struct session_options *session)
-{
-	session->priority = 89;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	if (val == OPTION_PLACE) {
-		for (async.place = PLACE_OTHER; async.place <= PLACE_BOTH; async.place++) {
-			if (!strcmp(text, places[async.place]))
-				return 0;
-		}
-		return option_refuse("--place", text, "same, other or both", error, error_size);
-	}
-	if (val == OPTION_CACHE) {
-		async.warm = !strcmp(text, "warm");
-		if (async.warm || !strcmp(text, "cold"))
-			return 0;
-		return option_refuse("--cache", text, "cold or warm", error, error_size);
-	}
-	async.via = text;
-	for (unsigned int i = 0; i < WAYS; i++) {
-		if (!strcmp(text, async_ways[i].name))
-			return 0;
-	}
-	if (!strcmp(text, "all"))
-		return 0;
-	return option_refuse("--via", text, "cond, futex, eventfd, pipe, semaphore, mqueue or all",
-			     error, error_size);
-}
-
-static void describe(struct json *json)
-{
-	json_string(json, "via", async.via);
-	json_string(json, "place", places[async.place]);
-	json_string(json, "cache", async.warm ? "warm" : "cold");
-}
+static const struct option_preset presets[] = { { "priority", "89" }, { 0 } };
 
 /* The next of this pair's own turns after @due_ns. */
 static uint64_t next_turn_ns(uint64_t due_ns, uint64_t *random)
@@ -212,7 +191,7 @@ static void receive_messages(struct measuring *measuring)
 
 static bool wanted(const struct way *way)
 {
-	return !strcmp(async.via, "all") || !strcmp(async.via, way->name);
+	return async.via == WAYS || way == &async_ways[async.via];
 }
 
 /* Two neighbours send to each other; the last of an odd number hears from the one before it. */
@@ -265,7 +244,7 @@ static int check_plan(const struct session_options *session, const struct cpus *
 		      size_t error_size)
 {
 	unsigned int series = async.place == PLACE_BOTH && cpus->count > 1 ? 2 : 1;
-	unsigned int cpus_max = PAIRS_MAX / series / (strcmp(async.via, "all") ? 1 : WAYS);
+	unsigned int cpus_max = PAIRS_MAX / series / (async.via == WAYS ? WAYS : 1);
 
 	if (session->policy == POLICY_DEADLINE)
 		snprintf(error, error_size,
@@ -296,8 +275,8 @@ static void tell_refusal(const struct way *way, char *error, size_t error_size)
 {
 	int number = errno;
 
-	snprintf(error, error_size, "--via %s is not possible here: %s%s%s", way->name,
-		 strerror(number),
+	snprintf(error, error_size, "--via %s is not possible here: %s%s%s",
+		 async_way_names[way - async_ways], strerror(number),
 		 number == ENOSYS ? "; this kernel was built without CONFIG_" :
 		 number == EMFILE ? "; raise " :
 				    "",
@@ -323,7 +302,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			continue;
 		}
 		tell_refusal(way, error, error_size);
-		if (strcmp(async.via, "all"))
+		if (async.via != WAYS)
 			return -1;
 		session_warn("way-left-out", error);
 	}
@@ -336,27 +315,15 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 
 static const char *const facts[] = { "not_waiting", "sender_cpu", NULL };
 
-static const struct probe probe = {
+const struct probe async_probe = {
 	.name = "async",
-	.help = "From just before a thread signals another until that one runs, both at priority 89.\n\n"
-		"      --via WAY            cond, futex, eventfd, pipe, semaphore, mqueue, or all of\n"
-		"                           them, taking turns (cond)\n"
-		"      --place PLACE        the sender on the same CPU as the receiver, on an other, or\n"
-		"                           both as two series (both)\n"
-		"      --cache STATE        cold: after a pause; warm: right after a message that does\n"
-		"                           not count, as rt-tests does (cold)\n",
+	.summary = "from notifying a thread until it runs",
+	.help = "Notification latency between threads: from just before one thread notifies another until that one\n"
+		"runs, both at the same priority.\n",
 	.examples = "  rtscope-agent async -D 1m                       as LTP's async_handler\n"
 		    "  rtscope-agent async -a 2 --place same --via all -D 10m --load mixed\n",
 	.options = options,
-	.short_options = "",
-	.defaults = set_defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 };
-
-int async_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

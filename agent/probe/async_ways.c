@@ -159,7 +159,6 @@ static void mqueue_wait(struct pair *pair)
 
 #define WAY(way_name, option, limit_name, open_fn, ready_fn, send_fn, end_fn, wait_fn) \
 	{                                                                              \
-		.name = way_name,                                                      \
 		.names = { way_name " from other CPU", way_name " from same CPU" },    \
 		.kernel_option = option,                                               \
 		.limit = limit_name,                                                   \
@@ -180,4 +179,8 @@ const struct way async_ways[WAYS] = {
 	    semaphore_send, semaphore_wait),
 	WAY("mqueue", "POSIX_MQUEUE", "ulimit -q", mqueue_open, announced, mqueue_send, mqueue_send,
 	    mqueue_wait),
+};
+
+const char *const async_way_names[] = {
+	"cond", "futex", "eventfd", "pipe", "semaphore", "mqueue", "all", NULL,
 };

@@ -33,7 +33,6 @@ struct pair {
 } __attribute__((aligned(64)));
 
 struct way {
-	const char *name;
 	const char *names[2];		  /* of its series: sender on another CPU, on the same */
 	const char *kernel_option;	  /* without which open() fails with ENOSYS */
 	const char *limit;		  /* for which it fails with EMFILE */
@@ -47,5 +46,8 @@ struct way {
 #define WAYS 6
 
 extern const struct way async_ways[WAYS];
+
+/* Their names in the same order, then "all" and NULL. */
+extern const char *const async_way_names[WAYS + 2];
 
 #endif

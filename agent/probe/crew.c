@@ -27,22 +27,10 @@ static struct {
 	bool completed;
 } crew;
 
-int crew_take_slot(const char *text, uint64_t *slot_ns, char *error, size_t error_size)
-{
-	if (option_time(text, NSEC_PER_USEC, slot_ns) && *slot_ns >= NSEC_PER_MSEC &&
-	    *slot_ns <= NSEC_PER_SEC)
-		return 0;
-	return option_refuse("--slot", text, "a time from 1ms to 1s", error, error_size);
-}
-
 int crew_check(const char *probe, const struct session_options *session, char *error,
 	       size_t error_size)
 {
-	if (session->interval_ns)
-		snprintf(error, error_size,
-			 "%s takes no --interval: --slot says how long each work is counted",
-			 probe);
-	else if (session->policy == POLICY_DEADLINE)
+	if (session->policy == POLICY_DEADLINE)
 		snprintf(error, error_size,
 			 "%s works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other",
 			 probe);

@@ -40,8 +40,15 @@ struct member {
 	struct measuring *measuring;
 } __attribute__((aligned(128)));
 
-/* What --slot gives: 0, or -1 with a sentence in @error. */
-int crew_take_slot(const char *text, uint64_t *slot_ns, char *error, size_t error_size);
+/* The option of a probe whose work is counted in slots. */
+#define CREW_SLOT(default_text, target)       \
+	{ .name = "slot",                     \
+	  .kind = OPTION_TIME,                \
+	  .min = NSEC_PER_MSEC,               \
+	  .max = NSEC_PER_SEC,                \
+	  .preset = default_text,             \
+	  .help = "Count each work for TIME", \
+	  .value = &(target) }
 
 /* Whether a crew can measure @probe so: 0, or -1 with a sentence in @error. */
 int crew_check(const char *probe, const struct session_options *session, char *error,

@@ -26,49 +26,39 @@
  */
 #define PHASE_STEP 132721791U
 
-enum {
-	OPTION_METHOD = 1,
-	OPTION_PHASE,
-};
-
 static struct {
 	uint64_t distance_ns;
 	bool timerfd;
 	bool fixed_phase;
 } cyclic;
 
-static const struct option options[] = {
-	{ "distance", required_argument, NULL, 'd' },
-	{ "method", required_argument, NULL, OPTION_METHOD },
-	{ "phase", required_argument, NULL, OPTION_PHASE },
+static const char *const methods[] = { "nanosleep", "timerfd", NULL };
+static const char *const phases[] = { "sweep", "fixed", NULL };
+
+static const struct option_spec options[] = {
+	{ .name = "distance",
+	  .letter = 'd',
+	  .kind = OPTION_TIME,
+	  .max = NSEC_PER_SEC,
+	  .preset = "0",
+	  .help = "Make the interval of thread N longer by N times TIME",
+	  .value = &cyclic.distance_ns },
+	{ .name = "method",
+	  .kind = OPTION_EITHER,
+	  .choices = methods,
+	  .metavar = "METHOD",
+	  .preset = "nanosleep",
+	  .help = "Sleep by clock_nanosleep() or by a timerfd",
+	  .value = &cyclic.timerfd },
+	{ .name = "phase",
+	  .kind = OPTION_EITHER,
+	  .choices = phases,
+	  .metavar = "PHASE",
+	  .preset = "sweep",
+	  .help = "Sweep the deadlines through the interval, or fix them",
+	  .value = &cyclic.fixed_phase },
 	{ 0 },
 };
-
-static int choose(const char *option, const char *text, const char *no, const char *yes,
-		  bool *choice, char *error, size_t error_size)
-{
-	*choice = !strcmp(text, yes);
-	if (*choice || !strcmp(text, no))
-		return 0;
-	snprintf(error, error_size, "%s '%s' is not %s or %s", option, text, no, yes);
-	return -1;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	switch (val) {
-	case OPTION_METHOD:
-		return choose("--method", text, "nanosleep", "timerfd", &cyclic.timerfd, error,
-			      error_size);
-	case OPTION_PHASE:
-		return choose("--phase", text, "sweep", "fixed", &cyclic.fixed_phase, error,
-			      error_size);
-	}
-	if (option_time(text, NSEC_PER_USEC, &cyclic.distance_ns) &&
-	    cyclic.distance_ns <= NSEC_PER_SEC)
-		return 0;
-	return option_refuse("--distance", text, "a time from 0us to 1s", error, error_size);
-}
 
 static void measure(struct measuring *measuring);
 
@@ -86,13 +76,6 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			.interval_ns = session->interval_ns + i * cyclic.distance_ns,
 		};
 	return (int)cpus->count;
-}
-
-static void describe(struct json *json)
-{
-	json_u64(json, "distance_ns", cyclic.distance_ns);
-	json_string(json, "method", cyclic.timerfd ? "timerfd" : "nanosleep");
-	json_string(json, "phase", cyclic.fixed_phase ? "fixed" : "sweep");
 }
 
 struct deadline {
@@ -211,25 +194,15 @@ static void measure(struct measuring *measuring)
 		close(timer);
 }
 
-static const struct probe probe = {
+const struct probe cyclic_probe = {
 	.name = "cyclic",
-	.help = "How late a thread wakes from a timed sleep: from the deadline, to the clock read by\n"
-		"the thread when it runs again.\n\n"
-		"  -d, --distance TIME      thread N has an interval longer by N times TIME; bare: us (0)\n"
-		"      --method METHOD      sleep by nanosleep or timerfd (nanosleep)\n"
-		"      --phase PHASE        sweep: move the deadline within the interval; fixed (sweep)\n",
+	.summary = "how late a thread wakes from a timed sleep",
+	.help = "Wake-up latency of a timed sleep: from the deadline until the thread reads the clock when it\n"
+		"runs again.\n",
 	.examples =
 		"  rtscope-agent cyclic -D 1m                      as cyclictest -S -m -p80 -D 1m\n"
 		"  rtscope-agent cyclic -a 2,3 -i 200 -p 95 -D 8h --load mixed\n"
 		"  rtscope-agent cyclic --json -D 10s | jq 'select(.type == \"thread\")'\n",
 	.options = options,
-	.short_options = "d:",
-	.option = take_option,
-	.describe = describe,
 	.plan = plan,
 };
-
-int cyclic_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

@@ -27,17 +27,6 @@
 #define SWEEP_PART    4 /* of the interval */
 #define NUMBER_MAX    65536
 
-enum {
-	OPTION_TRANSFER = 1,
-	OPTION_ARM,
-	OPTION_INTERRUPTS,
-	OPTION_CHANNELS,
-	OPTION_SAMPLES,
-	OPTION_MODULES,
-	OPTION_WORK,
-	OPTION_IRQ_PRIORITY,
-};
-
 static const char *const transfers[] = { "copy", "mapped", "scatter", NULL };
 static const char *const armings[] = { "separate", "atomic", NULL };
 static const char *const interruptions[] = { "event", "channel", NULL };
@@ -45,18 +34,11 @@ static const char *const interruptions[] = { "event", "channel", NULL };
 #define ARM_ATOMIC 1
 
 static struct {
-	uint64_t transfer, arm, interrupts; /* places in the lists above */
+	unsigned int transfer, arm, interrupts; /* indices into the lists above */
 	uint64_t channels, samples, modules;
 	uint64_t irq_priority;
 	uint64_t work_ns;
-} chosen = {
-	.transfer = RTDAQ_SCATTER,
-	.arm = ARM_ATOMIC,
-	.channels = 10,
-	.samples = 1024,
-	.modules = 1,
-	.irq_priority = 90,
-};
+} chosen;
 
 static struct module {
 	struct digitizer digitizer;
@@ -66,89 +48,69 @@ static struct module {
 	uint64_t whole_sum_ns, whole_max_ns; /* from an event's being ready until it was had */
 } modules[RTDAQ_FILES_MAX];
 
-static const struct option options[] = {
-	{ "transfer", required_argument, NULL, OPTION_TRANSFER },
-	{ "arm", required_argument, NULL, OPTION_ARM },
-	{ "interrupts", required_argument, NULL, OPTION_INTERRUPTS },
-	{ "channels", required_argument, NULL, OPTION_CHANNELS },
-	{ "samples-per-channel", required_argument, NULL, OPTION_SAMPLES },
-	{ "modules", required_argument, NULL, OPTION_MODULES },
-	{ "work", required_argument, NULL, OPTION_WORK },
-	{ "irq-priority", required_argument, NULL, OPTION_IRQ_PRIORITY },
+static const struct option_spec options[] = {
+	{ .name = "transfer",
+	  .kind = OPTION_CHOICE,
+	  .choices = transfers,
+	  .metavar = "METHOD",
+	  .preset = "scatter",
+	  .help = "copy: to a kernel buffer and from there to the program's; mapped: to a buffer that "
+		  "the program has mapped; scatter: to the program's own pages",
+	  .value = &chosen.transfer },
+	{ .name = "arm",
+	  .kind = OPTION_CHOICE,
+	  .choices = armings,
+	  .metavar = "METHOD",
+	  .preset = "atomic",
+	  .help = "separate: one call arms and another waits; atomic: one call does both",
+	  .value = &chosen.arm },
+	{ .name = "interrupts",
+	  .kind = OPTION_CHOICE,
+	  .choices = interruptions,
+	  .metavar = "METHOD",
+	  .preset = "event",
+	  .help = "event: one interrupt per event; channel: one for the event and one for each channel, "
+		  "which is requested by itself",
+	  .value = &chosen.interrupts },
+	{ .name = "channels",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = RTDAQ_CHANNELS_MAX,
+	  .preset = "10",
+	  .help = "Channels of a digitizer; an event has one more, the readout",
+	  .value = &chosen.channels },
+	{ .name = "samples-per-channel",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = NUMBER_MAX,
+	  .step = RTDAQ_BLOCK / RTDAQ_SAMPLE_BYTES,
+	  .preset = "1024",
+	  .help = "Samples per channel, of 2 bytes each",
+	  .value = &chosen.samples },
+	{ .name = "modules",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = RTDAQ_FILES_MAX,
+	  .preset = "1",
+	  .help = "Digitizers, all with their events at the same time",
+	  .value = &chosen.modules },
+	{ .name = "irq-priority",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = 99,
+	  .preset = "90",
+	  .help = "Priority of the interrupt's thread; the kernel's default is 50",
+	  .value = &chosen.irq_priority },
+	{ .name = "work",
+	  .kind = OPTION_TIME,
+	  .preset = "0",
+	  .help = "CPU time that each event computes",
+	  .value = &chosen.work_ns },
 	{ 0 },
 };
 
-static void set_defaults(struct session_options *session)
-{
-	session->interval_ns = NSEC_PER_SEC / 120;
-}
-
-static int take_word(const char *option, const char *text, const char *const *words,
-		     uint64_t *place, const char *wanted, char *error, size_t error_size)
-{
-	for (*place = 0; words[*place]; ++*place) {
-		if (!strcmp(text, words[*place]))
-			return 0;
-	}
-	return option_refuse(option, text, wanted, error, error_size);
-}
-
-static int take_number(const char *option, const char *text, uint64_t most, uint64_t step,
-		       uint64_t *number, char *error, size_t error_size)
-{
-	if (option_number(text, most, number) && *number && !(*number % step))
-		return 0;
-	if (step == 1)
-		snprintf(error, error_size, "%s '%s' is not a number from 1 to %llu", option, text,
-			 (unsigned long long)most);
-	else
-		snprintf(error, error_size, "%s '%s' is not a multiple of %llu up to %llu", option,
-			 text, (unsigned long long)step, (unsigned long long)most);
-	return -1;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	switch (val) {
-	case OPTION_TRANSFER:
-		return take_word("--transfer", text, transfers, &chosen.transfer,
-				 "copy, mapped or scatter", error, error_size);
-	case OPTION_ARM:
-		return take_word("--arm", text, armings, &chosen.arm, "separate or atomic", error,
-				 error_size);
-	case OPTION_INTERRUPTS:
-		return take_word("--interrupts", text, interruptions, &chosen.interrupts,
-				 "event or channel", error, error_size);
-	case OPTION_CHANNELS:
-		return take_number("--channels", text, RTDAQ_CHANNELS_MAX, 1, &chosen.channels,
-				   error, error_size);
-	case OPTION_SAMPLES:
-		return take_number("--samples-per-channel", text, NUMBER_MAX,
-				   RTDAQ_BLOCK / RTDAQ_SAMPLE_BYTES, &chosen.samples, error,
-				   error_size);
-	case OPTION_MODULES:
-		return take_number("--modules", text, RTDAQ_FILES_MAX, 1, &chosen.modules, error,
-				   error_size);
-	case OPTION_IRQ_PRIORITY:
-		return take_number("--irq-priority", text, 99, 1, &chosen.irq_priority, error,
-				   error_size);
-	}
-	if (option_time(text, NSEC_PER_USEC, &chosen.work_ns))
-		return 0;
-	return option_refuse("--work", text, "a time such as 2ms", error, error_size);
-}
-
-static void describe(struct json *json)
-{
-	json_string(json, "transfer", transfers[chosen.transfer]);
-	json_string(json, "arm", armings[chosen.arm]);
-	json_string(json, "interrupts", interruptions[chosen.interrupts]);
-	json_u64(json, "channels", chosen.channels);
-	json_u64(json, "samples_per_channel", chosen.samples);
-	json_u64(json, "modules", chosen.modules);
-	json_u64(json, "irq_priority", chosen.irq_priority);
-	json_u64(json, "work_ns", chosen.work_ns);
-}
+/* 120 Hz */
+static const struct option_preset presets[] = { { "interval", "8333333ns" }, { 0 } };
 
 static int check(const struct session_options *session, char *error, size_t error_size)
 {
@@ -317,35 +279,16 @@ static const char *const facts[] = {
 	NULL,
 };
 
-static const struct probe probe = {
+const struct probe daq_probe = {
 	.name = "daq",
-	.help = "How long after its interrupt a program has a digitizer's data: from the handler's time\n"
-		"stamp to the return of the call that waits. The digitizer is the module rtdaq; each has\n"
-		"a thread, on the CPUs of --cpus in turn. --interval is 1/120 s unless given.\n\n"
-		"      --transfer WAY       copy: to a buffer of the kernel's and from there to the\n"
-		"                           program's; mapped: to one that the program has mapped;\n"
-		"                           scatter: to the program's own pages (scatter)\n"
-		"      --arm WAY            separate: one call arms and another waits; atomic: one call\n"
-		"                           does both (atomic)\n"
-		"      --interrupts WAY     event: one for all of it; channel: one for the event, and one\n"
-		"                           for each channel, which is asked for by itself (event)\n"
-		"      --channels N         channels, to 64; an event has one more, the readout (10)\n"
-		"      --samples-per-channel N  of 2 bytes each, a multiple of 512 (1024)\n"
-		"      --modules N          digitizers, to 8, all with their events at the same time (1)\n"
-		"      --work TIME          CPU time that each event is computed with; bare: us (0)\n"
-		"      --irq-priority N     of the interrupt's thread; the kernel gives 50 (90)\n",
+	.summary = "how long after its interrupt a program has a digitizer's data",
+	.help = "Latency of a data acquisition: from the interrupt handler's time stamp until the waiting call\n"
+		"returns with the digitizer's data. The digitizer is the module rtdaq, which must be loaded; each\n"
+		"has a thread, on the CPUs of --cpus in turn.\n",
 	.examples = "  rtscope-agent daq --transfer copy -D 1m\n"
 		    "  rtscope-agent daq --interrupts channel --arm separate --work 2ms -D 10m\n",
 	.options = options,
-	.short_options = "",
-	.defaults = set_defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 };
-
-int daq_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

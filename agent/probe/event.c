@@ -29,18 +29,9 @@
 #include "probe/program.h"
 #include "session/session.h"
 
-#define FIDUCIAL_NS  (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
 #define DATA_DEFAULT 5 /* the interval in the time from a fiducial to its data */
 #define COLLECT_NS   (20 * NSEC_PER_MSEC)
 #define GRACE_NS     NSEC_PER_SEC /* for what handlers have not yet taken at the end */
-
-enum {
-	OPTION_VIA = 1,
-	OPTION_BUSY,
-	OPTION_DEADLINE,
-	OPTION_IRQ_PRIORITY,
-	OPTION_DATA,
-};
 
 static struct {
 	const struct road *road;
@@ -48,7 +39,9 @@ static struct {
 	uint64_t irq_priority;
 	uint64_t data_ns;
 	bool data_chosen;
-} chosen = { .deadline_ns = NSEC_PER_MSEC, .irq_priority = 99 };
+} chosen;
+
+static unsigned int via;
 
 static struct receiver receiver;
 
@@ -60,61 +53,39 @@ static struct {
 	unsigned int cpu; /* that is interrupted */
 } events;
 
-static const struct option options[] = {
-	{ "via", required_argument, NULL, OPTION_VIA },
-	{ "busy", required_argument, NULL, OPTION_BUSY },
-	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
-	{ "irq-priority", required_argument, NULL, OPTION_IRQ_PRIORITY },
-	{ "data", required_argument, NULL, OPTION_DATA },
+static const struct option_spec options[] = {
+	{ .name = "via",
+	  .kind = OPTION_CHOICE,
+	  .choices = road_names,
+	  .metavar = "PATH",
+	  .preset = "sigwait",
+	  .help = "Notification path. sigio: a signal handler in any thread; page: a thread that polls "
+		  "a mapped page; else a thread that waits there",
+	  .value = &via },
+	{ .name = "irq-priority",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = 99,
+	  .preset = "99",
+	  .help = "Priority of the interrupt's thread; the kernel's default is 50",
+	  .value = &chosen.irq_priority },
+	{ .name = "data",
+	  .kind = OPTION_TIME,
+	  .computed = "a fifth of the interval",
+	  .help = "Time from each fiducial to its data interrupt; 0 for none",
+	  .value = &chosen.data_ns,
+	  .given = &chosen.data_chosen },
+	PROGRAM_BUSY,
+	{ .name = "deadline",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "1ms",
+	  .help = "Count a longer delay as a violation",
+	  .value = &chosen.deadline_ns },
 	{ 0 },
 };
 
-static void set_defaults(struct session_options *session)
-{
-	session->priority = PROGRAM_PRIORITY;
-	session->interval_ns = FIDUCIAL_NS;
-	chosen.road = road_find("sigwait");
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	switch (val) {
-	case OPTION_VIA:
-		chosen.road = road_find(text);
-		if (!chosen.road)
-			return option_refuse("--via", text,
-					     "sigio, sigwait, read, ioctl, poll, epoll, eventfd, page or uring",
-					     error, error_size);
-		return 0;
-	case OPTION_BUSY:
-		return program_take_busy(text, error, error_size);
-	case OPTION_IRQ_PRIORITY:
-		if (!option_number(text, 99, &chosen.irq_priority) || !chosen.irq_priority)
-			return option_refuse("--irq-priority", text, "a priority from 1 to 99",
-					     error, error_size);
-		return 0;
-	case OPTION_DATA:
-		chosen.data_chosen = true;
-		if (!option_time(text, NSEC_PER_USEC, &chosen.data_ns))
-			return option_refuse("--data", text, "a time such as 500us, or 0 for none",
-					     error, error_size);
-		return 0;
-	default:
-		if (!option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) || !chosen.deadline_ns)
-			return option_refuse("--deadline", text, "a time such as 1ms", error,
-					     error_size);
-		return 0;
-	}
-}
-
-static void describe(struct json *json)
-{
-	json_string(json, "via", chosen.road->name);
-	json_u64(json, "busy_percent", program_busy_percent());
-	json_u64(json, "deadline_ns", chosen.deadline_ns);
-	json_u64(json, "irq_priority", chosen.irq_priority);
-	json_u64(json, "data_ns", chosen.data_ns);
-}
+static const struct option_preset presets[] = { PROGRAM_PRESETS, { 0 } };
 
 /* Every number up to @sequence has been an event, seen or lost. */
 static void note_sequence(uint32_t sequence)
@@ -267,8 +238,10 @@ static int check_plan(const struct session_options *session, char *error, size_t
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
-	bool handled = !chosen.road->wait;
+	bool handled;
 
+	chosen.road = &roads[via];
+	handled = !chosen.road->wait;
 	if (check_plan(session, error, error_size) ||
 	    (!session->dry_run && receiver_open(&receiver, chosen.road, error, error_size)))
 		return -1;
@@ -279,7 +252,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	events.takers.deadline_ns = chosen.deadline_ns;
 	events.cpu = cpus->number[0];
 	roles[0] = (struct role){
-		.name = chosen.road->name,
+		.name = road_names[via],
 		.body = handled ? collect_events : wait_for_events,
 		.cpu = cpus->count == 1 ? cpus->number[0] : -1,
 		.priority = handled ? 0 : session->priority,
@@ -302,35 +275,20 @@ static void print_takers(FILE *out, const struct measuring *measuring, unsigned 
 
 static const char *const facts[] = { TAKERS_FACTS, "merged", STAGES_FACTS, NULL };
 
-static const struct probe probe = {
+const struct probe event_probe = {
 	.name = "event",
-	.help = "How long the interrupt of a device takes to reach a program of 31 threads: from the first\n"
-		"line of the interrupt's handler to the program's first look at the clock. The device is\n"
-		"that of the module rtevent, which must be loaded: an event receiver.\n\n"
-		"      --via ROAD           sigio: by a signal's handler in any thread; or by a thread of\n"
-		"                           its own that waits in sigwait, read, ioctl, poll, epoll,\n"
-		"                           eventfd or uring, or watches a mapped page (sigwait)\n"
-		"      --irq-priority N     of the interrupt's thread; the kernel gives 50 (99)\n"
-		"      --data TIME          from each fiducial to its data interrupt; 0: none; bare: us\n"
-		"                           (a fifth of the interval)\n"
-		"      --busy PERCENT       share of each CPU that the program computes, to 80 (40)\n"
-		"      --deadline TIME      a longer delay counts as a violation; bare: us (1ms)\n\n"
-		"Its own thread has the priority of -p (94), the others those of the report. The interrupts\n"
-		"come to the first CPU of --cpus.\n",
+	.summary = "how long a device's interrupt takes to reach a program",
+	.help = "Notification latency of a device's interrupt to a program of 31 threads: from the first line of\n"
+		"the interrupt handler until the program reads the clock. The device is an event receiver of the\n"
+		"module rtevent, which must be loaded. The interrupts come to the first CPU of --cpus.\n"
+		"\n"
+		"The waiting thread has --priority, the others those of SLAC's report.\n",
 	.examples = "  rtscope-agent event --via sigio -D 10m          as SLAC's vendor did\n"
 		    "  rtscope-agent event --via read --irq-priority 50 --busy 0 -D 1m\n",
 	.options = options,
-	.short_options = "",
-	.defaults = set_defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 	.add = add_takers,
 	.print = print_takers,
 };
-
-int event_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

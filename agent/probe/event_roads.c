@@ -173,34 +173,21 @@ static void ring_wait(struct receiver *receiver)
 	got(receiver, size);
 }
 
-static const struct road roads[] = {
-	{ .name = "sigio", .open = signal_open },
-	{ .name = "sigwait", .open = signal_open, .wait = signal_wait },
-	{ .name = "read", .blocks = true, .wait = read_wait },
-	{ .name = "ioctl", .blocks = true, .wait = ioctl_wait },
-	{ .name = "poll", .wait = poll_wait },
-	{ .name = "epoll", .kernel_option = "EPOLL", .open = epoll_open, .wait = epoll_wait_once },
-	{ .name = "eventfd",
-	  .kernel_option = "EVENTFD",
-	  .open = eventfd_open,
-	  .wait = eventfd_wait },
-	{ .name = "page", .wait = page_wait },
-	{ .name = "uring",
-	  .kernel_option = "IO_URING",
-	  .blocks = true,
-	  .open = ring_open,
-	  .wait = ring_wait },
-	{ 0 },
+const struct road roads[] = {
+	{ .open = signal_open },
+	{ .open = signal_open, .wait = signal_wait },
+	{ .blocks = true, .wait = read_wait },
+	{ .blocks = true, .wait = ioctl_wait },
+	{ .wait = poll_wait },
+	{ .kernel_option = "EPOLL", .open = epoll_open, .wait = epoll_wait_once },
+	{ .kernel_option = "EVENTFD", .open = eventfd_open, .wait = eventfd_wait },
+	{ .wait = page_wait },
+	{ .kernel_option = "IO_URING", .blocks = true, .open = ring_open, .wait = ring_wait },
 };
 
-const struct road *road_find(const char *name)
-{
-	for (const struct road *road = roads; road->name; road++) {
-		if (!strcmp(road->name, name))
-			return road;
-	}
-	return NULL;
-}
+const char *const road_names[] = {
+	"sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring", NULL,
+};
 
 int receiver_open(struct receiver *receiver, const struct road *road, char *error,
 		  size_t error_size)
@@ -222,8 +209,9 @@ int receiver_open(struct receiver *receiver, const struct road *road, char *erro
 	receiver->map = map;
 	if (!road->open || !road->open(receiver))
 		return 0;
-	snprintf(error, error_size, "--via %s is not possible here: %s%s%s", road->name,
-		 strerror(errno), errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
+	snprintf(error, error_size, "--via %s is not possible here: %s%s%s",
+		 road_names[road - roads], strerror(errno),
+		 errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
 		 errno == ENOSYS && road->kernel_option ? road->kernel_option : "");
 	return -1;
 }

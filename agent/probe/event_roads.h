@@ -28,15 +28,15 @@ struct receiver {
 };
 
 struct road {
-	const char *name;
 	const char *kernel_option;		 /* without which open() fails with ENOSYS */
 	bool blocks;				 /* on the device itself */
 	int (*open)(struct receiver *receiver);	 /* 0 or -1 with errno; NULL: needs nothing */
 	void (*wait)(struct receiver *receiver); /* for events, or a signal; NULL: by a handler */
 };
 
-/* NULL where there is none of this name. */
-const struct road *road_find(const char *name);
+/* All of them, and their names in the same order with a NULL last. */
+extern const struct road roads[];
+extern const char *const road_names[];
 
 /* Open the device for @road, not yet started. Returns 0, or -1 with a sentence in @error. */
 int receiver_open(struct receiver *receiver, const struct road *road, char *error,

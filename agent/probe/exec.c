@@ -38,21 +38,13 @@ static struct {
 	char failure[LAST_WORDS_SIZE + 128];
 } command;
 
-static const struct option options[] = { { 0 } };
-
-static void defaults(struct session_options *session)
-{
-	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
-	session->policy = POLICY_OTHER;
-	session->interval_ns = 0;
-}
-
-/* It has no options of its own. */
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	(void)val;
-	return option_refuse("--", text, "known", error, error_size);
-}
+/* No wake-up is measured, so idle states stay as in production. */
+static const struct option_preset presets[] = {
+	{ "idle-states", "default" },
+	{ "policy", "other" },
+	{ "interval", NULL },
+	{ 0 },
+};
 
 static void describe(struct json *json)
 {
@@ -210,24 +202,17 @@ static void measure(struct measuring *measuring)
 
 static const char *const facts[] = { "cpu_ns", NULL };
 
-static const struct probe probe = {
+const struct probe exec_probe = {
 	.name = "exec",
-	.help = "How long COMMAND takes on the CPUs given, each time it is run.\n\n"
-		"Here --policy, which COMMAND gets too, is other where it is not given. A COMMAND that\n"
-		"fails ends the measurement.\n",
+	.summary = "how long a command takes on some CPUs",
+	.help = "Execution time of COMMAND on the given CPUs, each time it is run.\n"
+		"\n"
+		"COMMAND gets the scheduling policy as well. A COMMAND that fails ends the measurement.\n",
 	.examples = "  rtscope-agent exec -l 10 -- ./app --threads 2\n"
 		    "  rtscope-agent exec -a 0,2 -l 10 --load memory --load-cpus 1,3 -- ./app\n",
-	.options = options,
-	.short_options = "",
 	.takes_command = true,
-	.defaults = defaults,
-	.option = take_option,
+	.presets = presets,
 	.describe = describe,
 	.facts = facts,
 	.plan = plan,
 };
-
-int exec_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

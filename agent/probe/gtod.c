@@ -29,10 +29,6 @@
 #define BATCHES	    64
 #define BATCH_READS 256
 
-enum {
-	OPTION_CLOCK = 1,
-};
-
 struct series {
 	struct clock_source source;
 	unsigned int position; /* among the clocks of its CPU */
@@ -46,29 +42,22 @@ static struct {
 	struct series *series; /* one a thread */
 } gtod;
 
-static const struct option options[] = {
-	{ "clock", required_argument, NULL, OPTION_CLOCK },
+static const struct option_spec options[] = {
+	{ .name = "clock",
+	  .kind = OPTION_TEXT,
+	  .metavar = "LIST",
+	  .silent = true,
+	  .computed = "all",
+	  .help = "Read these clocks only, such as gettimeofday,CLOCK_MONOTONIC",
+	  .value = &gtod.wanted },
 	{ 0 },
 };
 
-static void defaults(struct session_options *session)
-{
-	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
-	session->cpus = "first";
-	session->priority = 99;
-	session->interval_ns = 0;
-	session->samples = 1000000;
-	session->nanoseconds = true;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	(void)val;
-	(void)error;
-	(void)error_size;
-	gtod.wanted = text;
-	return 0;
-}
+/* No wake-up is measured, so idle states stay as in production. */
+static const struct option_preset presets[] = {
+	{ "idle-states", "default" }, { "cpus", "first" }, { "priority", "99" },
+	{ "interval", NULL },	      { "nsecs", "yes" },  { 0 },
+};
 
 static void describe(struct json *json)
 {
@@ -337,26 +326,20 @@ static void print(FILE *out, const struct measuring *measuring, unsigned int cou
 static const char *const facts[] = { "cost_ns", "resolution_ns", "step_ns", "backwards",
 				     "vdso",	"frequency_hz",	 NULL };
 
-static const struct probe probe = {
+const struct probe gtod_probe = {
 	.name = "gtod",
-	.help = "What reading the clock costs and how finely it tells the time: pairs of readings of\n"
-		"each clock, the second less the first (the IBM tests' gtod_latency).\n\n"
-		"      --clock LIST         these clocks only, such as gettimeofday,CLOCK_MONOTONIC\n\n"
-		"Here --cpus is first, --priority 99 and --samples 1000000 (pairs, of each clock) where\n"
-		"they are not given; a --duration is shared by the clocks.\n",
+	.summary = "how long reading the clock takes, and its resolution",
+	.help = "Cost and resolution of the clocks: pairs of reads of each clock, the second minus the first (the\n"
+		"IBM tests' gtod_latency).\n"
+		"\n"
+		"--samples counts pairs of each clock; the clocks share a --duration.\n",
 	.examples = "  rtscope-agent gtod\n"
 		    "  rtscope-agent gtod -a 0,4 --clock CLOCK_MONOTONIC,CLOCK_MONOTONIC:syscall\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
+	.presets = presets,
+	.samples = 1000000,
 	.describe = describe,
 	.facts = facts,
 	.plan = plan,
 	.print = print,
 };
-
-int gtod_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

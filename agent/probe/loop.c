@@ -22,103 +22,93 @@
 #define GAP_MIN_NS   (10 * NSEC_PER_USEC)
 #define SLACK_NS     (100 * NSEC_PER_USEC) /* the driver report's */
 
-enum {
-	OPTION_IN = 1,
-	OPTION_METHOD,
-	OPTION_WORK,
-	OPTION_SLACK,
-	OPTION_LOW,
-	OPTION_HIGH,
-	OPTION_OBSERVER,
-	OPTION_OBSERVER_REST,
-};
-
 struct loop loop = {
-	.work_ns = NSEC_PER_MSEC,
-	.slack_ns = UINT64_MAX,
 	.observer = OBSERVER_AUTO,
 };
 
-static const char *method = "all";
+static unsigned int method; /* an index into all_methods */
 static struct rtloop_page pulses[LOOPS_MAX];
 
-static const struct option options[] = {
-	{ "in", required_argument, NULL, OPTION_IN },
-	{ "method", required_argument, NULL, OPTION_METHOD },
-	{ "work", required_argument, NULL, OPTION_WORK },
-	{ "slack", required_argument, NULL, OPTION_SLACK },
-	{ "low", required_argument, NULL, OPTION_LOW },
-	{ "high", required_argument, NULL, OPTION_HIGH },
-	{ "observer", required_argument, NULL, OPTION_OBSERVER },
-	{ "observer-rest", required_argument, NULL, OPTION_OBSERVER_REST },
-	{ 0 },
-};
-
-static void defaults(struct session_options *session)
+static bool parse_observer(const char *text, void *value)
 {
-	session->interval_ns = 10 * NSEC_PER_MSEC;
-}
-
-static int take_in(const char *text, char *error, size_t error_size)
-{
-	loop.in_kernel = !strcmp(text, "kernel");
-	if (loop.in_kernel || !strcmp(text, "program"))
-		return 0;
-	return option_refuse("--in", text, "program or kernel", error, error_size);
-}
-
-static int take_observer(const char *text, char *error, size_t error_size)
-{
+	int *observer = value;
 	uint64_t cpu;
 
 	if (!strcmp(text, "self")) {
-		loop.observer = OBSERVER_SELF;
-		return 0;
+		*observer = OBSERVER_SELF;
+		return true;
 	}
-	if (option_number(text, CPUS_MAX - 1, &cpu)) {
-		loop.observer = (int)cpu;
-		return 0;
-	}
-	return option_refuse("--observer", text, "a CPU's number or self", error, error_size);
+	if (!option_number(text, CPUS_MAX - 1, &cpu))
+		return false;
+	*observer = (int)cpu;
+	return true;
 }
 
-static int take_rest(const char *text, char *error, size_t error_size)
-{
-	loop.restless = !strcmp(text, "no");
-	if (loop.restless || !strcmp(text, "yes"))
-		return 0;
-	return option_refuse("--observer-rest", text, "yes or no", error, error_size);
-}
+static const char *const places[] = { "program", "kernel", NULL };
+static const char *const rests[] = { "yes", "no", NULL };
+static const char *const all_methods[] = { "relative", "compensated", "absolute", "timerfd",
+					   "timer",    "deadline",    "all",	  NULL };
+static bool slack_given;
 
-static int take_time(const char *option, const char *text, uint64_t *ns, char *error,
-		     size_t error_size)
-{
-	if (option_time(text, NSEC_PER_USEC, ns))
-		return 0;
-	return option_refuse(option, text, "a time such as 9.7ms", error, error_size);
-}
+static const struct option_spec options[] = {
+	{ .name = "in",
+	  .kind = OPTION_EITHER,
+	  .choices = places,
+	  .metavar = "WHERE",
+	  .preset = "program",
+	  .help = "Loop in a program or in the kernel, which needs module rtloop",
+	  .value = &loop.in_kernel },
+	{ .name = "method",
+	  .kind = OPTION_CHOICE,
+	  .choices = all_methods,
+	  .metavar = "METHOD",
+	  .preset = "all",
+	  .help = "relative: sleep for the interval; compensated: less the time that the work took; "
+		  "absolute: until the deadline; timerfd; all. With --in kernel, timer: the callback queues "
+		  "work; relative: sleep for the interval less the time that the work took; absolute; "
+		  "deadline: absolute, as a SCHED_DEADLINE thread; all",
+	  .value = &method },
+	{ .name = "work",
+	  .kind = OPTION_TIME,
+	  .preset = "1ms",
+	  .help = "CPU time that each period computes",
+	  .value = &loop.work_ns },
+	{ .name = "slack",
+	  .kind = OPTION_TIME,
+	  .computed = "100us with --in kernel",
+	  .help = "Timer slack of the kernel's loops",
+	  .value = &loop.slack_ns,
+	  .given = &slack_given },
+	{ .name = "low",
+	  .kind = OPTION_TIME,
+	  .computed = "97 % of the interval",
+	  .help = "Count shorter periods",
+	  .value = &loop.limits.low_ns },
+	{ .name = "high",
+	  .kind = OPTION_TIME,
+	  .computed = "103 % of the interval",
+	  .help = "Count longer periods",
+	  .value = &loop.limits.high_ns },
+	{ .name = "observer",
+	  .kind = OPTION_PARSED,
+	  .metavar = "CPU",
+	  .wanted = "a CPU's number or self",
+	  .computed = "the last other CPU of --cpus, or else of the system",
+	  .help = "CPU that only watches the loops; self: use the loop's own clock",
+	  .parse = parse_observer,
+	  .value = &loop.observer },
+	{ .name = "observer-rest",
+	  .kind = OPTION_EITHER,
+	  .choices = rests,
+	  .metavar = "REST",
+	  .preset = "yes",
+	  .silent = true,
+	  .help = "Let others have the observer's CPU for half an interval after each edge, or never",
+	  .value = &loop.restless },
+	{ 0 },
+};
 
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	switch (val) {
-	case OPTION_IN:
-		return take_in(text, error, error_size);
-	case OPTION_METHOD:
-		method = text;
-		return 0;
-	case OPTION_WORK:
-		return take_time("--work", text, &loop.work_ns, error, error_size);
-	case OPTION_SLACK:
-		return take_time("--slack", text, &loop.slack_ns, error, error_size);
-	case OPTION_LOW:
-		return take_time("--low", text, &loop.limits.low_ns, error, error_size);
-	case OPTION_HIGH:
-		return take_time("--high", text, &loop.limits.high_ns, error, error_size);
-	case OPTION_OBSERVER_REST:
-		return take_rest(text, error, error_size);
-	}
-	return take_observer(text, error, error_size);
-}
+static const struct option_preset presets[] = { { "interval", "10ms" }, { 0 } };
 
 static const char *const *methods(void)
 {
@@ -131,27 +121,27 @@ static int choose_method(char *error, size_t error_size)
 
 	loop.loops = 1;
 	for (loop.method = 0; loop.method < LOOPS_MAX; loop.method++) {
-		if (!strcmp(method, names[loop.method]))
+		if (!strcmp(all_methods[method], names[loop.method]))
 			return 0;
 	}
 	loop.method = 0;
 	loop.loops = LOOPS_MAX;
-	if (!strcmp(method, "all"))
+	if (!strcmp(all_methods[method], "all"))
 		return 0;
 	snprintf(error, error_size, "--method '%s' is not %s, %s, %s, %s or all; --in %s has those",
-		 method, names[0], names[1], names[2], names[3],
+		 all_methods[method], names[0], names[1], names[2], names[3],
 		 loop.in_kernel ? "kernel" : "program");
 	return -1;
 }
 
 static int check_slack(char *error, size_t error_size)
 {
-	if (!loop.in_kernel && loop.slack_ns != UINT64_MAX) {
+	if (!loop.in_kernel && slack_given) {
 		snprintf(error, error_size,
 			 "--slack is for --in kernel: a program's loops have none");
 		return -1;
 	}
-	if (loop.slack_ns == UINT64_MAX)
+	if (!slack_given)
 		loop.slack_ns = loop.in_kernel ? SLACK_NS : 0;
 	return 0;
 }
@@ -290,12 +280,6 @@ static void describe(struct json *json)
 
 	if (loop.observer >= 0)
 		snprintf(observer, sizeof(observer), "CPU %d", loop.observer);
-	json_string(json, "in", loop.in_kernel ? "kernel" : "program");
-	json_string(json, "method", method);
-	json_u64(json, "work_ns", loop.work_ns);
-	json_u64(json, "slack_ns", loop.slack_ns);
-	json_u64(json, "low_ns", loop.limits.low_ns);
-	json_u64(json, "high_ns", loop.limits.high_ns);
 	json_string(json, "observer", observer);
 	json_bool(json, "observer_rests", loop.observer >= 0 && !loop.restless);
 }
@@ -317,39 +301,18 @@ static const char *const facts[] = { "in_range",
 				     "observer_gap_max_ns",
 				     NULL };
 
-static const struct probe probe = {
+const struct probe loop_probe = {
 	.name = "loop",
-	.help = "How regular a periodic loop is, seen from another CPU: the length of each period, for\n"
-		"the ways to write one. The loops run on the first CPU of --cpus, in turns of 100\n"
-		"periods. --interval is 10ms unless given.\n\n"
-		"      --in WHERE           program; kernel: loops of the module rtloop (program)\n"
-		"      --method METHOD      relative: sleep for the interval; compensated: less the time\n"
-		"                           that the work took; absolute: until the deadline; timerfd; all (all)\n"
-		"                           in the kernel: timer: its callback queues work; relative: sleep\n"
-		"                           for the interval less the time that the work took; absolute;\n"
-		"                           deadline: absolute, as a SCHED_DEADLINE thread; all\n"
-		"      --work TIME          CPU time that each period computes; bare: us (1ms)\n"
-		"      --slack TIME         by which the kernel may wake its loops later; bare: us (100us)\n"
-		"      --low TIME           a shorter period is counted under; bare: us (97 % of interval)\n"
-		"      --high TIME          a longer period is counted over; bare: us (103 % of interval)\n"
-		"      --observer CPU       CPU that does nothing but watch; self: the loop's own clock\n"
-		"                           (the last other CPU of --cpus, or else of the machine)\n"
-		"      --observer-rest no   never give that CPU to others: for one that nothing else needs\n"
-		"                           (yes: for half an interval after each edge)\n",
+	.summary = "how regular a periodic loop is, observed from another CPU",
+	.help = "Period jitter of a periodic loop, observed from another CPU: the length of each period, for each\n"
+		"method to write such a loop. The loops run on the first CPU of --cpus, in turns of 100 periods.\n",
 	.examples =
 		"  rtscope-agent loop -D 30s --load mixed         as the driver report's tables\n"
 		"  rtscope-agent loop --in kernel -D 30s          the same loops in the kernel\n"
 		"  rtscope-agent loop -a 2 --observer 3 --method absolute -i 1ms --work 200us -D 1m\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
+	.presets = presets,
 	.describe = describe,
 	.facts = facts,
 	.plan = plan,
 };
-
-int loop_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

@@ -40,65 +40,60 @@
 #define LEVELS		3
 #define SIBLINGS_FILE	"/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list"
 
-enum {
-	OPTION_SLOT = 1,
-	OPTION_LARGEST,
-	OPTION_PAGES,
-	OPTION_PARTITIONS,
-};
-
 static struct {
-	uint64_t largest; /* bytes; 0: not given */
-	bool huge;	  /* pages */
+	uint64_t largest_mib; /* 0: not given */
+	uint64_t largest;     /* bytes */
+	bool huge;	      /* pages */
 	struct cpus cpus;
 	struct sweep sweep;
-} memory = { .sweep = { .slot_ns = SLOT_NS, .partitions = true } };
+} memory;
 
-static const struct option options[] = {
-	{ "slot", required_argument, NULL, OPTION_SLOT },
-	{ "largest", required_argument, NULL, OPTION_LARGEST },
-	{ "pages", required_argument, NULL, OPTION_PAGES },
-	{ "partitions", required_argument, NULL, OPTION_PARTITIONS },
+static const char *const pages[] = { "ordinary", "huge", NULL };
+static const char *const partitions[] = { "none", "try", NULL };
+
+static const struct option_spec options[] = {
+	CREW_SLOT("4ms", memory.sweep.slot_ns),
+	{ .name = "largest",
+	  .kind = OPTION_NUMBER,
+	  .metavar = "MIB",
+	  .unit = "MiB",
+	  .min = 1,
+	  .max = 1 << 20,
+	  .silent = true,
+	  .computed = "twice the last cache",
+	  .help = "Largest working set in MiB",
+	  .value = &memory.largest_mib },
+	{ .name = "pages",
+	  .kind = OPTION_EITHER,
+	  .choices = pages,
+	  .metavar = "PAGES",
+	  .preset = "ordinary",
+	  .silent = true,
+	  .help = "Pages of the working sets; huge: transparent huge pages",
+	  .value = &memory.huge },
+	{ .name = "partitions",
+	  .kind = OPTION_EITHER,
+	  .choices = partitions,
+	  .metavar = "USE",
+	  .preset = "try",
+	  .silent = true,
+	  .help = "Repeat with half of the caches each where resctrl is mounted, or leave resctrl alone",
+	  .value = &memory.sweep.partitions },
 	{ 0 },
 };
 
-static void defaults(struct session_options *session)
-{
-	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
-	session->interval_ns = 0;
-	session->samples = REPEATS;
-	session->nanoseconds = true;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	if (val == OPTION_SLOT)
-		return crew_take_slot(text, &memory.sweep.slot_ns, error, error_size);
-	if (val == OPTION_PARTITIONS) {
-		memory.sweep.partitions = !strcmp(text, "try");
-		if (memory.sweep.partitions || !strcmp(text, "none"))
-			return 0;
-		return option_refuse("--partitions", text, "try or none", error, error_size);
-	}
-	if (val == OPTION_PAGES) {
-		memory.huge = !strcmp(text, "huge");
-		if (memory.huge || !strcmp(text, "ordinary"))
-			return 0;
-		return option_refuse("--pages", text, "ordinary or huge", error, error_size);
-	}
-	if (option_number(text, 1 << 20, &memory.largest) && memory.largest) {
-		memory.largest *= 1024 * 1024;
-		return 0;
-	}
-	return option_refuse("--largest", text, "a number of MiB, at most 1048576", error,
-			     error_size);
-}
+/* No wake-up is measured, so idle states stay as in production. */
+static const struct option_preset presets[] = {
+	{ "idle-states", "default" },
+	{ "interval", NULL },
+	{ "nsecs", "yes" },
+	{ 0 },
+};
 
 static void describe(struct json *json)
 {
 	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	json_u64(json, "slot_ns", memory.sweep.slot_ns);
 	json_u64(json, "largest_bytes",
 		 memory.sweep.sizes ? memory.sweep.size[memory.sweep.sizes - 1] : 0);
 	json_u64(json, "huge_page_bytes", memory.sweep.huge);
@@ -140,8 +135,10 @@ static int choose_pages(char *error, size_t error_size)
 static int choose_largest(char *error, size_t error_size)
 {
 	uint64_t room = room_for_largest();
-	bool given = memory.largest != 0;
+	bool given = memory.largest_mib;
 	struct cache last = { 0 };
+
+	memory.largest = memory.largest_mib << 20;
 
 	if (!given) {
 		memory.largest = cache_of_cpu(memory.cpus.number[0], 0, &last) ? 2 * last.size :
@@ -289,30 +286,21 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return crew_roles(session, cpus, sweep_conduct, roles);
 }
 
-static const struct probe probe = {
+const struct probe memory_probe = {
 	.name = "memory",
-	.help = "How long loads take and how much moves, for working sets from 4 KiB to twice the last\n"
-		"cache: on one CPU, on its siblings, on all at once. Then by how much the other CPUs slow\n"
-		"the loads of the first, by streams, random writes, atomics, page tables, file writes\n"
-		"and cache flushes; and again, where resctrl is mounted, with half of the caches each,\n"
-		"in two groups that are removed at the end. --samples are repeats, 6 unless given.\n\n"
-		"      --slot TIME          how long each work is counted; bare: us (4ms)\n"
-		"      --largest MIB        largest working set (twice the last cache)\n"
-		"      --pages huge         sets in transparent huge pages (ordinary)\n"
-		"      --partitions none    leave resctrl as it is (try)\n",
+	.summary = "how fast memory answers, and what slows it",
+	.help = "Memory latency and bandwidth, for working sets from 4 KiB to twice the last cache: on one CPU, on\n"
+		"its siblings, on all at once. Then by how much the other CPUs slow the loads of the first, by\n"
+		"streams, random writes, atomics, page tables, file writes and cache flushes; and again, where\n"
+		"resctrl is mounted, with half of the caches each, in two groups that are removed at the end.\n"
+		"--samples are repeats.\n",
 	.examples = "  rtscope-agent memory                           all CPUs\n"
 		    "  rtscope-agent memory -a 0 --largest 64 -l 9    one CPU\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
+	.presets = presets,
+	.samples = REPEATS,
 	.describe = describe,
 	.plan = plan,
 	.tell = sweep_write,
 	.print = sweep_print,
 };
-
-int memory_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

@@ -30,11 +30,6 @@
 #define CPUS_SHOWN   10 /* whose facts a thread has room for */
 #define PREEMPTED_NS (100 * NSEC_PER_USEC)
 
-enum {
-	OPTION_WORK = 1,
-	OPTION_TOLERANCE,
-};
-
 /* One thread's part in a round. */
 struct run {
 	uint64_t start_ns;
@@ -60,28 +55,23 @@ static struct {
 	char cpu_key[CPUS_SHOWN][16];
 } migrate;
 
-static const struct option options[] = {
-	{ "work", required_argument, NULL, OPTION_WORK },
-	{ "tolerance", required_argument, NULL, OPTION_TOLERANCE },
+static const struct option_spec options[] = {
+	{ .name = "work",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "5ms",
+	  .help = "CPU time that each thread computes in a round",
+	  .value = &migrate.work_ns },
+	{ .name = "tolerance",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "1ms",
+	  .help = "Count a violation if a thread waits longer while a lower one runs",
+	  .value = &migrate.tolerance_ns },
 	{ 0 },
 };
 
-static void defaults(struct session_options *session)
-{
-	session->interval_ns = 100 * NSEC_PER_MSEC;
-	migrate.work_ns = 5 * NSEC_PER_MSEC;
-	migrate.tolerance_ns = NSEC_PER_MSEC;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	uint64_t *ns = val == OPTION_WORK ? &migrate.work_ns : &migrate.tolerance_ns;
-
-	if (option_time(text, NSEC_PER_USEC, ns) && *ns)
-		return 0;
-	return option_refuse(val == OPTION_WORK ? "--work" : "--tolerance", text,
-			     "a time such as 1ms", error, error_size);
-}
+static const struct option_preset presets[] = { { "interval", "100ms" }, { 0 } };
 
 static int check_options(const struct session_options *session, unsigned int cpus, char *error,
 			 size_t error_size)
@@ -150,12 +140,6 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 		.silent = true,
 	};
 	return (int)count;
-}
-
-static void describe(struct json *json)
-{
-	json_u64(json, "work_ns", migrate.work_ns);
-	json_u64(json, "tolerance_ns", migrate.tolerance_ns);
 }
 
 static int stay_on_cpus(void)
@@ -340,28 +324,17 @@ static void release(struct measuring *measuring)
 
 static const char *const facts[] = { "rounds", "violations", "cpuN", "other_cpus", NULL };
 
-static const struct probe probe = {
+const struct probe migrate_probe = {
 	.name = "migrate",
-	.help = "Whether the N threads of highest priority run on the N CPUs: one thread more than there\n"
-		"are CPUs, of descending priorities and not pinned, are released together and compute;\n"
-		"from the release until each runs. Counts as violations the rounds in which a thread\n"
-		"waited while one of lower priority ran. --interval, between releases, is 100ms unless\n"
-		"given.\n\n"
-		"      --work TIME          CPU time that each thread computes in a round; bare: us (5ms)\n"
-		"      --tolerance TIME     waiting this long while a lower one runs is no violation yet;\n"
-		"                           bare: us (1ms)\n",
+	.summary = "whether the N threads of highest priority run on the N CPUs",
+	.help = "Whether the N threads of highest priority run on the N CPUs. One thread more than there are CPUs,\n"
+		"of descending priorities and not pinned, are released together and compute; each is measured from\n"
+		"the release until it runs. A round in which a thread waited while one of lower priority ran counts\n"
+		"as a violation.\n",
 	.examples = "  rtscope-agent migrate -D 30s                   as rt-migrate-test\n"
 		    "  rtscope-agent migrate -a 2-5 -p 90 --tolerance 100us -l 1000\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 };
-
-int migrate_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

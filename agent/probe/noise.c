@@ -24,51 +24,44 @@
 #define PERIOD_NS    NSEC_PER_SEC
 #define COSTS_TRIED  1001
 
-enum {
-	OPTION_THRESHOLD = 1,
-	OPTION_RUNTIME,
-	OPTION_PERIOD,
-};
-
 static struct {
 	uint64_t threshold_ns; /* 0: not given */
 	uint64_t runtime_ns;   /* 0: not given */
 	uint64_t period_ns;
-} noise = { .period_ns = PERIOD_NS };
+} noise;
 
-static const struct option options[] = {
-	{ "threshold", required_argument, NULL, OPTION_THRESHOLD },
-	{ "runtime", required_argument, NULL, OPTION_RUNTIME },
-	{ "period", required_argument, NULL, OPTION_PERIOD },
+static const struct option_spec options[] = {
+	{ .name = "threshold",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .max = 3600 * NSEC_PER_SEC,
+	  .computed = "1us, or 4 clock reads where they are slow",
+	  .help = "Shortest gap that counts",
+	  .value = &noise.threshold_ns },
+	{ .name = "runtime",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .max = 3600 * NSEC_PER_SEC,
+	  .computed = "the period; 0.9 of it with --policy fifo",
+	  .help = "Spin for TIME in each period",
+	  .value = &noise.runtime_ns },
+	{ .name = "period",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .max = 3600 * NSEC_PER_SEC,
+	  .preset = "1s",
+	  .help = "Period of spinning and resting",
+	  .value = &noise.period_ns },
 	{ 0 },
 };
 
-static void defaults(struct session_options *session)
-{
-	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
-	session->policy = POLICY_OTHER;
-	session->interval_ns = 0;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	static const char *const names[] = { NULL, "--threshold", "--runtime", "--period" };
-	uint64_t *const times[] = { NULL, &noise.threshold_ns, &noise.runtime_ns,
-				    &noise.period_ns };
-
-	if (option_time(text, NSEC_PER_USEC, times[val]) && *times[val] &&
-	    *times[val] <= 3600 * NSEC_PER_SEC)
-		return 0;
-	return option_refuse(names[val], text, "a time of at most 1h, such as 5us", error,
-			     error_size);
-}
-
-static void describe(struct json *json)
-{
-	json_u64(json, "threshold_ns", noise.threshold_ns);
-	json_u64(json, "runtime_ns", noise.runtime_ns);
-	json_u64(json, "period_ns", noise.period_ns);
-}
+/* No wake-up is measured, so idle states stay as in production. */
+static const struct option_preset presets[] = {
+	{ "idle-states", "default" },
+	{ "policy", "other" },
+	{ "interval", NULL },
+	{ 0 },
+};
 
 /* What reading the clock takes: the least of many, because most else is noise. */
 static uint64_t clock_cost_ns(void)
@@ -209,29 +202,19 @@ static const char *const facts[] = { "noise_percent", "gaps",  "longest_gap_ns",
 				     "observed_ns",   "spins", "spin_ns",	 "preempted",
 				     "slept",	      NULL };
 
-static const struct probe probe = {
+const struct probe noise_probe = {
 	.name = "noise",
-	.help = "What a spinning thread is robbed of: each gap between two readings of the clock that\n"
-		"is TIME or longer, from the reading before it to the one after.\n\n"
-		"      --threshold TIME     shortest gap; bare: us (1us, or 4 readings of a slow clock)\n"
-		"      --runtime TIME       spin this long in each period; bare: us\n"
-		"                           (the whole period; 0.9 of it with --policy fifo)\n"
-		"      --period TIME        bare: us (1s)\n\n"
-		"Here --policy is other where it is not given. With fifo nothing of lower priority runs\n"
-		"on these CPUs while it spins; with --runtime as long as --period, never.\n",
+	.summary = "how much CPU time a spinning thread loses, and in how long gaps",
+	.help = "What interrupts a spinning thread: each gap between two clock reads that is at least as long\n"
+		"as the threshold, from the read before it to the read after it.\n"
+		"\n"
+		"With --policy fifo, nothing of lower priority runs on these CPUs while the thread spins; with\n"
+		"--runtime as long as --period, never.\n",
 	.examples =
 		"  rtscope-agent noise -D 1m                       as rtla osnoise, for each CPU\n"
 		"  rtscope-agent noise -a 2,3 --policy fifo -p 1 -D 10m   as oslat on isolated CPUs\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 };
-
-int noise_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

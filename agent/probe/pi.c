@@ -24,11 +24,6 @@
 #include "probe/probe.h"
 #include "session/session.h"
 
-enum {
-	OPTION_HOLD = 1,
-	OPTION_MEDIUM,
-};
-
 enum series {
 	INHERIT,
 	NONE,
@@ -43,31 +38,25 @@ static struct {
 	sem_t free;	   /* no round is running */
 	sem_t low_go, low_holds;
 	sem_t medium_go, medium_done;
-} pi = {
-	.hold_ns = 2 * NSEC_PER_MSEC,
-	.medium_ns = 10 * NSEC_PER_MSEC,
-};
+} pi;
 
-static const struct option options[] = {
-	{ "hold", required_argument, NULL, OPTION_HOLD },
-	{ "medium", required_argument, NULL, OPTION_MEDIUM },
+static const struct option_spec options[] = {
+	{ .name = "hold",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "2ms",
+	  .help = "CPU time for which the lock is held",
+	  .value = &pi.hold_ns },
+	{ .name = "medium",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "10ms",
+	  .help = "CPU time for which the medium thread computes",
+	  .value = &pi.medium_ns },
 	{ 0 },
 };
 
-static void defaults(struct session_options *session)
-{
-	session->interval_ns = 50 * NSEC_PER_MSEC;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	uint64_t *ns = val == OPTION_HOLD ? &pi.hold_ns : &pi.medium_ns;
-
-	if (option_time(text, NSEC_PER_USEC, ns) && *ns)
-		return 0;
-	return option_refuse(val == OPTION_HOLD ? "--hold" : "--medium", text, "a time such as 2ms",
-			     error, error_size);
-}
+static const struct option_preset presets[] = { { "interval", "50ms" }, { 0 } };
 
 static int check_options(const struct session_options *session, char *error, size_t error_size)
 {
@@ -147,12 +136,6 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return count;
 }
 
-static void describe(struct json *json)
-{
-	json_u64(json, "hold_ns", pi.hold_ns);
-	json_u64(json, "medium_ns", pi.medium_ns);
-}
-
 /* False when measuring has ended. */
 static bool wait_for(struct measuring *measuring, sem_t *semaphore)
 {
@@ -227,26 +210,17 @@ static void be_high(struct measuring *measuring)
 
 static const char *const facts[] = { "hold_ns", "medium_ns", "inversions", NULL };
 
-static const struct probe probe = {
+const struct probe pi_probe = {
 	.name = "pi",
-	.help = "How long the thread of highest priority waits for a lock that the lowest one holds while\n"
-		"one of medium priority computes: from asking for the lock until it has it. All are on\n"
-		"the first CPU of --cpus, at --priority and the two below. Rounds with a lock that\n"
-		"inherits priority and with one that does not alternate, --interval apart (50ms).\n\n"
-		"      --hold TIME          CPU time for which the lock is held; bare: us (2ms)\n"
-		"      --medium TIME        CPU time for which the medium thread computes; bare: us (10ms)\n",
+	.summary = "how long a priority inversion makes a thread wait",
+	.help = "Priority inversion: how long the thread of highest priority waits for a lock that the lowest one\n"
+		"holds while one of medium priority computes, from asking for the lock until it has it. All run on\n"
+		"the first CPU of --cpus, at --priority and the two below it. Rounds with a lock that inherits\n"
+		"priority alternate with rounds with one that does not.\n",
 	.examples = "  rtscope-agent pi -D 30s\n"
 		    "  rtscope-agent pi -a 3 --hold 500us --medium 5ms -i 20ms -l 1000\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 };
-
-int pi_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The entry point of each probe, one file each. */
+/* The probes, one file or folder of files each. */
 #ifndef RTSCOPE_PROBE_H
 #define RTSCOPE_PROBE_H
 
-int async_main(int argc, char **argv);
-int cyclic_main(int argc, char **argv);
-int daq_main(int argc, char **argv);
-int event_main(int argc, char **argv);
-int exec_main(int argc, char **argv);
-int gtod_main(int argc, char **argv);
-int loop_main(int argc, char **argv);
-int memory_main(int argc, char **argv);
-int migrate_main(int argc, char **argv);
-int noise_main(int argc, char **argv);
-int pi_main(int argc, char **argv);
-int scaling_main(int argc, char **argv);
-int sched_main(int argc, char **argv);
-int signal_main(int argc, char **argv);
-int topology_main(int argc, char **argv);
+#include "session/session.h"
+
+extern const struct probe async_probe;
+extern const struct probe cyclic_probe;
+extern const struct probe daq_probe;
+extern const struct probe event_probe;
+extern const struct probe exec_probe;
+extern const struct probe gtod_probe;
+extern const struct probe loop_probe;
+extern const struct probe memory_probe;
+extern const struct probe migrate_probe;
+extern const struct probe noise_probe;
+extern const struct probe pi_probe;
+extern const struct probe scaling_probe;
+extern const struct probe sched_probe;
+extern const struct probe signal_probe;
+extern const struct probe topology_probe;
 
 #endif

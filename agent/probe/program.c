@@ -25,7 +25,7 @@ static const uint8_t priorities[] = {
 _Static_assert(sizeof(priorities) == PROGRAM_OTHERS, "each of the others has a priority");
 _Static_assert(TAKER_WAITER < TAKERS_MAX, "a taker has no place");
 
-static unsigned int busy_percent = 40;
+unsigned int program_busy_percent;
 
 static struct {
 	cpu_set_t cpus;
@@ -33,24 +33,6 @@ static struct {
 	unsigned int first_other; /* of the session's threads */
 	unsigned int to_be_up;	  /* threads that are not in place yet */
 } program;
-
-int program_take_busy(const char *text, char *error, size_t error_size)
-{
-	uint64_t number;
-
-	if (!option_number(text, BUSY_MAX, &number)) {
-		snprintf(error, error_size, "--busy '%s' is not a percentage from 0 to %d", text,
-			 BUSY_MAX);
-		return -1;
-	}
-	busy_percent = (unsigned int)number;
-	return 0;
-}
-
-unsigned int program_busy_percent(void)
-{
-	return busy_percent;
-}
 
 void program_settle(const struct measuring *measuring, unsigned int taker, bool handle)
 {
@@ -87,7 +69,7 @@ static void be_busy(struct measuring *measuring)
 		if (clock_sleep_until(due_ns))
 			continue;
 		pause_ns = pause_next_ns(&random, WORK_PERIOD_NS);
-		end_ns = due_ns + pause_ns * busy_percent / 100;
+		end_ns = due_ns + pause_ns * program_busy_percent / 100;
 		while (clock_now_ns() < end_ns)
 			;
 		due_ns += pause_ns;
@@ -101,7 +83,7 @@ static void be_program(struct measuring *measuring)
 
 	takers_name(taker, measuring);
 	program_settle(measuring, taker, true);
-	if (measuring->role.cpu >= 0 && busy_percent)
+	if (measuring->role.cpu >= 0 && program_busy_percent)
 		be_busy(measuring);
 	while (record_get(measuring->control->until_ns))
 		pause();

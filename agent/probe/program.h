@@ -11,16 +11,26 @@
 
 #include "probe/takers.h"
 
-#define PROGRAM_OTHERS	 29
-#define PROGRAM_PRIORITY 94 /* of the thread that waits */
+#define PROGRAM_OTHERS 29
 
 /* Who may take an event: the main thread, one of the others (from 1), the thread that waits. */
 #define TAKER_MAIN   0
 #define TAKER_WAITER (PROGRAM_OTHERS + 1)
 
-/* Take --busy, the percentage of each CPU that it computes. */
-int program_take_busy(const char *text, char *error, size_t error_size);
-unsigned int program_busy_percent(void);
+/* The share of each CPU that the program computes, and its option. */
+extern unsigned int program_busy_percent;
+#define PROGRAM_BUSY                                                         \
+	{ .name = "busy",                                                    \
+	  .kind = OPTION_UINT,                                               \
+	  .metavar = "PERCENT",                                              \
+	  .unit = "percent",                                                 \
+	  .max = 80,                                                         \
+	  .preset = "40",                                                    \
+	  .help = "Share of each CPU that the program computes, in percent", \
+	  .value = &program_busy_percent }
+
+/* The priority of the thread that waits, and 360 Hz to the us. */
+#define PROGRAM_PRESETS { "priority", "94" }, { "interval", "2778us" }
 
 /*
  * Add the roles of the others to the probe's @count. Each thread that handles

@@ -34,14 +34,6 @@
 #define GOLDEN_RATIO  0x9e3779b97f4a7c15ULL
 #define RANDOM_FACTOR 0x5851f42d4c957f2dULL
 
-enum {
-	OPTION_FORM = 1,
-	OPTION_PARALLEL,
-	OPTION_TABLE,
-	OPTION_ITEMS,
-	OPTION_THREADS,
-};
-
 static struct {
 	bool vector;
 	uint64_t parallel_percent;
@@ -63,23 +55,9 @@ static struct {
 	_Alignas(64) uint32_t left;   /* shares of it that are not done */
 } team;
 
-static const struct option options[] = {
-	{ "form", required_argument, NULL, OPTION_FORM },
-	{ "parallel", required_argument, NULL, OPTION_PARALLEL },
-	{ "table", required_argument, NULL, OPTION_TABLE },
-	{ "items", required_argument, NULL, OPTION_ITEMS },
-	{ "threads", required_argument, NULL, OPTION_THREADS },
-	{ 0 },
-};
-
-static void defaults(struct session_options *session)
+static bool parse_size(const char *text, void *value)
 {
-	session->idle.mode = IDLE_DEFAULT; /* no wake-up is measured: as production has it */
-	session->interval_ns = INTERVAL_NS;
-}
-
-static bool take_size(const char *text, uint64_t *bytes)
-{
+	uint64_t *bytes = value;
 	char number[16] = "";
 	size_t length = strspn(text, "0123456789");
 	unsigned int shift = 0;
@@ -97,46 +75,55 @@ static bool take_size(const char *text, uint64_t *bytes)
 	return *bytes >= sizeof(uint64_t);
 }
 
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	switch (val) {
-	case OPTION_FORM:
-		scaling.vector = !strcmp(text, "vector");
-		if (scaling.vector || !strcmp(text, "scalar"))
-			return 0;
-		return option_refuse("--form", text, "scalar or vector", error, error_size);
-	case OPTION_PARALLEL:
-		if (option_number(text, 100, &scaling.parallel_percent))
-			return 0;
-		return option_refuse("--parallel", text, "a percentage from 0 to 100", error,
-				     error_size);
-	case OPTION_TABLE:
-		if (take_size(text, &scaling.table_bytes))
-			return 0;
-		return option_refuse("--table", text, "a size from 8 bytes to 16G, such as 64M",
-				     error, error_size);
-	case OPTION_ITEMS:
-		if (option_number(text, ITEMS_MAX, &scaling.items) && scaling.items)
-			return 0;
-		return option_refuse("--items", text, "a number from 1 to 100000000", error,
-				     error_size);
-	}
-	if (option_number(text, THREADS_TOP, &scaling.threads) && scaling.threads)
-		return 0;
-	return option_refuse("--threads", text, "a number from 1 to 1088", error, error_size);
-}
-_Static_assert(THREADS_TOP == 1088, "the sentence above says how many threads there can be");
+static const char *const forms[] = { "scalar", "vector", NULL };
 
-static void describe(struct json *json)
-{
-	json_string(json, "form", scaling.vector ? "vector" : "scalar");
-	if (scaling.vector)
-		json_string(json, "unit", work_vector_name());
-	json_u64(json, "parallel_percent", scaling.parallel_percent);
-	json_u64(json, "table_bytes", scaling.table_bytes);
-	json_u64(json, "items", scaling.items);
-	json_u64(json, "threads", scaling.threads);
-}
+static const struct option_spec options[] = {
+	{ .name = "form",
+	  .kind = OPTION_EITHER,
+	  .choices = forms,
+	  .metavar = "FORM",
+	  .preset = "scalar",
+	  .help = "Compute by scalar or by vector units",
+	  .value = &scaling.vector },
+	{ .name = "parallel",
+	  .kind = OPTION_NUMBER,
+	  .metavar = "PERCENT",
+	  .unit = "percent",
+	  .max = 100,
+	  .preset = "95",
+	  .help = "Share of the work that is divided among the threads",
+	  .value = &scaling.parallel_percent },
+	{ .name = "table",
+	  .kind = OPTION_PARSED,
+	  .metavar = "SIZE",
+	  .preset = "16K",
+	  .wanted = "a size from 8 bytes to 16G, such as 64M",
+	  .help = "Size of the look-up table in bytes, or with K, M or G",
+	  .parse = parse_size,
+	  .value = &scaling.table_bytes },
+	{ .name = "items",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = ITEMS_MAX,
+	  .preset = "2000",
+	  .help = "Items of work in a period",
+	  .value = &scaling.items },
+	{ .name = "threads",
+	  .kind = OPTION_NUMBER,
+	  .min = 1,
+	  .max = THREADS_TOP,
+	  .computed = "one per CPU",
+	  .help = "Number of threads, spread over the CPUs",
+	  .value = &scaling.threads },
+	{ 0 },
+};
+
+/* No wake-up is measured, so idle states stay as in production. */
+static const struct option_preset presets[] = {
+	{ "idle-states", "default" },
+	{ "interval", "10ms" },
+	{ 0 },
+};
 
 static void lead(struct measuring *measuring);
 static void follow(struct measuring *measuring);
@@ -313,30 +300,27 @@ static void lead(struct measuring *measuring)
 
 static const char *const facts[] = { "serial_ns", "share_ns", "wait_ns", NULL };
 
-static const struct probe probe = {
+static void describe(struct json *json)
+{
+	if (scaling.vector)
+		json_string(json, "unit", work_vector_name());
+	json_u64(json, "table_bytes", scaling.table_bytes);
+}
+
+const struct probe scaling_probe = {
 	.name = "scaling",
-	.help = "How long a parallel algorithm takes for each period, on the CPUs given: a serial part,\n"
-		"then the rest divided among a thread a CPU, until the last has done its share.\n\n"
-		"      --form FORM          compute by scalar or vector units (scalar)\n"
-		"      --parallel PERCENT   of the work is divided (95)\n"
-		"      --table SIZE         of the look-up table: bytes, or with K, M or G (16K)\n"
-		"      --items N            of work in a period (2000)\n"
-		"      --threads N          as many, spread over the CPUs (one each)\n\n"
-		"Here --interval is 10ms where it is not given. It has to leave room for the work.\n",
+	.summary = "how long a parallel algorithm takes on some CPUs",
+	.help = "Execution time of a parallel algorithm in each period, on the given CPUs: a serial part, then the\n"
+		"rest divided among one thread per CPU, until the last thread has finished its share.\n"
+		"\n"
+		"--interval has to leave room for the work.\n",
 	.examples =
 		"  rtscope-agent scaling -a 0 -D 5s                on one CPU\n"
 		"  rtscope-agent scaling -a 0,2,4,6 --form vector -D 5s\n"
 		"  rtscope-agent scaling -a 0 --threads 2 -D 5s    two threads take turns on one CPU\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
+	.presets = presets,
 	.describe = describe,
 	.facts = facts,
 	.plan = plan,
 };
-
-int scaling_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

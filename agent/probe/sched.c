@@ -22,49 +22,31 @@
 
 #define OVERHEAD_NS (50 * NSEC_PER_USEC) /* of a period, that cannot be work */
 
-enum {
-	OPTION_BUSY = 1,
-	OPTION_CRITERION,
-};
-
 static struct {
 	uint64_t busy_ns;
 	uint64_t criterion_ns;
-} sched = {
-	.busy_ns = NSEC_PER_MSEC,
-	.criterion_ns = 100 * NSEC_PER_USEC,
-};
+} sched;
 
-static const struct option options[] = {
-	{ "busy", required_argument, NULL, OPTION_BUSY },
-	{ "criterion", required_argument, NULL, OPTION_CRITERION },
+static const struct option_spec options[] = {
+	{ .name = "busy",
+	  .kind = OPTION_TIME,
+	  .preset = "1ms",
+	  .help = "CPU time that each period computes",
+	  .value = &sched.busy_ns },
+	{ .name = "criterion",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "100us",
+	  .help = "PASS if no iteration is later than TIME",
+	  .value = &sched.criterion_ns },
 	{ 0 },
 };
 
-static void defaults(struct session_options *session)
-{
-	session->priority = 89;
-	session->interval_ns = 5 * NSEC_PER_MSEC;
-	session->samples = 10000;
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	if (val == OPTION_BUSY) {
-		if (option_time(text, NSEC_PER_USEC, &sched.busy_ns))
-			return 0;
-		return option_refuse("--busy", text, "a time such as 1ms, or 0", error, error_size);
-	}
-	if (option_time(text, NSEC_PER_USEC, &sched.criterion_ns) && sched.criterion_ns)
-		return 0;
-	return option_refuse("--criterion", text, "a time such as 100us", error, error_size);
-}
-
-static void describe(struct json *json)
-{
-	json_u64(json, "busy_ns", sched.busy_ns);
-	json_u64(json, "criterion_ns", sched.criterion_ns);
-}
+static const struct option_preset presets[] = {
+	{ "priority", "89" },
+	{ "interval", "5ms" },
+	{ 0 },
+};
 
 static void measure(struct measuring *measuring);
 
@@ -177,26 +159,17 @@ static void print(FILE *out, const struct measuring *measuring, unsigned int cou
 
 static const char *const facts[] = { "start_ns", "failed", "criterion_ns", "pass", NULL };
 
-static const struct probe probe = {
+const struct probe sched_probe = {
 	.name = "sched",
-	.help = "How late a periodic thread starts its work: from start + i * period, to the clock read\n"
-		"by the thread when it runs again (the IBM tests' and LTP's sched_latency).\n\n"
-		"      --busy TIME          work this long in each period; bare: us (1ms)\n"
-		"      --criterion TIME     PASS when no iteration is later than TIME; bare: us (100us)\n\n"
-		"Here --priority is 89, --interval 5ms and --samples 10000 where they are not given.\n",
+	.summary = "how late a periodic thread starts its work",
+	.help = "Scheduling latency of a periodic thread: from start + i * period until the thread reads the clock\n"
+		"when it runs again (the IBM tests' and LTP's sched_latency).\n",
 	.examples = "  rtscope-agent sched                             as sched_latency -d 1 -t 5\n"
 		    "  rtscope-agent sched -a 1 -i 1ms --busy 0 -D 1m --criterion 50us\n",
 	.options = options,
-	.short_options = "",
-	.defaults = defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
+	.samples = 10000,
 	.facts = facts,
 	.plan = plan,
 	.print = print,
 };
-
-int sched_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

@@ -34,18 +34,10 @@
 #include "probe/signal_events.h"
 #include "session/session.h"
 
-#define FIDUCIAL_NS (2778 * NSEC_PER_USEC) /* 360 Hz, to the us */
-#define COLLECT_NS  (20 * NSEC_PER_MSEC)
+#define COLLECT_NS (20 * NSEC_PER_MSEC)
 #define SIGNAL_END \
 	SIGIO /* to the thread that waits: no more events; not queued, so never refused */
 #define GRACE_NS NSEC_PER_SEC /* for signals still under way at the end */
-
-enum {
-	OPTION_METHOD = 1,
-	OPTION_BUSY,
-	OPTION_DEADLINE,
-	OPTION_CACHE,
-};
 
 enum method {
 	METHOD_BOTH,
@@ -53,13 +45,13 @@ enum method {
 	METHOD_SYNCHRONOUS,
 };
 
-static const char *const methods[] = { "both", "asynchronous", "synchronous" };
+static const char *const methods[] = { "both", "asynchronous", "synchronous", NULL };
 
 static struct {
 	enum method method;
 	uint64_t deadline_ns;
 	bool warm;
-} chosen = { .deadline_ns = NSEC_PER_MSEC };
+} chosen;
 
 static struct {
 	struct events asynchronous, synchronous;
@@ -67,54 +59,36 @@ static struct {
 	bool ended;	 /* nothing more is sent */
 } sent;
 
-static const struct option options[] = {
-	{ "method", required_argument, NULL, OPTION_METHOD },
-	{ "busy", required_argument, NULL, OPTION_BUSY },
-	{ "deadline", required_argument, NULL, OPTION_DEADLINE },
-	{ "cache", required_argument, NULL, OPTION_CACHE },
+static const char *const caches[] = { "cold", "warm", NULL };
+
+static const struct option_spec options[] = {
+	{ .name = "method",
+	  .kind = OPTION_CHOICE,
+	  .choices = methods,
+	  .metavar = "METHOD",
+	  .preset = "both",
+	  .help = "asynchronous: by a handler in any thread; synchronous: by a thread that waits in "
+		  "sigwaitinfo(); both, in turn",
+	  .value = &chosen.method },
+	PROGRAM_BUSY,
+	{ .name = "deadline",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .preset = "1ms",
+	  .help = "Count a longer delay as a violation",
+	  .value = &chosen.deadline_ns },
+	{ .name = "cache",
+	  .kind = OPTION_EITHER,
+	  .choices = caches,
+	  .metavar = "STATE",
+	  .preset = "cold",
+	  .help = "cold: send after a pause; warm: right after a signal that does not count, as "
+		  "rt-tests does, with --method synchronous only",
+	  .value = &chosen.warm },
 	{ 0 },
 };
 
-static void set_defaults(struct session_options *session)
-{
-	session->priority = PROGRAM_PRIORITY;
-	session->interval_ns = FIDUCIAL_NS;
-}
-
-static int take_method(const char *text, char *error, size_t error_size)
-{
-	for (chosen.method = METHOD_BOTH; chosen.method <= METHOD_SYNCHRONOUS; chosen.method++) {
-		if (!strcmp(text, methods[chosen.method]))
-			return 0;
-	}
-	return option_refuse("--method", text, "asynchronous, synchronous or both", error,
-			     error_size);
-}
-
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	if (val == OPTION_METHOD)
-		return take_method(text, error, error_size);
-	if (val == OPTION_BUSY)
-		return program_take_busy(text, error, error_size);
-	if (val == OPTION_CACHE) {
-		chosen.warm = !strcmp(text, "warm");
-		if (chosen.warm || !strcmp(text, "cold"))
-			return 0;
-		return option_refuse("--cache", text, "cold or warm", error, error_size);
-	}
-	if (option_time(text, NSEC_PER_USEC, &chosen.deadline_ns) && chosen.deadline_ns)
-		return 0;
-	return option_refuse("--deadline", text, "a time such as 1ms", error, error_size);
-}
-
-static void describe(struct json *json)
-{
-	json_string(json, "method", methods[chosen.method]);
-	json_u64(json, "busy_percent", program_busy_percent());
-	json_u64(json, "deadline_ns", chosen.deadline_ns);
-	json_string(json, "cache", chosen.warm ? "warm" : "cold");
-}
+static const struct option_preset presets[] = { PROGRAM_PRESETS, { 0 } };
 
 static bool sent_all(uint64_t samples)
 {
@@ -296,31 +270,19 @@ static void print_takers(FILE *out, const struct measuring *measuring, unsigned 
 
 static const char *const facts[] = { TAKERS_FACTS, NULL };
 
-static const struct probe probe = {
+const struct probe signal_probe = {
 	.name = "signal",
-	.help = "How long an event takes to reach a program of 31 threads as a signal: from the stamp of\n"
-		"its source to the handler's first line, or to the return of sigwaitinfo().\n\n"
-		"      --method METHOD      asynchronous: by a handler in any thread; synchronous: by a\n"
-		"                           waiting thread of its own; both, taking turns (both)\n"
-		"      --busy PERCENT       share of each CPU that the program computes, to 80 (40)\n"
-		"      --deadline TIME      a longer delay counts as a violation; bare: us (1ms)\n"
-		"      --cache STATE        cold: after a pause; warm: right after a signal that does not\n"
-		"                           count, as rt-tests does; synchronous only (cold)\n\n"
-		"Its own thread has the priority of -p (94), the others those of the report.\n",
+	.summary = "how long an event takes to reach a program as a signal",
+	.help = "Notification latency of a signal to a program of 31 threads: from the time stamp of its source to\n"
+		"the first line of the handler, or to the return of sigwaitinfo().\n"
+		"\n"
+		"The waiting thread has --priority, the others those of SLAC's report.\n",
 	.examples = "  rtscope-agent signal -D 10h                     as SLAC's report\n"
 		    "  rtscope-agent signal --method synchronous --busy 0 -i 1ms -D 1m\n",
 	.options = options,
-	.short_options = "",
-	.defaults = set_defaults,
-	.option = take_option,
-	.describe = describe,
+	.presets = presets,
 	.facts = facts,
 	.plan = plan,
 	.add = add_takers,
 	.print = print_takers,
 };
-
-int signal_main(int argc, char **argv)
-{
-	return session_main(&probe, argc, argv);
-}

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/hello.h"
 #include "base/json.h"
+#include "base/options.h"
 #include "proc/machine.h"
 #include "proc/machine_paths.h"
 #include "proc/paths.h"
@@ -288,60 +289,82 @@ static void send_machine(bool running, bool audit)
 		     "this system has more CPUs, interrupts or threads than fit in 32768 files; the rest is left out");
 }
 
+static struct {
+	bool help;
+	bool audit;
+	const char *root; /* NULL: this system's */
+} asked;
+
+const struct option_spec machine_options[] = {
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Write JSON Lines, the agent's protocol",
+	  .value = &lines },
+	{ .name = "audit",
+	  .kind = OPTION_FLAG,
+	  .help = "Read also what rtscope check needs: settings, limits, and the scheduling of every thread",
+	  .value = &asked.audit },
+	{ .name = "sysroot",
+	  .kind = OPTION_TEXT,
+	  .metavar = "DIR",
+	  .help = "Read the files below DIR, a copy of another system's /proc and /sys",
+	  .value = &asked.root },
+	{ .name = "help",
+	  .letter = 'h',
+	  .kind = OPTION_FLAG,
+	  .help = "Print this text",
+	  .value = &asked.help },
+	{ 0 },
+};
+
 static void help(void)
 {
-	puts("usage: rtscope-agent machine [--json] [--audit] [--sysroot DIR]\n\n"
-	     "Describe this system: CPUs, caches, kernel, clocks, interrupts, as the kernel's\n"
-	     "own files have it. Changes nothing; without root some files are missing.\n\n"
-	     "  --json         print the protocol, one JSON object a line\n"
-	     "  --audit        add what rtscope check needs: settings, limits, and every\n"
-	     "                 thread's scheduling\n"
-	     "  --sysroot DIR  read the files below DIR: a copy of another system's\n"
-	     "                 /proc and /sys\n\n"
-	     "example: rtscope-agent machine | less");
+	puts("usage: rtscope-agent machine [OPTIONS]\n\n"
+	     "Describe the system: CPUs, caches, kernel, clocks and interrupts, from the kernel's own\n"
+	     "files. It only reads; without root some files are missing.\n");
+	options_help(machine_options, NULL, stdout);
+	puts("\nExample:\n  rtscope-agent machine | less");
 }
 
-static int bad_option(const char *what, const char *option)
+static int fail(int status, const char *text)
 {
-	fprintf(stderr, "rtscope-agent machine: %s '%s'; see rtscope-agent machine --help\n", what,
-		option);
-	return 2;
+	fprintf(stderr, "rtscope-agent machine: %s\n", text);
+	return status;
 }
 
 int machine_main(int argc, char **argv)
 {
+	const struct option_set set = { .command = "machine", .own = machine_options };
 	uint64_t start_ns = clock_now_ns();
-	const char *root = NULL;
-	bool audit = false;
+	char error[512];
+	int words = options_parse(&set, argc, argv, error, sizeof(error));
 
 	json.fd = STDOUT_FILENO;
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			help();
-			return 0;
-		}
-		if (!strcmp(argv[i], "--json"))
-			lines = true;
-		else if (!strcmp(argv[i], "--audit"))
-			audit = true;
-		else if (!strcmp(argv[i], "--sysroot") && i + 1 < argc)
-			root = argv[++i];
-		else if (!strcmp(argv[i], "--sysroot"))
-			return bad_option("a directory must follow", argv[i]);
-		else
-			return bad_option("no option", argv[i]);
+	if (words < 0)
+		return fail(2, error);
+	if (asked.help) {
+		help();
+		return 0;
 	}
-	if (chdir(root ? root : "/"))
-		return bad_option(strerror(errno), root ? root : "/");
+	if (words) {
+		snprintf(error, sizeof(error),
+			 "'%.200s' is not an option; rtscope-agent machine --help lists them",
+			 argv[1]);
+		return fail(2, error);
+	}
+	if (chdir(asked.root ? asked.root : "/")) {
+		snprintf(error, sizeof(error),
+			 "--sysroot '%.200s': %s; see rtscope-agent machine --help", asked.root,
+			 strerror(errno));
+		return fail(2, error);
+	}
 	buffer = malloc(BINARY_MAX);
-	if (!buffer) {
-		fputs("rtscope-agent machine: no memory to read files into (1 MiB)\n", stderr);
-		return 1;
-	}
+	if (!buffer)
+		return fail(1, "no memory to read files into (1 MiB)");
 
 	if (lines)
 		hello_write(&json);
-	send_machine(!root, audit);
+	send_machine(!asked.root, asked.audit);
 	if (lines) {
 		json_begin(&json, "end");
 		json_string(&json, "status", "complete");
@@ -349,9 +372,7 @@ int machine_main(int argc, char **argv)
 		json_end(&json);
 	}
 	free(buffer);
-	if (json.failed || fflush(stdout) || ferror(stdout)) {
-		fputs("rtscope-agent machine: the output could not be written in full\n", stderr);
-		return 1;
-	}
+	if (json.failed || fflush(stdout) || ferror(stdout))
+		return fail(1, "the output could not be written in full");
 	return 0;
 }

@@ -3,6 +3,10 @@
 #ifndef RTSCOPE_MACHINE_H
 #define RTSCOPE_MACHINE_H
 
+#include "base/options.h"
+
+extern const struct option_spec machine_options[];
+
 int machine_main(int argc, char **argv);
 
 #endif

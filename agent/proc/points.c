@@ -6,7 +6,6 @@
  * read. The mapping outlives the program, so its last values are shown after its
  * end. All changes are checked before the first one is made.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,27 +22,12 @@
 #define CHANGES_MAX	256
 #define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
 
-enum {
-	OPTION_ENABLE = 1,
-	OPTION_DISABLE,
-	OPTION_PAUSE,
-	OPTION_RESUME,
-	OPTION_RESET,
-	OPTION_JSON,
-	OPTION_HISTOGRAMS,
-};
-
-static const struct option options[] = {
-	{ "enable", required_argument, NULL, OPTION_ENABLE },
-	{ "disable", required_argument, NULL, OPTION_DISABLE },
-	{ "pause", no_argument, NULL, OPTION_PAUSE },
-	{ "resume", no_argument, NULL, OPTION_RESUME },
-	{ "reset", no_argument, NULL, OPTION_RESET },
-	{ "interval", required_argument, NULL, 'i' },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "histograms", no_argument, NULL, OPTION_HISTOGRAMS },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
+enum change_kind {
+	CHANGE_ENABLE,
+	CHANGE_DISABLE,
+	CHANGE_PAUSE,
+	CHANGE_RESUME,
+	CHANGE_RESET,
 };
 
 static struct {
@@ -51,10 +35,11 @@ static struct {
 	uint64_t interval_ns; /* 0: once */
 	bool json;
 	bool histograms;
+	bool help;
 	unsigned int changes;
 	struct {
-		int what;
-		const char *point;
+		enum change_kind what;
+		const char *point; /* NULL: all points */
 	} change[CHANGES_MAX];
 } asked;
 
@@ -62,21 +47,110 @@ static struct points_target target;
 static struct json json;
 static uint64_t start_ns;
 
+static bool add_change(enum change_kind what, const char *point)
+{
+	if (asked.changes == CHANGES_MAX)
+		return false;
+	asked.change[asked.changes].what = what;
+	asked.change[asked.changes++].point = point;
+	return true;
+}
+
+static bool parse_enable(const char *text, void *value)
+{
+	(void)value;
+	return add_change(CHANGE_ENABLE, text);
+}
+
+static bool parse_disable(const char *text, void *value)
+{
+	(void)value;
+	return add_change(CHANGE_DISABLE, text);
+}
+
+static bool parse_pause(const char *text, void *value)
+{
+	(void)text;
+	(void)value;
+	return add_change(CHANGE_PAUSE, NULL);
+}
+
+static bool parse_resume(const char *text, void *value)
+{
+	(void)text;
+	(void)value;
+	return add_change(CHANGE_RESUME, NULL);
+}
+
+static bool parse_reset(const char *text, void *value)
+{
+	(void)text;
+	(void)value;
+	return add_change(CHANGE_RESET, NULL);
+}
+
+#define TOO_MANY "possible: at most 256 changes are made at once"
+_Static_assert(CHANGES_MAX == 256, "the text says how many changes there can be");
+
+const struct option_spec points_options[] = {
+	{ .name = "interval",
+	  .letter = 'i',
+	  .kind = OPTION_TIME,
+	  .bare_ns = NSEC_PER_SEC,
+	  .min = INTERVAL_MIN_NS,
+	  .help = "Read again at this interval until the program ends or Ctrl-C",
+	  .value = &asked.interval_ns },
+	{ .name = "enable",
+	  .kind = OPTION_PARSED,
+	  .metavar = "NAME",
+	  .wanted = TOO_MANY,
+	  .help = "Enable this point; may be repeated",
+	  .parse = parse_enable },
+	{ .name = "disable",
+	  .kind = OPTION_PARSED,
+	  .metavar = "NAME",
+	  .wanted = TOO_MANY,
+	  .help = "Disable this point; may be repeated",
+	  .parse = parse_disable },
+	{ .name = "pause",
+	  .kind = OPTION_ACTION,
+	  .wanted = TOO_MANY,
+	  .help = "Stop all points from counting, and keep which are enabled",
+	  .parse = parse_pause },
+	{ .name = "resume",
+	  .kind = OPTION_ACTION,
+	  .wanted = TOO_MANY,
+	  .help = "End a pause",
+	  .parse = parse_resume },
+	{ .name = "reset",
+	  .kind = OPTION_ACTION,
+	  .wanted = TOO_MANY,
+	  .help = "Delete all samples",
+	  .parse = parse_reset },
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Write JSON Lines, the agent's protocol",
+	  .value = &asked.json },
+	{ .name = "histograms",
+	  .kind = OPTION_FLAG,
+	  .help = "Add each point's histogram to the JSON Lines",
+	  .value = &asked.histograms },
+	{ .name = "help",
+	  .letter = 'h',
+	  .kind = OPTION_FLAG,
+	  .help = "Print this text",
+	  .value = &asked.help },
+	{ 0 },
+};
+
 static void help(void)
 {
-	fputs("usage: rtscope-agent points PID [OPTIONS]\n\n"
-	      "Shows the measurement points (rtscope/points.h) of a running program.\n\n"
-	      "  -i, --interval TIME  again and again until it ends or Ctrl-C; bare: s (one look)\n"
-	      "      --enable NAME    let the point count; may be given more than once\n"
-	      "      --disable NAME   let it not count\n"
-	      "      --pause          let no point count, and keep what each is set to\n"
-	      "      --resume         end that\n"
-	      "      --reset          forget all samples\n"
-	      "      --json           write JSON Lines, the agent's protocol\n"
-	      "      --histograms     and each point's histogram with them\n\n"
-	      "  rtscope-agent points 4711 --interval 1\n"
-	      "  rtscope-agent points 4711 --disable WFDIAG --reset\n",
-	      stdout);
+	puts("usage: rtscope-agent points PID [OPTIONS]\n\n"
+	     "Show the measurement points (rtscope/points.h) of a running program.\n");
+	options_help(points_options, NULL, stdout);
+	puts("\nExamples:\n"
+	     "  rtscope-agent points 4711 --interval 1\n"
+	     "  rtscope-agent points 4711 --disable WFDIAG --reset");
 }
 
 static int fail(int status, const char *text)
@@ -93,49 +167,23 @@ static void warn(const char *code, const char *text)
 /* Returns 0, 1 after help, or -1 with a sentence in @error. */
 static int parse(int argc, char **argv, char *error, size_t error_size)
 {
+	const struct option_set set = { .command = "points", .own = points_options };
+	int words = options_parse(&set, argc, argv, error, error_size);
 	uint64_t pid;
-	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			help();
-			return 1;
-		case 'i':
-			if (option_time(optarg, NSEC_PER_SEC, &asked.interval_ns) &&
-			    asked.interval_ns >= INTERVAL_MIN_NS)
-				break;
-			return option_refuse("--interval", optarg, "a time of at least 10ms", error,
-					     error_size);
-		case OPTION_JSON:
-			asked.json = true;
-			break;
-		case OPTION_HISTOGRAMS:
-			asked.histograms = true;
-			break;
-		case '?':
-			snprintf(error, error_size,
-				 "%s is no option, or lacks its value; see rtscope-agent points --help",
-				 argv[optind - 1]);
-			return -1;
-		default:
-			if (asked.changes == CHANGES_MAX) {
-				snprintf(error, error_size, "more than %d changes at once",
-					 CHANGES_MAX);
-				return -1;
-			}
-			asked.change[asked.changes].what = option;
-			asked.change[asked.changes++].point = optarg;
-		}
+	if (words < 0)
+		return -1;
+	if (asked.help) {
+		help();
+		return 1;
 	}
-	if (optind + 1 != argc) {
+	if (words != 1) {
 		snprintf(error, error_size,
 			 "give the number of one process; see rtscope-agent points --help");
 		return -1;
 	}
-	if (!option_number(argv[optind], INT32_MAX, &pid) || !pid) {
-		snprintf(error, error_size, "'%s' is not the number of a process", argv[optind]);
+	if (!option_number(argv[1], INT32_MAX, &pid) || !pid) {
+		snprintf(error, error_size, "'%.200s' is not the number of a process", argv[1]);
 		return -1;
 	}
 	asked.pid = (pid_t)pid;
@@ -154,25 +202,25 @@ static void pause_page(const struct points_page *page, bool paused)
 }
 
 /* Do change @what to @page, to the points named @name where it is about one; returns how many. */
-static unsigned int change_page(const struct points_page *page, int what, const char *name,
-				bool really)
+static unsigned int change_page(const struct points_page *page, enum change_kind what,
+				const char *name, bool really)
 {
 	unsigned int count = points_count(page), found = 0;
 	struct rtscope_point *point = page->memory->point;
 
-	if (what == OPTION_PAUSE || what == OPTION_RESUME) {
+	if (what == CHANGE_PAUSE || what == CHANGE_RESUME) {
 		if (really)
-			pause_page(page, what == OPTION_PAUSE);
+			pause_page(page, what == CHANGE_PAUSE);
 		return 1;
 	}
 	for (unsigned int i = 0; i < count; i++) {
 		if (name && strncmp(point[i].name, name, sizeof(point[i].name)))
 			continue;
 		found++;
-		if (really && what == OPTION_RESET)
+		if (really && what == CHANGE_RESET)
 			rtscope_point_reset(&point[i]);
 		else if (really)
-			rtscope_point_enable(&point[i], what == OPTION_ENABLE);
+			rtscope_point_enable(&point[i], what == CHANGE_ENABLE);
 	}
 	return found;
 }

@@ -3,6 +3,10 @@
 #ifndef RTSCOPE_PROC_POINTS_H
 #define RTSCOPE_PROC_POINTS_H
 
+#include "base/options.h"
+
+extern const struct option_spec points_options[];
+
 int points_main(int argc, char **argv);
 
 #endif

@@ -30,12 +30,8 @@ struct deadline_attr {
 	uint64_t sched_period;
 };
 
-const char *policy_name(enum policy policy)
-{
-	static const unsigned int numbers[] = { SCHED_FIFO, SCHED_DEADLINE, SCHED_OTHER };
-
-	return policy_name_of(numbers[policy]);
-}
+/* The policies that a measuring thread may have, of those in proc/policies.c. */
+const char *const policy_names[] = { "fifo", "deadline", "other", NULL };
 
 static int enter_deadline(uint64_t period_ns)
 {

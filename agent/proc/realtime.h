@@ -21,7 +21,8 @@ struct schedule {
 	uint64_t period_ns;    /* DEADLINE only */
 };
 
-const char *policy_name(enum policy policy);
+/* By enum policy; a NULL last. */
+extern const char *const policy_names[];
 
 /* The parameters of a SCHED_DEADLINE thread. */
 struct reservation {

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/hello.h"
 #include "base/json.h"
+#include "base/options.h"
 #include "proc/symbols.h"
 
 #define KALLSYMS   "/proc/kallsyms"
@@ -106,26 +107,55 @@ static int fail(int status, const char *text)
 	return status;
 }
 
+static struct {
+	bool help;
+	bool json;
+	bool modules_only;
+} asked;
+
+const struct option_spec symbols_options[] = {
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Write JSON Lines, the agent's protocol: the only format there is",
+	  .value = &asked.json },
+	{ .name = "modules",
+	  .kind = OPTION_FLAG,
+	  .help = "Functions of modules only",
+	  .value = &asked.modules_only },
+	{ .name = "help",
+	  .letter = 'h',
+	  .kind = OPTION_FLAG,
+	  .help = "Print this text",
+	  .value = &asked.help },
+	{ 0 },
+};
+
 int symbols_main(int argc, char **argv)
 {
+	const struct option_set set = { .command = "symbols", .own = symbols_options };
 	struct json json = { .fd = STDOUT_FILENO };
 	uint64_t start_ns = clock_now_ns();
-	bool modules_only = argc == 3 && !strcmp(argv[2], "--modules");
+	char error[512];
+	int words = options_parse(&set, argc, argv, error, sizeof(error));
 	unsigned int known;
 	FILE *file;
 
-	if (argc < 2 || argc > 2 + modules_only || strcmp(argv[1], "--json")) {
+	if (words < 0)
+		return fail(2, error);
+	if (asked.help) {
 		puts("usage: rtscope-agent symbols --json [--modules]\n\n"
-		     "List the addresses of the kernel's functions, or with --modules only those of\n"
-		     "its modules, for an observer outside of this system. Needs root.");
-		return argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) ? 0 : 2;
+		     "Print the addresses of the kernel's functions, for rtscope --explain. Needs root.\n");
+		options_help(symbols_options, NULL, stdout);
+		return 0;
 	}
+	if (words || !asked.json)
+		return fail(2, "give --json and no other words; see rtscope-agent symbols --help");
 	file = fopen(KALLSYMS, "re");
 	if (!file)
 		return fail(1, "this kernel does not list its functions: it has no " KALLSYMS
 			       " (CONFIG_KALLSYMS)");
 	hello_write(&json);
-	known = send_all(&json, file, modules_only);
+	known = send_all(&json, file, asked.modules_only);
 	fclose(file);
 	json_begin(&json, "end");
 	json_string(&json, "status", known ? "complete" : "failed");

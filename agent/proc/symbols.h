@@ -3,6 +3,10 @@
 #ifndef RTSCOPE_SYMBOLS_H
 #define RTSCOPE_SYMBOLS_H
 
+#include "base/options.h"
+
+extern const struct option_spec symbols_options[];
+
 int symbols_main(int argc, char **argv);
 
 #endif

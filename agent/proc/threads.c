@@ -7,7 +7,6 @@
  * that matters is missing.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,19 +21,6 @@
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define FIRST_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO */
 
-enum {
-	OPTION_JSON = 1,
-	OPTION_ALL,
-};
-
-static const struct option options[] = {
-	{ "interval", required_argument, NULL, 'i' },
-	{ "all", no_argument, NULL, OPTION_ALL },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
 static uint64_t interval_ns; /* 0: once */
 static bool all;
 static bool lines; /* JSON lines; else a table for a person */
@@ -43,18 +29,41 @@ static struct thread_list list;
 static uint64_t start_ns;
 static uint64_t last_ns;
 
+static bool wants_help;
+
+const struct option_spec threads_options[] = {
+	{ .name = "all",
+	  .kind = OPTION_FLAG,
+	  .help = "Every thread, not only those of a real-time policy or on an isolated CPU",
+	  .value = &all },
+	{ .name = "interval",
+	  .letter = 'i',
+	  .kind = OPTION_TIME,
+	  .bare_ns = NSEC_PER_SEC,
+	  .min = INTERVAL_MIN_NS,
+	  .help = "Read again at this interval until Ctrl-C, with CPU time and switches since then",
+	  .value = &interval_ns },
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Write JSON Lines, the agent's protocol, with every thread",
+	  .value = &lines },
+	{ .name = "help",
+	  .letter = 'h',
+	  .kind = OPTION_FLAG,
+	  .help = "Print this text",
+	  .value = &wants_help },
+	{ 0 },
+};
+
 static void help(void)
 {
-	fputs("usage: rtscope-agent threads [OPTIONS]\n\n"
-	      "Shows the threads, kernel and user, that have a real-time policy or sit on an\n"
-	      "isolated CPU; who can preempt the others comes first.\n\n"
-	      "      --all            every thread\n"
-	      "  -i, --interval TIME  again and again until Ctrl-C, with CPU time and switches\n"
-	      "                       since the last look; bare: s (one look)\n"
-	      "      --json           write JSON Lines, the agent's protocol, with every thread\n\n"
-	      "  rtscope-agent threads\n"
-	      "  rtscope-agent threads --all --interval 5 | grep -w LLRFControl\n",
-	      stdout);
+	puts("usage: rtscope-agent threads [OPTIONS]\n\n"
+	     "List the threads, kernel and user, that have a real-time policy or sit on an isolated CPU,\n"
+	     "those that preempt the others first.\n");
+	options_help(threads_options, NULL, stdout);
+	puts("\nExamples:\n"
+	     "  rtscope-agent threads\n"
+	     "  rtscope-agent threads --all --interval 5 | grep -w LLRFControl");
 }
 
 static int fail(int status, const char *text)
@@ -71,37 +80,20 @@ static void warn(const char *code, const char *text)
 /* Returns 0, 1 after help, or -1 with a sentence in @error. */
 static int parse(int argc, char **argv, char *error, size_t error_size)
 {
-	int option;
+	const struct option_set set = { .command = "threads", .own = threads_options };
+	int words = options_parse(&set, argc, argv, error, error_size);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			help();
-			return 1;
-		case 'i':
-			if (option_time(optarg, NSEC_PER_SEC, &interval_ns) &&
-			    interval_ns >= INTERVAL_MIN_NS)
-				break;
-			return option_refuse("--interval", optarg, "a time of at least 100ms",
-					     error, error_size);
-		case OPTION_ALL:
-			all = true;
-			break;
-		case OPTION_JSON:
-			lines = true;
-			break;
-		default:
-			snprintf(error, error_size,
-				 "%s is no option, or lacks its value; see rtscope-agent threads --help",
-				 argv[optind - 1]);
-			return -1;
-		}
+	if (words < 0)
+		return -1;
+	if (wants_help) {
+		help();
+		return 1;
 	}
-	if (optind == argc)
+	if (!words)
 		return 0;
-	return option_refuse("argument", argv[optind],
-			     "an option; see rtscope-agent threads --help", error, error_size);
+	snprintf(error, error_size,
+		 "'%.200s' is not an option; rtscope-agent threads --help lists them", argv[1]);
+	return -1;
 }
 
 static void warn_of_hidden(void)

@@ -3,6 +3,10 @@
 #ifndef RTSCOPE_THREADS_H
 #define RTSCOPE_THREADS_H
 
+#include "base/options.h"
+
+extern const struct option_spec threads_options[];
+
 int threads_main(int argc, char **argv);
 
 #endif

@@ -19,7 +19,7 @@ const char *idle_mode_name(enum idle_mode mode)
 
 bool idle_states_parse(const char *text, struct idle_states *idle)
 {
-	*idle = (struct idle_states){ .given = true };
+	*idle = (struct idle_states){ 0 };
 	if (!strcmp(text, names[IDLE_DEFAULT]))
 		return true;
 	if (!strcmp(text, names[IDLE_OFF])) {

@@ -141,7 +141,7 @@ static void put_thread_head(struct json *json, const struct measuring *measuring
 	json_u64(json, "thread", measuring->index);
 	json_string(json, "name", measuring->role.name);
 	json_cpu(json, measuring->role.cpu);
-	json_string(json, "policy", policy_name(measuring->schedule.policy));
+	json_string(json, "policy", policy_names[measuring->schedule.policy]);
 	json_u64(json, "priority", measuring->schedule.priority);
 }
 
@@ -173,12 +173,14 @@ void output_start(struct session *session)
 	json_u64(json, "interval_ns", options->interval_ns);
 	json_u64(json, "duration_ns", options->duration_ns);
 	json_u64(json, "samples", options->samples);
-	json_string(json, "policy", policy_name(options->policy));
+	json_string(json, "policy", policy_names[options->policy]);
 	json_u64(json, "priority", options->priority);
 	json_u64(json, "seed", options->seed);
 	json_u64(json, "threshold_ns", options->threshold_ns);
 	json_object_begin(json, "options");
-	probe->describe(json);
+	options_report(probe->options, json);
+	if (probe->describe)
+		probe->describe(json);
 	json_object_end(json);
 	json_array_begin(json, "facts");
 	for (unsigned int i = 0; probe->facts && probe->facts[i]; i++)

@@ -351,7 +351,7 @@ int session_main(const struct probe *probe, int argc, char **argv)
 	if (cpus_parse(session.options.cpus, &session.usable, &session.cpus, error,
 		       sizeof(error)) ||
 	    parse_loads(error, sizeof(error)) ||
-	    tune_session_parse(session.options.tunes, session.options.tune_count, error,
+	    tune_session_parse((char **)session.options.tunes, session.options.tune_count, error,
 			       sizeof(error)) ||
 	    reconcile_idle_states(error, sizeof(error)) ||
 	    (!session.options.dry_run &&

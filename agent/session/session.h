@@ -14,7 +14,6 @@
 #ifndef RTSCOPE_SESSION_H
 #define RTSCOPE_SESSION_H
 
-#include <getopt.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +21,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/options.h"
 #include "proc/realtime.h"
 #include "load/load.h"
 #include "proc/cpu_counts.h"
@@ -30,8 +30,7 @@
 #include "session/record.h"
 #include "tune/session.h"
 
-#define PROBE_OPTIONS_MAX 10
-#define PROBE_FACTS_MAX	  16
+#define PROBE_FACTS_MAX 16
 /* Facts of a thread's CPU, with --cpu-counts. */
 #define SESSION_FACT_INTERRUPTS "device_interrupts"
 #define SESSION_FACT_SWITCHES	"switches"
@@ -45,7 +44,7 @@ struct session_options {
 	const char *load_cpus; /* those of the loads; NULL: all */
 	char **command;	       /* the words after the options, NULL-terminated; NULL: none */
 	unsigned int load_count;
-	char *tunes[TUNE_RULES_MAX];
+	const char *tunes[TUNE_RULES_MAX];
 	unsigned int tune_count;
 	const char *tune_journal;
 	struct idle_states idle;
@@ -117,16 +116,14 @@ struct measuring {
 
 struct probe {
 	const char *name;
-	const char *help; /* its own options, as --help prints them */
+	const char *summary; /* one line for the list of commands */
+	const char *help;    /* paragraphs that --help prints above the options */
 	const char *examples;
-	const struct option *options; /* its own long options, at most PROBE_OPTIONS_MAX */
-	const char *short_options;    /* those that have a letter, as getopt(3) wants them */
-	bool takes_command;	      /* words after its options are its own */
-	/* What options are when they are not given; may be NULL. Its samples give way to -D. */
-	void (*defaults)(struct session_options *options);
-	/* Take option @val. Returns 0, or -1 with a sentence in @error. */
-	int (*option)(int val, const char *argument, char *error, size_t error_size);
-	/* Add its own options to the start line's object "options". */
+	const struct option_spec *options;   /* its own; NULL: none */
+	const struct option_preset *presets; /* its defaults of the session's options; may be NULL */
+	uint64_t samples;   /* its default, which gives way to --duration; 0: none */
+	bool takes_command; /* words after its options are a user's command */
+	/* Add to the start line's object "options" what its options do not say; may be NULL. */
 	void (*describe)(struct json *json);
 	/* All facts that its threads may have, a NULL last; N stands for a number. NULL: none. */
 	const char *const *facts;
@@ -170,6 +167,9 @@ void session_warn(const char *code, const char *text);
 int session_parse(const struct probe *probe, int argc, char **argv, struct session_options *options,
 		  char *error, size_t error_size);
 void session_help(const struct probe *probe);
+
+/* The options of every probe. */
+extern const struct option_spec session_options_table[];
 
 /* Run @probe; the agent's exit status. */
 int session_main(const struct probe *probe, int argc, char **argv);

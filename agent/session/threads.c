@@ -160,7 +160,7 @@ static int check_threads(const struct session *session, char *error, size_t erro
 		if (!measuring->error)
 			continue;
 		snprintf(error, error_size, "cannot give thread %u CPU %d and policy %s: %s%s", i,
-			 measuring->role.cpu, policy_name(policy), strerror(measuring->error),
+			 measuring->role.cpu, policy_names[policy], strerror(measuring->error),
 			 policy == POLICY_DEADLINE ?
 				 "; SCHED_DEADLINE wants an interval of at least /proc/sys/kernel/sched_deadline_period_min_us and all CPUs" :
 				 "");

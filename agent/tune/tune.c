@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The options of the verb tune, and the table of its actions. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +10,56 @@
 
 #define PROFILE_SIZE 64
 
-enum {
-	OPTION_JSON = 1,
-	OPTION_PROFILE,
-	OPTION_JOURNAL,
-	OPTION_KEEP,
-};
+static struct tune_request request;
+static bool wants_help;
 
-static const struct option options[] = {
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "profile", required_argument, NULL, OPTION_PROFILE },
-	{ "journal", required_argument, NULL, OPTION_JOURNAL },
-	{ "keep", no_argument, NULL, OPTION_KEEP },
-	{ "help", no_argument, NULL, 'h' },
+static bool parse_name(const char *text, void *value)
+{
+	size_t length =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	*(const char **)value = text;
+	return length && !text[length] && length < PROFILE_SIZE;
+}
+
+static bool parse_path(const char *text, void *value)
+{
+	*(const char **)value = text;
+	return *text == '/';
+}
+
+const struct option_spec tune_options[] = {
+	{ .name = "profile",
+	  .kind = OPTION_PARSED,
+	  .metavar = "NAME",
+	  .computed = "rules",
+	  .wanted = "a name of letters, digits, '.', '_' and '-'",
+	  .help = "Name of these changes in the journal",
+	  .parse = parse_name,
+	  .value = &request.profile },
+	{ .name = "journal",
+	  .kind = OPTION_PARSED,
+	  .metavar = "DIR",
+	  .preset = TUNE_JOURNAL,
+	  .wanted = "a path that begins with /",
+	  .help = "Folder of the journal",
+	  .parse = parse_path,
+	  .value = &request.journal },
+	{ .name = "keep",
+	  .kind = OPTION_FLAG,
+	  .help = "hold: restore nothing at the end",
+	  .value = &request.keep },
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Write JSON Lines, the agent's protocol",
+	  .value = &request.json },
+	{ .name = "help",
+	  .letter = 'h',
+	  .kind = OPTION_FLAG,
+	  .help = "Print this text",
+	  .value = &wants_help },
 	{ 0 },
 };
-
-static struct tune_request request = { .journal = TUNE_JOURNAL };
 
 static void help(void)
 {
@@ -38,12 +70,10 @@ static void help(void)
 	      "undo    restore what the journal lists, for --profile or for all profiles\n"
 	      "status  print which changes are in effect\n"
 	      "hold    apply the rules, also to threads and interrupts that come later; restore\n"
-	      "        everything on Ctrl-C\n\n"
-	      "      --profile NAME  name of these changes in the journal [default: rules]\n"
-	      "      --journal DIR   folder of the journal [default: " TUNE_JOURNAL "]\n"
-	      "      --keep          hold: restore nothing at the end\n"
-	      "      --json          write JSON Lines, the agent's protocol\n\n"
-	      "A rule is one word of the command line:\n\n"
+	      "        everything on Ctrl-C\n\n",
+	      stdout);
+	options_help(tune_options, NULL, stdout);
+	fputs("\nA rule is one word of the command line:\n\n"
 	      "  'thread name=irq/*-eth? of=kernel policy=fifo priority=90 cpus=0'\n"
 	      "  'thread name=control uid=1000 exe=/opt/control/bin/* policy=fifo priority=80'\n"
 	      "  'tasks away=2-3'                   all threads that can be moved\n"
@@ -68,54 +98,6 @@ int tune_fail(int status, const char *text)
 {
 	fprintf(stderr, "rtscope-agent tune: %s\n", text);
 	return status;
-}
-
-static bool is_name(const char *text)
-{
-	size_t length =
-		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-
-	return length && !text[length] && length < PROFILE_SIZE;
-}
-
-/* Returns 0, 1 after help, or -1 with a sentence in @error; @argv keeps the words in their order. */
-static int parse(int argc, char **argv, char *error, size_t error_size)
-{
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-			help();
-			return 1;
-		case OPTION_JSON:
-			request.json = true;
-			break;
-		case OPTION_PROFILE:
-			request.profile = optarg;
-			if (is_name(request.profile))
-				break;
-			return option_refuse("--profile", optarg,
-					     "a name of letters, digits, '.', '_' and '-'", error,
-					     error_size);
-		case OPTION_JOURNAL:
-			request.journal = optarg;
-			if (*optarg == '/')
-				break;
-			return option_refuse("--journal", optarg, "a path that begins with /",
-					     error, error_size);
-		case OPTION_KEEP:
-			request.keep = true;
-			break;
-		default:
-			snprintf(error, error_size,
-				 "%s is no option, or lacks its value; see rtscope-agent tune --help",
-				 argv[optind - 1]);
-			return -1;
-		}
-	}
-	return 0;
 }
 
 static const struct {
@@ -155,14 +137,19 @@ static int run(const char *action, char **words, unsigned int count)
 
 int tune_main(int argc, char **argv)
 {
+	const struct option_set set = { .command = "tune", .own = tune_options };
 	char error[512];
-	int parsed = parse(argc, argv, error, sizeof(error)), result;
+	int words = options_parse(&set, argc, argv, error, sizeof(error)), result;
 
-	if (parsed)
-		return parsed > 0 ? 0 : tune_fail(2, error);
-	if (optind == argc)
+	if (words < 0)
+		return tune_fail(2, error);
+	if (wants_help) {
+		help();
+		return 0;
+	}
+	if (!words)
 		return run("", NULL, 0);
-	result = run(argv[optind], argv + optind + 1, (unsigned int)(argc - optind - 1));
+	result = run(argv[1], argv + 2, (unsigned int)(words - 1));
 	tune_rules_free(&request.rules);
 	return result;
 }

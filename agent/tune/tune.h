@@ -3,6 +3,8 @@
 #ifndef RTSCOPE_TUNE_H
 #define RTSCOPE_TUNE_H
 
+extern const struct option_spec tune_options[];
+
 int tune_main(int argc, char **argv);
 
 #endif

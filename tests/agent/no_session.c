@@ -3,14 +3,6 @@
 
 #include "no_session.h"
 
-int session_main(const struct probe *probe, int argc, char **argv)
-{
-	(void)probe;
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
 void session_warn(const char *code, const char *text)
 {
 	(void)code;

@@ -4,36 +4,30 @@
  * from words it knows, words near to those, and noise. Built with the address and
  * undefined-behaviour sanitizers.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "session/session.h"
+#include "unit.h"
 
 #define COMMAND_LINES 300000
 #define WORDS_MAX     8
 #define WORD_SIZE     48
 
-static int take_option(int val, const char *text, char *error, size_t error_size)
-{
-	(void)val;
-	if (strlen(text) < 5)
-		return 0;
-	strncpy(error, "--own is too long", error_size);
-	return -1;
-}
+static uint64_t own_value;
 
-static const struct option own[] = { { "own", required_argument, NULL, 'o' }, { 0 } };
-static const struct probe probe = {
-	.name = "test",
-	.options = own,
-	.short_options = "o:",
-	.option = take_option,
+static const struct option_spec own[] = {
+	{ .name = "own",
+	  .letter = 'o',
+	  .kind = OPTION_NUMBER,
+	  .max = 9999,
+	  .preset = "7",
+	  .help = "",
+	  .value = &own_value },
+	{ 0 },
 };
+
+static const struct probe probe = { .name = "test", .options = own };
 
 const char *const *load_names(void)
 {
@@ -53,21 +47,15 @@ static int parse(struct session_options *options, char *error, int argc, char **
 	return session_parse(&probe, argc, argv, options, error, 512);
 }
 
-static void want_thousand(struct session_options *options)
-{
-	options->samples = 1000;
-}
-
 #define PARSE(options, error, ...)                                                        \
 	parse(options, error, sizeof((char *[]){ "test", __VA_ARGS__ }) / sizeof(char *), \
 	      (char *[]){ "test", __VA_ARGS__, NULL })
 
-static void options_of_cyclictest_mean_what_they_mean_there(void **state)
+TEST(options_of_cyclictest_mean_what_they_mean_there)
 {
 	struct session_options options;
 	char error[512];
 
-	(void)state;
 	assert_int_equal(PARSE(&options, error, "-a", "0-1", "-p95", "-i", "200", "-l", "1000",
 			       "-D", "5m", "-b", "100", "-q", "-N"),
 			 0);
@@ -80,12 +68,11 @@ static void options_of_cyclictest_mean_what_they_mean_there(void **state)
 	assert_true(options.quiet && options.nanoseconds && !options.json);
 }
 
-static void nothing_given_measures_every_cpu_each_millisecond_at_fifo_80(void **state)
+TEST(nothing_given_measures_every_cpu_each_millisecond_at_fifo_80)
 {
 	struct session_options options;
 	char error[512];
 
-	(void)state;
 	assert_int_equal(PARSE(&options, error, "--json"), 0);
 	assert_string_equal(options.cpus, "all");
 	assert_int_equal(options.policy, POLICY_FIFO);
@@ -96,12 +83,11 @@ static void nothing_given_measures_every_cpu_each_millisecond_at_fifo_80(void **
 	assert_false(options.idle.given);
 }
 
-static void idle_states_are_limited_to_whole_microseconds(void **state)
+TEST(idle_states_are_limited_to_whole_microseconds)
 {
 	struct session_options options;
 	char error[512];
 
-	(void)state;
 	assert_int_equal(PARSE(&options, error, "--idle-states", "limit:50"), 0);
 	assert_int_equal(options.idle.mode, IDLE_LIMIT);
 	assert_int_equal(options.idle.limit_ns, 50000);
@@ -110,7 +96,7 @@ static void idle_states_are_limited_to_whole_microseconds(void **state)
 	assert_true(options.idle.given);
 }
 
-static void each_bad_option_gets_a_sentence_that_names_it(void **state)
+TEST(each_bad_option_gets_a_sentence_that_names_it)
 {
 	static char *const bad[][2] = {
 		{ "-p", "0" },
@@ -133,11 +119,12 @@ static void each_bad_option_gets_a_sentence_that_names_it(void **state)
 		{ "--idle-states", "limit:1ns" },
 		{ "--idle-states", "limit:2000s" },
 		{ "--idle-states", "offx" },
+		{ "--quiet=yes", "-q" },
+		{ "--s", "1" },
 	};
 	struct session_options options;
 	char error[512];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(PARSE(&options, error, bad[i][0], bad[i][1]), -1);
 		assert_true(strlen(error) > 10);
@@ -224,13 +211,12 @@ static void assert_sane(const struct session_options *options)
 	assert_in_range(options->policy, POLICY_FIFO, POLICY_OTHER);
 }
 
-static void any_command_line_is_taken_whole_or_refused_in_words(void **state)
+TEST(any_command_line_is_taken_whole_or_refused_in_words)
 {
 	char words[WORDS_MAX][WORD_SIZE], *argv[WORDS_MAX + 2], error[512];
 	struct session_options options;
 	unsigned int taken = 0;
 
-	(void)state;
 	random_state = 1;
 	for (unsigned int line = 0; line < COMMAND_LINES; line++) {
 		int argc = 1 + (int)draw(WORDS_MAX);
@@ -265,29 +251,16 @@ static void assert_end(const struct probe *ending, char *option, char *value, ui
 	assert_int_equal(options.duration_ns, duration_ns);
 }
 
-static void a_probes_own_end_gives_way_to_the_users(void **state)
+TEST(a_probes_own_end_gives_way_to_the_users)
 {
 	struct probe ending = probe;
 
-	(void)state;
 	assert_end(&ending, NULL, NULL, 0, 60000000000);
 	assert_end(&ending, "-D", "5s", 0, 5000000000);
-	ending.defaults = want_thousand;
+	ending.samples = 1000;
 	assert_end(&ending, NULL, NULL, 1000, 0);
 	assert_end(&ending, "-D", "5s", 0, 5000000000);
 	assert_end(&ending, "-l", "7", 7, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_of_cyclictest_mean_what_they_mean_there),
-		cmocka_unit_test(nothing_given_measures_every_cpu_each_millisecond_at_fifo_80),
-		cmocka_unit_test(idle_states_are_limited_to_whole_microseconds),
-		cmocka_unit_test(each_bad_option_gets_a_sentence_that_names_it),
-		cmocka_unit_test(any_command_line_is_taken_whole_or_refused_in_words),
-		cmocka_unit_test(a_probes_own_end_gives_way_to_the_users),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS(NULL, NULL)

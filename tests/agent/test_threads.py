@@ -323,8 +323,8 @@ def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
     [
         (["--interval", "soon"], "--interval 'soon' is not a time of at least 100ms"),
         (["--interval", "1ms"], "is not a time of at least 100ms"),
-        (["--interval"], "is no option, or lacks its value"),
-        (["--nothing"], "is no option"),
+        (["--interval"], "--interval needs a value"),
+        (["--nothing"], "no option '--nothing'"),
         (["4711"], "'4711' is not an option"),
     ],
 )

@@ -10,13 +10,10 @@ import pytest
 
 from tests.agent.probing import (
     LAST_CPU,
-    PREFERRED,
     Lines,
     measure,
-    needs_root,
     needs_two_cpus,
     of_type,
-    undisturbed,
 )
 
 SHORT = ("--slot", "2ms", "-l", "6")
@@ -59,21 +56,6 @@ def test_each_cpu_is_compared_with_each_other_in_each_work(agent_path: Path) -> 
     assert [thread["count"] for thread in threads] == [6] * len(names)
     assert all(thread["facts"]["scalar_operations_per_s"] > 1e6 for thread in threads)
     assert of_type(lines, "end")[0]["status"] == "complete"
-
-
-@needs_root
-@needs_two_cpus
-def test_two_cpus_that_are_one_are_found(agent_path: Path) -> None:
-    cpus = ("-a", f"0,{LAST_CPU}", "--stand-in", f"{LAST_CPU}=0")
-    # Slots of several time slices each, so that both threads have some of every slot.
-    with undisturbed():
-        lines = measure(
-            agent_path, "topology", *cpus, "--slot", "25ms", "-l", "3", prefix=PREFERRED
-        )
-    start = of_type(lines, "start")[0]
-    assert [thread["cpu"] for thread in start["threads"]] == [0, 0]
-    assert start["options"]["stands_in"] == LAST_CPU
-    assert least(matrices(lines)["awake"]) > 1.3
 
 
 @needs_two_cpus

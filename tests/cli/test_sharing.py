@@ -58,24 +58,6 @@ def test_two_runs_name_the_same(rtscope: Rtscope, probe: str) -> None:
     pytest.fail(f"{TRIES} times the next run named something else: {before} and {last}")
 
 
-@pytest.fixture
-def runs_of_one(environment: dict[str, str], tmp_path: Path) -> Iterator[Run]:
-    """Of a CPU that is measured as two, in slots of some time slices."""
-
-    def measured() -> Iterator[Run]:
-        one = (f"stand-in={LAST_CPU}=0", "slot=12ms")
-        options = ("--cpus", f"0,{LAST_CPU}", *(f"-O{option}" for option in one))
-        while True:
-            with undisturbed():
-                output = subprocess.run(
-                    [*PREFERRED, *COMMAND, "measure", "topology", *options, *QUIET],
-                    stdout=subprocess.PIPE, cwd=tmp_path, env=environment, timeout=120, check=True,
-                ).stdout  # fmt: skip
-            yield decode_run(output)
-
-    return measured()
-
-
 def takes_turns_or_changes(run: Run) -> str:
     """Whether the first finding is that both CPUs take turns: yes, changing, or an empty text."""
     match findings_of(run)[0]:
@@ -87,23 +69,12 @@ def takes_turns_or_changes(run: Run) -> str:
 
 
 @needs_root
-def test_two_cpus_that_are_one_are_named(runs_of_one: Iterator[Run]) -> None:
-    run = next(runs_of_one)
-    assert [thread.cpu for thread in run.threads] == [0, 0]
-    assert takes_turns_or_changes(run) == "yes"
-
-
-@pytest.mark.long
-@needs_root
-def test_two_cpus_that_are_one_are_named_in_every_run(runs_of_one: Iterator[Run]) -> None:
-    """Where others take that CPU for long at times, it is told to change."""
-    assert all(takes_turns_or_changes(next(runs_of_one)) for _ in range(2))
-
-
-@pytest.mark.long
-@needs_root
-def test_two_cpus_that_become_one_during_the_run_are_told_to_change(
-    environment: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("moved_after_s", "found"),
+    [(0, "yes"), pytest.param(3, "changing", marks=pytest.mark.long)],
+)
+def test_two_cpus_that_are_or_become_one_are_named(
+    environment: dict[str, str], tmp_path: Path, moved_after_s: int, found: str
 ) -> None:
     options = ("--policy", "other", "-O", "slot=12ms", "-l", "19", "--cpus", f"0,{LAST_CPU}")
     with undisturbed(), subprocess.Popen(
@@ -112,12 +83,12 @@ def test_two_cpus_that_become_one_during_the_run_are_told_to_change(
     ) as process:  # fmt: skip
         try:
             tid = next(pinned_threads(process.pid))
-            time.sleep(3)
+            time.sleep(moved_after_s)
             os.sched_setaffinity(tid, {0})
             output, _ = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert takes_turns_or_changes(decode_run(output)) == "changing"
+    assert takes_turns_or_changes(decode_run(output)) == found
 
 
 def pinned_threads(rtscope_pid: int) -> Iterator[int]:

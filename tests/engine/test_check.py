@@ -42,7 +42,7 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
         ('options = { load = "cpu" }', 7, "options: load: 'load' is an option of every"),
         ('[[budget]]\nlimits = ["max<1s", "foo<1"]', 8, "limits: 'foo<1' can never pass"),
         ('[[budget]]\nlimits = ["max[x]<1s"]', 8, "limits: 'max[x]<1s' can never pass"),
-        ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time from 100ms"),
+        ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time of at least 100ms"),
         ('[[measure]]\nprobes = ["magic"]\nsamples = 1', 8, "probes: no probe is called 'magic'"),
         ('[[measure]]\nprobes = ["exec"]\nsamples = 1', 8, "probes: the probe exec times a"),
         ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* All commands and their options as JSON, from the tables that parse them. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/hello.h"
+#include "base/json.h"
+#include "base/verbs.h"
+#include "load/load.h"
+#include "session/describe.h"
+#include "session/session.h"
+
+static void describe_presets(const struct probe *probe, struct json *json)
+{
+	json_object_begin(json, "presets");
+	for (const struct option_preset *one = probe->presets; one && one->name; one++) {
+		if (one->text)
+			json_string(json, one->name, one->text);
+		else
+			json_null(json, one->name);
+	}
+	json_object_end(json);
+}
+
+static void describe_probe(const struct probe *probe, struct json *json)
+{
+	json_object_begin(json, NULL);
+	json_string(json, "name", probe->name);
+	json_string(json, "summary", probe->summary);
+	json_string(json, "help", probe->help);
+	json_bool(json, "takes_command", probe->takes_command);
+	if (probe->samples)
+		json_u64(json, "samples", probe->samples);
+	options_describe(probe->options, json, "options");
+	describe_presets(probe, json);
+	json_array_begin(json, "metrics");
+	for (unsigned int i = 0; probe->facts && probe->facts[i]; i++)
+		json_string(json, NULL, probe->facts[i]);
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void describe_loads(struct json *json)
+{
+	json_array_begin(json, "loads");
+	for (const char *const *name = load_names(); *name; name++) {
+		json_object_begin(json, NULL);
+		json_string(json, "name", *name);
+		json_string(json, "help", load_help(*name));
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+int describe_main(int argc, char **argv)
+{
+	struct json json = { .fd = STDOUT_FILENO };
+
+	(void)argv;
+	if (argc > 1) {
+		fputs("usage: rtscope-agent describe\n\n"
+		      "Print all commands and their options as one line of JSON.\n",
+		      stderr);
+		return 2;
+	}
+	json_begin(&json, "description");
+	json_string(&json, "agent", RTSCOPE_VERSION);
+	json_u64(&json, "version", DESCRIPTION_VERSION);
+	json_array_begin(&json, "probes");
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		if (verb->probe)
+			describe_probe(verb->probe, &json);
+	}
+	json_array_end(&json);
+	options_describe(session_options_table, &json, "session");
+	json_array_begin(&json, "commands");
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		if (verb->probe)
+			continue;
+		json_object_begin(&json, NULL);
+		json_string(&json, "name", verb->name);
+		json_string(&json, "summary", verb->summary);
+		options_describe(verb->options, &json, "options");
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	describe_loads(&json);
+	json_end(&json);
+	return json.failed || fflush(stdout) || ferror(stdout);
+}
