@@ -13,6 +13,7 @@ import pytest
 from rtscope.lab.build import build_kernel, built_kernel, plan_build
 from rtscope.lab.kernels import Kernel, add_package, list_kernels, takes_snapshots
 from rtscope.lab.ours import give_modules, modules_content
+from tests.places import unshare
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +111,7 @@ def disk_of(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     def mount(size_kib: int) -> Path:
         script = f'mount -t tmpfs -o size={size_kib}k rtscope-test "$0" && echo && exec cat'
         holder = subprocess.Popen(
-            ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, place],
+            [*unshare("--user", "--map-root-user", "--mount"), "sh", "-c", script, place],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
