@@ -8,6 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from rtscope.target.local import agent_path
+
 
 class AgentCommand(TyperCommand):
     """A command whose every word is the agent's: --help and -- too."""
@@ -24,8 +26,6 @@ def agent(context: typer.Context) -> None:
     rtscope agent cyclic -m -S -p 80 -D 1m
     rtscope agent loop -D 8s -q
     """
-    from rtscope.target.local import agent_path
-
     sys.stdout.flush()
     path = agent_path()
     os.execv(path, [str(path), *context.args])  # noqa: S606 - no shell

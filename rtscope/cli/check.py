@@ -2,19 +2,26 @@
 """rtscope check: what of a machine's settings costs latency."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from rtscope.audit.audit import audit, rules_page
+from rtscope.audit.look import read_state
 from rtscope.cli.interrupt import ended_by_signals
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Force, Json, OneTarget
 from rtscope.cli.outputs import check_files
-from rtscope.cli.streams import print_json, status, told
+from rtscope.cli.streams import told
 from rtscope.cli.targets import reached
+from rtscope.cli.waiting import status
+from rtscope.model.audit import SEVERITIES, Severity, at_least
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.model.audit import Severity
+from rtscope.report.exchange.junit import audit_junit_report
+from rtscope.report.exchange.sarif import sarif_report
+from rtscope.report.terminal.audit import AuditView
+from rtscope.report.terminal.console import output_console
+from rtscope.store.files import write_file
 
 
 def check(
@@ -60,15 +67,6 @@ def check(
     rtscope check --target ssh:pi@board
     rtscope check --target vm:6.12-rt-amd64 --json | jq -r '.findings[].found'
     """
-    from rtscope.audit.audit import audit, rules_page
-    from rtscope.audit.look import read_state
-    from rtscope.model.audit import at_least
-    from rtscope.report.exchange.junit import audit_junit_report
-    from rtscope.report.exchange.sarif import sarif_report
-    from rtscope.report.terminal.audit import AuditView
-    from rtscope.report.terminal.console import output_console
-    from rtscope.store.files import write_file
-
     if rules:
         typer.echo(rules_page(), nl=False)
         return
@@ -91,8 +89,7 @@ def check(
     raise typer.Exit(1 if broken else 0 if written else 2)
 
 
-def _severity(text: str) -> "Severity":
-    from rtscope.model.audit import SEVERITIES
+def _severity(text: str) -> Severity:
 
     for severity in SEVERITIES:
         if text == severity:

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope compare: is B better or worse than A? What did others measure?"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Json
-from rtscope.cli.streams import print_json
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.model.run import Run
+from rtscope.model.run import Run
+from rtscope.references.library import reference_named
+from rtscope.report.terminal.comparison import comparison_table
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.references import beside_page
+from rtscope.report.terminal.sweep_comparison import SweepComparisonTable
+from rtscope.statistics.comparison import compare_series
+from rtscope.statistics.reference import beside, tables_beside
+from rtscope.statistics.sweep_comparison import compare_sweeps
+from rtscope.store.naming import run_named, runs_named
 
 
 def compare(
@@ -56,10 +63,6 @@ def compare(
             f"compare puts two runs side by side, not {len(runs)}: name A and B, or add "
             "--reference NAME (rtscope references lists them)"
         )
-    from rtscope.report.terminal.comparison import comparison_table
-    from rtscope.report.terminal.console import output_console
-    from rtscope.statistics.comparison import compare_series
-    from rtscope.store.naming import run_named
 
     left, right = (run_named(name) for name in runs)
     if left.sweep and right.sweep:
@@ -72,10 +75,7 @@ def compare(
             output_console().print(comparison_table(comparison))
 
 
-def _sweeps(left: "Run", right: "Run", *, json: bool) -> None:
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.sweep_comparison import SweepComparisonTable
-    from rtscope.statistics.sweep_comparison import compare_sweeps
+def _sweeps(left: Run, right: Run, *, json: bool) -> None:
 
     comparison = compare_sweeps(left, right)
     if json:
@@ -85,11 +85,6 @@ def _sweeps(left: "Run", right: "Run", *, json: bool) -> None:
 
 
 def _beside(names: list[str], reference_name: str, *, json: bool) -> None:
-    from rtscope.references.library import reference_named
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.references import beside_page
-    from rtscope.statistics.reference import beside, tables_beside
-    from rtscope.store.naming import runs_named
 
     reference = reference_named(reference_name)
     runs = [run for name in names for run in runs_named(name)]

@@ -1,35 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """measure --explain: the run again with a witness, so that its worst samples can be told."""
 
-from typing import TYPE_CHECKING
-
-from rtscope.cli.streams import complain, status
+from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.streams import complain
+from rtscope.cli.waiting import status
+from rtscope.engine.explain import Heard, explained
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.engine.explain import Heard
-    from rtscope.model.request import Request
-    from rtscope.model.run import Run
-    from rtscope.target.agent import Target
+from rtscope.model.request import Request
+from rtscope.model.run import Run
+from rtscope.target.agent import Target
 
 
 def with_explanations(
-    run: "Run",
-    heard: "Heard",
-    request: "Request",
-    target: "Target",
+    run: Run,
+    heard: Heard,
+    request: Request,
+    target: Target,
     count: int,
-    interrupt: "Interrupt",
+    interrupt: Interrupt,
     *,
     quiet: bool,
-) -> tuple["Run", bool]:
+) -> tuple[Run, bool]:
     """The run with its `count` worst samples explained, and whether that could be done.
 
     Where it could not, the run is as it was and the reason is told.
     """
-    from rtscope.engine.explain import explained
-
     if not any(thread.count for thread in run.threads) or interrupt.signal is not None:
         return run, False
     try:

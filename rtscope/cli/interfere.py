@@ -21,7 +21,11 @@ from rtscope.cli.sweeping import (
     sweeping,
     workloads_of,
 )
+from rtscope.engine.measure import read_machine
+from rtscope.engine.sweep import begun, check_load, slots_of, usable_cpus
 from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Asked, RunWarning
+from rtscope.model.scaling import Placement, Swept
 
 AGGRESSORS = (
     *("cpu", "memory", "cache", "files", "disk"),
@@ -70,11 +74,6 @@ def interfere(
     sudo rtscope interfere --cpus 0 --load-cpus 1 --load memory --load cache -- ./app
     sudo rtscope interfere --table 64M --form scalar
     """
-    from rtscope.engine.measure import read_machine
-    from rtscope.engine.sweep import begun, check_load, slots_of, usable_cpus
-    from rtscope.model.run import Asked, RunWarning
-    from rtscope.model.scaling import Placement, Swept
-
     check_files([output, report], force=force)
     if load and "idle" in load:
         raise RtscopeError("--load idle is measured anyway: it is what the others are held against")

@@ -6,10 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rtscope.target.agent import Stoppable
+from rtscope.target.agent import Stoppable
 
 
 class Interrupt:
@@ -33,7 +31,7 @@ class Interrupt:
         """Whether a signal has come."""
         return self.signal is not None
 
-    def watch(self, agent: "Stoppable") -> None:
+    def watch(self, agent: Stoppable) -> None:
         """Pass signals on to this agent, also one that came before it."""
         self.agent = agent
         if self.signal is not None:

@@ -2,17 +2,30 @@
 """rtscope list, show, rm, export and import: what has been measured."""
 
 import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Phases
 from rtscope.cli.outputs import by_sudo, print_run
-from rtscope.cli.streams import complain, print_json
+from rtscope.cli.streams import complain
+from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import Unit
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.run import summary
+from rtscope.report.terminal.runlist import run_table
+from rtscope.statistics.verdict import exit_code, judge, judge_by_own
+from rtscope.store import database, exporter
+from rtscope.store.files import write_file
+from rtscope.store.importer import import_bytes, import_file
+from rtscope.store.naming import run_named
+from rtscope.store.runfile import encode_run
+from rtscope.wording.plain import plain
 
 
 class ExportFormat(StrEnum):
@@ -36,10 +49,6 @@ def list_runs(
     rtscope list --experiment 3fa9
     rtscope list --json | jq -r 'select(.status == "complete") | .id'
     """
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.runlist import run_table
-    from rtscope.store import database
-
     runs = database.list_runs(None if experiment else limit, experiment=experiment.lower())
     if json:
         for run in runs:
@@ -79,12 +88,6 @@ def show(
     rtscope show
     rtscope show 3fa9 --budget 'p99.9<20us'
     """
-    from rtscope.model.budget import parse_limit
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.run import summary
-    from rtscope.statistics.verdict import exit_code, judge, judge_by_own
-    from rtscope.store.naming import run_named
-
     shown = run_named(run)
     limits = [parse_limit(text) for text in budget or []]
     judgements = judge(shown, limits) if limits else judge_by_own(shown)
@@ -102,8 +105,6 @@ def remove(
     \b
     rtscope rm 3fa9 81c0
     """
-    from rtscope.store import database
-
     experiments = {run.id: run.experiment for run in database.list_runs()}
     removed = database.remove(runs)
     for name in removed:
@@ -122,7 +123,6 @@ def remove(
 
 
 def _experiments() -> set[str]:
-    from rtscope.store import database
 
     return {run.experiment for run in database.list_runs()}
 
@@ -156,11 +156,6 @@ def export(
     rtscope export last -o run.json
     rtscope export last -F cyclictest-json -o cyclictest.json
     """
-    from rtscope.store import exporter
-    from rtscope.store.files import write_file
-    from rtscope.store.naming import run_named
-    from rtscope.store.runfile import encode_run
-
     exported = run_named(run)
     match format:
         case ExportFormat.RUN:
@@ -207,12 +202,6 @@ def import_files(
     cyclictest -q -D 1m | rtscope import -
     cyclictest -q -N -h 100000 -D 1m | rtscope import --unit ns -
     """
-    from datetime import UTC, datetime
-
-    from rtscope.store import database
-    from rtscope.store.importer import import_bytes, import_file
-    from rtscope.wording.values import plain
-
     runs = []
     for file in files:
         if str(file) == "-":

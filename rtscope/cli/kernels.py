@@ -7,18 +7,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from rtscope.cli.groups import CommandGroup
 from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.streams import complain
+from rtscope.lab.build import Said, build_kernel, built_kernel, plan_build
+from rtscope.lab.kernels import Kernel, add_file, add_package, list_kernels
+from rtscope.lab.ours import give_modules
+from rtscope.lab.recipes import find_recipe, recipes
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.lab.build import Said
-    from rtscope.lab.kernels import Kernel
+from rtscope.report.terminal.console import output_console
+from rtscope.target.local import agent_path
 
 app = typer.Typer(
     cls=CommandGroup, help="Add, build and list the kernels of the lab.", no_args_is_help=True
@@ -71,9 +74,7 @@ def _added(
     modules: Path | None,
     load: list[str],
     board: str | None,
-) -> "Kernel":
-    from rtscope.lab.kernels import add_file, add_package
-    from rtscope.lab.ours import give_modules
+) -> Kernel:
 
     package = source.removeprefix("debian:")
     if package == source:
@@ -97,9 +98,6 @@ def _added(
 @app.command("list")
 def show() -> None:
     """Tell the kernels that have been added."""
-    from rtscope.lab.kernels import list_kernels
-    from rtscope.lab.recipes import recipes
-
     found = list_kernels()
     for kernel in found:
         print(f"{kernel.name}: {_told(kernel)}")
@@ -154,10 +152,6 @@ def build(
     rtscope lab kernel build x86_64-rt
     rtscope lab kernel build x86_64-rt --name mine --source ~/linux --patches ~/my-series
     """
-    from rtscope.lab.build import build_kernel, built_kernel, plan_build
-    from rtscope.lab.recipes import find_recipe
-    from rtscope.target.local import agent_path
-
     with ended_by_signals():
         agent_path(find_recipe(recipe).arch)  # without it the kernel could measure nothing
     plan = plan_build(recipe, name=name, source=source, configs=config or [], patches=patches or [])
@@ -175,12 +169,8 @@ def build(
 
 
 @contextmanager
-def _shown_build(name: str) -> "Iterator[Said]":
+def _shown_build(name: str) -> Iterator[Said]:
     """What to tell of the progress: a live line on a terminal, else a line for each step."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from rtscope.report.terminal.console import output_console
-
     console = output_console(sys.stderr)
     last = ""
     columns = [
@@ -211,6 +201,6 @@ def _shown_build(name: str) -> "Iterator[Said]":
         yield said
 
 
-def _told(kernel: "Kernel") -> str:
+def _told(kernel: Kernel) -> str:
     loaded = f", loads {', '.join(kernel.modules)}" if kernel.modules else ""
     return f"{kernel.release} for {kernel.arch}, from {kernel.source}{loaded}"

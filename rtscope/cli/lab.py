@@ -3,17 +3,18 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rtscope.cli import kernels, patchstat
 from rtscope.cli.groups import CommandGroup
 from rtscope.cli.interrupt import Interrupt, ended_by_signals
+from rtscope.lab.console import run_shell, run_verb
+from rtscope.lab.verify import first_difference, repeat
+from rtscope.lab.vm import VmTarget, vm_target
+from rtscope.model.request import Request
 from rtscope.model.units import parse_time_ns
-
-if TYPE_CHECKING:
-    from rtscope.lab.vm import VmTarget
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 app.add_typer(kernels.app, name="kernel")
@@ -36,8 +37,6 @@ def boot(
     rtscope lab boot 6.12-rt-amd64
     rtscope lab boot 6.12-rt-amd64,cpus=2 -- cyclic --duration 10s --load mixed
     """
-    from rtscope.lab.console import run_verb
-
     target = _for_a_person(name)
     with ended_by_signals():
         status = run_verb(target, verb or ["cyclic", "--duration=5s"])
@@ -63,18 +62,14 @@ def shell(
     rtscope lab shell 6.12-rt-amd64
     rtscope lab shell x86_64-rt --bring examples/llrf/llrf
     """
-    from rtscope.lab.console import run_shell
-
     target = _for_a_person(name)
     with ended_by_signals():
         status = run_shell(target, bring or [])
     raise typer.Exit(status)
 
 
-def _for_a_person(name: str) -> "VmTarget":
+def _for_a_person(name: str) -> VmTarget:
     """The machine of this name; one whose time would race while nobody types is not meant."""
-    from rtscope.lab.vm import vm_target
-
     return vm_target(name if ",mode=" in name else f"{name},mode=fast")
 
 
@@ -90,10 +85,6 @@ def verify(
 
     Exit status: 0 when all are the same to the bit, 1 when they part, and where.
     """
-    from rtscope.lab.verify import first_difference, repeat
-    from rtscope.lab.vm import vm_target
-    from rtscope.model.request import Request
-
     target = vm_target(name)
     interval_ns = parse_time_ns(interval, "us") if interval else None
     request = Request(probe=probe, load=load, samples=samples, interval_ns=interval_ns)

@@ -4,15 +4,15 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from rtscope.cli.interrupt import Interrupt
+from rtscope.engine.cells import Cell
+from rtscope.engine.crew import Crew
+from rtscope.engine.measure import measure
+from rtscope.engine.targets import target_of
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.engine.cells import Cell
-    from rtscope.model.machine import Machine
-    from rtscope.model.run import Run
+from rtscope.model.machine import Machine
+from rtscope.model.run import Run
 
 
 class LabCells:
@@ -20,8 +20,8 @@ class LabCells:
 
     def __init__(
         self,
-        interrupt: "Interrupt",
-        machine_of: Callable[[str], "Machine"],
+        interrupt: Interrupt,
+        machine_of: Callable[[str], Machine],
         begun_s: dict[str, float],
         tick: Callable[[], None],
     ) -> None:
@@ -29,8 +29,6 @@ class LabCells:
 
         `begun_s` gets what goes on, and since when; `tick` is called whenever that may be shown.
         """
-        from rtscope.engine.crew import Crew
-
         self.tick = tick
         self._interrupt = interrupt
         self._machine_of = machine_of
@@ -38,7 +36,7 @@ class LabCells:
         self._machines: dict[str, Machine | RtscopeError] = {}
         self._crew = Crew()
 
-    def begin(self, cells: "Iterable[Cell]") -> None:
+    def begin(self, cells: Iterable[Cell]) -> None:
         """Read each fingerprint once, before several cells want it."""
         for name in dict.fromkeys(cell.target for cell in cells):
             if self._interrupt.signal is not None:
@@ -51,11 +49,8 @@ class LabCells:
                     self._machines[name] = error
         self._interrupt.watch(self._crew)
 
-    def measure(self, cell: "Cell") -> "Run":
+    def measure(self, cell: Cell) -> Run:
         """Measure one. Raises RtscopeError, also where its machine could not be read."""
-        from rtscope.engine.measure import measure
-        from rtscope.engine.targets import target_of
-
         machine = self._machines[cell.target]
         if isinstance(machine, RtscopeError):
             raise machine

@@ -4,35 +4,37 @@
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+from rich.live import Live
 
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.model.machine import Machine
-    from rtscope.model.request import Request
-    from rtscope.model.run import Run
-    from rtscope.report.terminal.live import LiveState
-    from rtscope.target.agent import Target
-    from rtscope.target.protocol import AnyLine
+from rtscope.cli.explain import with_explanations
+from rtscope.cli.interrupt import Interrupt
+from rtscope.engine.explain import Heard, check_noticed_at_once
+from rtscope.engine.measure import measure as measure_run
+from rtscope.model.machine import Machine
+from rtscope.model.progress import Progress
+from rtscope.model.request import Request
+from rtscope.model.run import Run
+from rtscope.model.units import counted, format_duration_ns
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.live import LiveState, follow, live_view
+from rtscope.target.agent import Target
+from rtscope.target.protocol import AnyLine
 
 _PIPED_PROGRESS_NS = 10_000_000_000
 
 
 def measure_explained(
-    request: "Request",
-    machine: "Machine",
-    target: "Target",
-    interrupt: "Interrupt",
+    request: Request,
+    machine: Machine,
+    target: Target,
+    interrupt: Interrupt,
     explain: int | None,
     *,
     quiet: bool,
-) -> tuple["Run", bool]:
+) -> tuple[Run, bool]:
     """Run one request and explain its worst samples, and whether all that could be done."""
-    from rtscope.cli.explain import with_explanations
-    from rtscope.engine.explain import Heard, check_noticed_at_once
-
     if explain:
         check_noticed_at_once(request)
     heard = Heard()
@@ -43,29 +45,22 @@ def measure_explained(
 
 
 def _measure_one(
-    request: "Request",
-    machine: "Machine",
-    target: "Target",
-    interrupt: "Interrupt",
-    on_line: "Callable[[AnyLine], None]",
+    request: Request,
+    machine: Machine,
+    target: Target,
+    interrupt: Interrupt,
+    on_line: Callable[[AnyLine], None],
     *,
     quiet: bool,
-) -> "Run":
+) -> Run:
     """Run one request, with a live view on a terminal and a line now and then elsewhere."""
-    from rich.live import Live
-
-    from rtscope.engine.measure import measure as measure_run
-    from rtscope.model.progress import Progress
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.live import LiveState, follow, live_view
-
     console = output_console(sys.stderr)
     state = LiveState(
         title=f"{request.probe} under load {request.load}",
     )
     next_line_ns = 0
 
-    def heard(line: "AnyLine") -> None:
+    def heard(line: AnyLine) -> None:
         nonlocal next_line_ns
         on_line(line)
         follow(state, line)
@@ -95,8 +90,7 @@ def _measure_one(
     return run
 
 
-def _print_progress(console: "Console", state: "LiveState") -> None:
-    from rtscope.model.units import counted, format_duration_ns
+def _print_progress(console: Console, state: LiveState) -> None:
 
     progress = state.progress
     assert progress is not None

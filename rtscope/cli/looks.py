@@ -4,16 +4,19 @@
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-from rtscope.cli.streams import complain, print_json
+from rich.console import RenderableType
+from rich.live import Live
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from rtscope.model.run import RunWarning
-    from rtscope.target.agent import Agent
-
+from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.jsonlines import print_json
+from rtscope.cli.streams import complain
+from rtscope.model.run import RunWarning
+from rtscope.report.terminal.console import output_console
+from rtscope.target.agent import Agent
+from rtscope.target.bounds import Span
+from rtscope.target.protocol import AgentWarning
 
 Look = TypeVar("Look")
 
@@ -21,11 +24,11 @@ _MOST_WARNINGS: Final = 100
 
 
 def follow(
-    started: "AbstractContextManager[Agent]",
+    started: AbstractContextManager[Agent],
     kind: type[Look],
     silence_s: float,
     *,
-    view: "Callable[[Look, list[RunWarning]], RenderableType]",
+    view: Callable[[Look, list[RunWarning]], RenderableType],
     line_of: Callable[[Look], bytes] | None,
     live: bool,
     busy: AbstractContextManager[object] | None = None,
@@ -35,14 +38,6 @@ def follow(
     With `line_of` each look is a line. Else `view` is a table of it, which lives where it may, and
     is shown of the last one where not. `busy` goes on until then.
     """
-    from rich.live import Live
-
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.model.run import RunWarning
-    from rtscope.report.terminal.console import output_console
-    from rtscope.target.bounds import Span
-    from rtscope.target.protocol import AgentWarning
-
     console = output_console()
     table = Live(console=console, auto_refresh=False) if live and not line_of else None
     interrupt = Interrupt()

@@ -5,11 +5,12 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.live import measure_explained
 from rtscope.cli.options import (
     Break,
     Force,
@@ -29,23 +30,21 @@ from rtscope.cli.options import (
     Watchdog,
     Worst,
 )
-from rtscope.cli.outputs import (
-    Display,
-    check_files,
-    ended_by_watchdog,
-    finish_run,
-    write_report,
-)
+from rtscope.cli.outputs import Display, check_files, ended_by_watchdog, finish_run
+from rtscope.cli.reportfile import write_report
+from rtscope.cli.seeds import measure_seeds, several_seeds
 from rtscope.cli.streams import complain
 from rtscope.cli.targets import reached
+from rtscope.engine.check import check_limits, check_probe, rehearse
+from rtscope.engine.explain import explainable
+from rtscope.engine.measure import read_machine
+from rtscope.model.budget import Limit, parse_limit
 from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.request import Request
+from rtscope.model.run import Run
 from rtscope.model.units import parse_time_ns
-
-if TYPE_CHECKING:
-    from rtscope.model.budget import Limit
-    from rtscope.model.machine import Machine
-    from rtscope.model.request import Request
-    from rtscope.model.run import Run
+from rtscope.statistics.verdict import exit_code, judge
 
 DEFAULT_DURATION = "60s"
 
@@ -212,15 +211,6 @@ def measure(
     rtscope measure --target ssh:root@board --load mixed
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
-    from rtscope.cli.live import measure_explained
-    from rtscope.cli.seeds import measure_seeds, several_seeds
-    from rtscope.engine.check import check_probe
-    from rtscope.engine.explain import explainable
-    from rtscope.engine.measure import read_machine
-    from rtscope.model.budget import parse_limit
-    from rtscope.model.request import Request
-    from rtscope.statistics.verdict import judge
-
     check_probe(probe)
     limits = [parse_limit(text) for text in budget or []]
     place = explainable(reached(target), explain or 0, worst)
@@ -308,25 +298,21 @@ def _cpus(cpus: str | None, threads: int | None) -> str | None:
     return f"0-{threads - 1}" if threads > 1 else "0"
 
 
-def _check_requests(requests: Sequence["Request"], limits: Sequence["Limit"], target: str) -> None:
+def _check_requests(requests: Sequence[Request], limits: Sequence[Limit], target: str) -> None:
     """Before anything is measured, raise RtscopeError for what the agent would refuse."""
-    from rtscope.engine.check import check_limits, rehearse
-
     for request in requests:
         check_limits(rehearse(request, target), limits, target)
 
 
 def _end(
-    runs: Sequence["Run"],
-    limits: Sequence["Limit"],
+    runs: Sequence[Run],
+    limits: Sequence[Limit],
     failure: RtscopeError | None,
     interrupt: Interrupt,
     *,
     lost: bool,
 ) -> NoReturn:
     """End with the status that tells what became of the runs."""
-    from rtscope.statistics.verdict import exit_code, judge
-
     if failure and interrupt.signal is None:
         raise failure
     if interrupt.signal is not None:

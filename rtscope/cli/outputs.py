@@ -5,19 +5,24 @@ What cannot be written is told and does not end the command: a run that was meas
 """
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rtscope.cli.streams import complain, print_json, told
+import msgspec
+
+from rtscope.cli.jsonlines import print_json
+from rtscope.cli.streams import complain, told
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.model.reference import Reference
-    from rtscope.model.run import Run
-    from rtscope.statistics.verdict import Judgement
+from rtscope.model.run import Run
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.run import summary
+from rtscope.statistics.findings import findings_of
+from rtscope.statistics.verdict import Judgement
+from rtscope.store import database
+from rtscope.store.database import default_path
+from rtscope.store.runfile import encode_run, write_run
+from rtscope.wording.sweep import sweep_sentences
 
 
 @dataclass
@@ -46,10 +51,8 @@ def by_sudo() -> bool:
     return os.geteuid() == 0 and os.environ.get("SUDO_USER") not in (None, "", "root")
 
 
-def keep_run(run: "Run") -> bool:
+def keep_run(run: Run) -> bool:
     """Put a run into the store; False, and a file elsewhere, where that fails."""
-    from rtscope.store import database
-
     try:
         database.save(run)
     except RtscopeError as error:
@@ -58,10 +61,8 @@ def keep_run(run: "Run") -> bool:
     return True
 
 
-def copy_run(run: "Run", file: Path, *, stored: bool, force: bool) -> bool:
+def copy_run(run: Run, file: Path, *, stored: bool, force: bool) -> bool:
     """Write a run to a file too; False where that fails."""
-    from rtscope.store.runfile import write_run
-
     try:
         write_run(run, file, overwrite=force)
     except RtscopeError as error:
@@ -71,8 +72,8 @@ def copy_run(run: "Run", file: Path, *, stored: bool, force: bool) -> bool:
 
 
 def finish_run(
-    run: "Run",
-    judgements: Sequence["Judgement"],
+    run: Run,
+    judgements: Sequence[Judgement],
     file: Path | None,
     display: Display,
     *,
@@ -84,13 +85,8 @@ def finish_run(
     return show_run(run, judgements, display, stored=stored) and stored and copied
 
 
-def show_run(
-    run: "Run", judgements: Sequence["Judgement"], display: Display, *, stored: bool
-) -> bool:
+def show_run(run: Run, judgements: Sequence[Judgement], display: Display, *, stored: bool) -> bool:
     """Print a run that was just measured, and where it is kept; False where that fails."""
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.run import summary
-    from rtscope.store.database import default_path
 
     def show() -> None:
         if display.json:
@@ -107,14 +103,8 @@ def show_run(
     return told(show)
 
 
-def print_run(run: "Run") -> None:
+def print_run(run: Run) -> None:
     """Print a run as a line of JSON, with its findings; a sweep's with its advice too."""
-    import msgspec
-
-    from rtscope.statistics.findings import findings_of
-    from rtscope.store.runfile import encode_run
-    from rtscope.wording.sweep import sweep_sentences
-
     record = msgspec.json.decode(encode_run(run))
     if run.sweep:
         record["advice"], record["findings"] = sweep_sentences(run)
@@ -123,34 +113,6 @@ def print_run(run: "Run") -> None:
     print_json(record)
 
 
-def write_report(
-    runs: list["Run"],
-    judgements: list[list["Judgement"]],
-    name: str,
-    chosen: Path | None,
-    *,
-    json: bool,
-    quiet: bool = False,
-    reference: "Reference | None" = None,
-) -> bool:
-    """Draw runs as the file `chosen`, else reports/`name`.html beside the store; False if not."""
-    from rtscope.report.page.report import html_report
-    from rtscope.store.database import report_path
-    from rtscope.store.files import write_file
-
-    path = chosen or report_path(name)
-    page = html_report(runs, judgements, reference)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(page.encode(), path, "the report", overwrite=chosen is not None)
-    except (OSError, RtscopeError) as error:
-        complain(f"{error}; rtscope report makes it anew")
-        return False
-    if quiet:
-        return True
-    return told(lambda: print(f"report: {path}", file=sys.stderr if json else sys.stdout))
-
-
-def ended_by_watchdog(runs: "Sequence[Run]") -> int:
+def ended_by_watchdog(runs: Sequence[Run]) -> int:
     """Return the exit status for a run that the watchdog ended, which is the agent's; else 0."""
     return 3 if any(run.status == "watchdog" for run in runs) else 0

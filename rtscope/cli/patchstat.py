@@ -6,9 +6,15 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Force
 from rtscope.cli.outputs import check_files
-from rtscope.cli.streams import print_json, status
+from rtscope.cli.waiting import status
+from rtscope.lab.patchstat import patchstat as stat_of
+from rtscope.report.page.patchstat import patchstat_page
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.patchstat import patchstat_view
+from rtscope.store.files import write_file
 
 
 def patchstat(
@@ -41,12 +47,6 @@ def patchstat(
     rtscope lab patchstat patch-6.12-rt5.patch.xz --html rt.html
     git diff v6.12 | rtscope lab patchstat -
     """
-    from rtscope.lab.patchstat import patchstat as stat_of
-    from rtscope.report.page.patchstat import patchstat_page
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.patchstat import patchstat_view
-    from rtscope.store.files import write_file
-
     check_files([html], force=force)
     with status("reading"):
         stats = [stat_of(name, strip) for name in patches]

@@ -5,12 +5,17 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from rtscope.cli.looks import follow
 from rtscope.cli.options import OneTarget
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
+from rtscope.model.points import Points
+from rtscope.model.request import PointsRequest
 from rtscope.model.units import parse_time_ns
+from rtscope.report.terminal.points import points_view
 
 _SILENCE_S = 30.0
 
@@ -77,13 +82,6 @@ def points(
     rtscope points 4711 --disable WFDIAG --reset
     cc -I"$(rtscope points --include-dir)" loop.c
     """
-    import msgspec
-
-    from rtscope.cli.looks import follow
-    from rtscope.model.points import Points
-    from rtscope.model.request import PointsRequest
-    from rtscope.report.terminal.points import points_view
-
     if pause and resume:
         raise RtscopeError("--pause and --resume contradict each other: give one")
     if pid < 1:

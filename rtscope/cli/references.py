@@ -6,8 +6,11 @@ from typing import Annotated
 import typer
 
 from rtscope.cli.groups import CommandGroup
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Json
-from rtscope.cli.streams import print_json
+from rtscope.references.library import reference_named, reference_names
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.references import reference_page, reference_table
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -24,9 +27,6 @@ def references(context: typer.Context, json: Json = False) -> None:
     """List the references."""
     if context.invoked_subcommand is not None:
         return
-    from rtscope.references.library import reference_named, reference_names
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.references import reference_table
 
     found = [reference_named(name) for name in reference_names()]
     if json:
@@ -47,10 +47,6 @@ def show(
     rtscope references show NAME
     rtscope references show NAME --json
     """
-    from rtscope.references.library import reference_named
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.references import reference_page
-
     reference = reference_named(name)
     if json:
         print_json(reference)

@@ -6,6 +6,13 @@ from typing import Annotated
 
 import typer
 
+from rtscope.model.budget import parse_limit
+from rtscope.references.library import reference_named
+from rtscope.report.page.report import html_report
+from rtscope.statistics.verdict import judge, judge_by_own
+from rtscope.store.files import write_file
+from rtscope.store.naming import runs_named
+
 
 def report(
     runs: Annotated[
@@ -38,13 +45,6 @@ def report(
     rtscope report 3fa9 cyclictest.json -o both.html
     rtscope report last -r NAME
     """
-    from rtscope.model.budget import parse_limit
-    from rtscope.references.library import reference_named
-    from rtscope.report.page.report import html_report
-    from rtscope.statistics.verdict import judge, judge_by_own
-    from rtscope.store.files import write_file
-    from rtscope.store.naming import runs_named
-
     published = reference_named(reference) if reference else None
     drawn = [run for name in runs for run in runs_named(name)]
     limits = [parse_limit(text) for text in budget or []]

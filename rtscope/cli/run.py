@@ -8,30 +8,51 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.live import Live
 
 from rtscope.cli.interrupt import Interrupt, ended_by_signals
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.lab_cells import LabCells
 from rtscope.cli.options import Force, JsonRuns, NoReport, Quiet, Report
-from rtscope.cli.outputs import check_files, keep_run, print_run, write_report
-from rtscope.cli.streams import complain, note, print_json, told
+from rtscope.cli.outputs import check_files, keep_run, print_run
+from rtscope.cli.reportfile import write_report
+from rtscope.cli.streams import complain, note, told
 from rtscope.cli.targets import connecting, reached
+from rtscope.engine.cells import Cell, cells_of, plan_hash, unmeasured_steps
+from rtscope.engine.check import cell_ns, check_cells, check_tuning
+from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.planfile import PlanFile, find_plan, shipped_names
+from rtscope.engine.runner import Experiment, open_experiment, run_cells
+from rtscope.engine.targets import target_of
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from rtscope.engine.cells import Cell
-    from rtscope.engine.planfile import PlanFile
-    from rtscope.engine.runner import Experiment
-    from rtscope.model.machine import Machine
-    from rtscope.model.reference import Reference
-    from rtscope.model.run import Run
-    from rtscope.report.terminal.experiment import ExperimentState
-    from rtscope.statistics.cells import CellResult
-    from rtscope.target.protocol import AnyLine
+from rtscope.model.machine import Machine
+from rtscope.model.reference import Reference
+from rtscope.model.run import Run
+from rtscope.model.units import counted
+from rtscope.references.library import reference_named
+from rtscope.report.exchange.junit import junit_report
+from rtscope.report.tables.column import Column
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.experiment import CellTable, ExperimentState, ExperimentView
+from rtscope.report.terminal.live import LiveState, follow
+from rtscope.report.terminal.run import judgement_line
+from rtscope.report.terminal.table import fitted
+from rtscope.report.terminal.tuning import StepsView
+from rtscope.statistics.cells import CellResult, unkept
+from rtscope.statistics.figures import figures_of_run
+from rtscope.statistics.reference import tables_beside
+from rtscope.statistics.steps import steps_among
+from rtscope.statistics.verdict import judge_by_own
+from rtscope.store import database
+from rtscope.store.files import write_file
+from rtscope.store.lock import locked
+from rtscope.target.protocol import AnyLine
+from rtscope.wording.plain import plain
+from rtscope.wording.values import span_text, time_text
 
 
 @dataclass
@@ -45,14 +66,13 @@ class Output:
     json: bool
     quiet: bool
 
-    def json_line(self, run: "Run") -> None:
+    def json_line(self, run: Run) -> None:
         """With --json, a run as soon as it is there."""
         if self.json:
             told(lambda: print_run(run))
 
 
 def _plan_names(incomplete: str) -> list[str]:
-    from rtscope.engine.planfile import shipped_names
 
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
@@ -110,8 +130,6 @@ def run(
     rtscope run quick --target vm:x86_64-rt --target vm:arm64-rt
     rtscope run PLAN --scale 0.01 --junit results.xml
     """
-    from rtscope.engine.planfile import find_plan
-
     if not (math.isfinite(scale) and 0 < scale <= 1_000_000):
         raise RtscopeError(f"--scale {scale} is not a factor above 0, such as 0.01")
     check_files([report, junit], force=force)
@@ -127,16 +145,9 @@ def run(
 
 
 def measure_plan(
-    file: "PlanFile", scale: float, output: Output, *, dry_run: bool, fresh: bool
+    file: PlanFile, scale: float, output: Output, *, dry_run: bool, fresh: bool
 ) -> None:
     """Measure a plan and end with the status that tells what became of it. Raises RtscopeError."""
-    from rtscope.engine.cells import cells_of, plan_hash, unmeasured_steps
-    from rtscope.engine.check import cell_ns, check_cells, check_tuning
-    from rtscope.engine.measure import read_machine
-    from rtscope.engine.runner import open_experiment
-    from rtscope.engine.targets import target_of
-    from rtscope.store.lock import locked
-
     cells = cells_of(file, scale)
     for sentence in [] if output.quiet else unmeasured_steps(file):
         note(sentence)
@@ -148,7 +159,7 @@ def measure_plan(
     interrupt = Interrupt()
 
     @cache
-    def machine_of(name: str) -> "Machine":
+    def machine_of(name: str) -> Machine:
         try:
             return read_machine(target_of(name), interrupt.watch)
         finally:
@@ -167,12 +178,7 @@ def measure_plan(
     raise typer.Exit(2 if not kept else int(any(result.is_bad for result in results)))
 
 
-def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | None]) -> None:
-    from rtscope.model.units import counted
-    from rtscope.report.tables.column import Column
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.table import fitted
-    from rtscope.wording.values import plain, span_text
+def _show_plan(file: PlanFile, cells: list[Cell], times: dict[str, int | None]) -> None:
 
     console = output_console()
     console.print(plain(file.plan.title), style="bold", markup=False)
@@ -193,9 +199,7 @@ def _show_plan(file: "PlanFile", cells: list["Cell"], times: dict[str, int | Non
     console.print(f"\n{total}{more}; nothing was measured", markup=False)
 
 
-def _ends_after(cell: "Cell") -> str:
-    from rtscope.model.units import counted
-    from rtscope.wording.values import span_text
+def _ends_after(cell: Cell) -> str:
 
     request = cell.request
     ends = [] if request.samples is None else [counted(request.samples, "sample")]
@@ -204,7 +208,7 @@ def _ends_after(cell: "Cell") -> str:
     return " or ".join(ends)
 
 
-def _tell_of(experiment: "Experiment") -> None:
+def _tell_of(experiment: Experiment) -> None:
     """Which experiment this is, and which one it is not."""
     if experiment.elsewhere:
         note(
@@ -224,23 +228,14 @@ def _tell_of(experiment: "Experiment") -> None:
 
 
 def _measure_cells(
-    file: "PlanFile",
-    experiment: "Experiment",
+    file: PlanFile,
+    experiment: Experiment,
     times: dict[str, int | None],
-    machine_of: Callable[[str], "Machine"],
+    machine_of: Callable[[str], Machine],
     interrupt: Interrupt,
     output: "Output",
-) -> tuple[list["CellResult"], bool]:
+) -> tuple[list[CellResult], bool]:
     """Measure what is left. All cells as the plan has them; False where a run is not stored."""
-    from rtscope.engine.measure import measure
-    from rtscope.engine.runner import run_cells
-    from rtscope.engine.targets import target_of
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.experiment import ExperimentState
-    from rtscope.report.terminal.live import LiveState, follow
-    from rtscope.statistics.cells import CellResult
-    from rtscope.store import database
-
     console = output_console(sys.stderr)
     # What the host takes for a second of a guest's time, nobody knows beforehand.
     left = {cell.name: None if cell.emulated else times[cell.name] for cell in experiment.left}
@@ -248,13 +243,13 @@ def _measure_cells(
     state = ExperimentState(file.plan.title, len(experiment.cells), len(results))
     kept = True
 
-    def measure_cell(cell: "Cell") -> "Run":
+    def measure_cell(cell: Cell) -> Run:
         request = cell.request
         live = LiveState(cell.name, duration_ns=request.duration_ns, samples=request.samples)
         state.cell, state.cell_ns = live, left.pop(cell.name)
         state.left_ns = list(left.values())
 
-        def heard(line: "AnyLine") -> None:
+        def heard(line: AnyLine) -> None:
             follow(live, line)
             draw()
 
@@ -266,7 +261,7 @@ def _measure_cells(
             interrupt.agent = None
             state.cell = None
 
-    def keep(run: "Run") -> None:
+    def keep(run: Run) -> None:
         nonlocal kept
         kept &= keep_run(run)
         output.json_line(run)
@@ -294,13 +289,9 @@ def _measure_cells(
 
 @contextmanager
 def _display(
-    console: "Console", state: "ExperimentState", output: "Output"
+    console: Console, state: ExperimentState, output: "Output"
 ) -> Iterator[Callable[[], None]]:
     """One live view for the whole experiment on a terminal; yields what redraws it."""
-    from rich.live import Live
-
-    from rtscope.report.terminal.experiment import ExperimentView
-
     if output.quiet or not console.is_terminal:
         yield lambda: None
         return
@@ -325,17 +316,12 @@ def _display(
             live.stop()
 
 
-def _judged(run: "Run") -> "CellResult":
-    from rtscope.statistics.cells import CellResult
-    from rtscope.statistics.verdict import judge_by_own
+def _judged(run: Run) -> CellResult:
 
     return CellResult(run.cell, run, judge_by_own(run))
 
 
-def _told(result: "CellResult") -> str:
-    from rtscope.model.units import counted
-    from rtscope.statistics.figures import figures_of_run
-    from rtscope.wording.values import time_text
+def _told(result: CellResult) -> str:
 
     assert result.run is not None
     figures = figures_of_run(result.run)
@@ -345,11 +331,8 @@ def _told(result: "CellResult") -> str:
     )
 
 
-def _reference(file: "PlanFile", runs: list["Run"]) -> "Reference | None":
+def _reference(file: PlanFile, runs: list[Run]) -> Reference | None:
     """What the plan wants its runs beside; None, and a sentence, where none of them fits."""
-    from rtscope.references.library import reference_named
-    from rtscope.statistics.reference import tables_beside
-
     if not file.plan.reference:
         return None
     reference = reference_named(file.plan.reference)
@@ -362,18 +345,9 @@ def _reference(file: "PlanFile", runs: list["Run"]) -> "Reference | None":
 
 
 def _finish(
-    file: "PlanFile", experiment: "Experiment", results: list["CellResult"], output: "Output"
+    file: PlanFile, experiment: Experiment, results: list[CellResult], output: "Output"
 ) -> bool:
     """Show and write everything; False where a file could not be written."""
-    from rtscope.report.exchange.junit import junit_report
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.experiment import CellTable
-    from rtscope.report.terminal.run import judgement_line
-    from rtscope.report.terminal.tuning import StepsView
-    from rtscope.statistics.cells import unkept
-    from rtscope.statistics.steps import steps_among
-    from rtscope.store.files import write_file
-
     measured = [result for result in results if result.run]
     runs = [result.run for result in measured if result.run]
     steps = steps_among(runs)

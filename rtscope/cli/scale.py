@@ -21,7 +21,13 @@ from rtscope.cli.sweeping import (
     sweeping,
     workloads_of,
 )
+from rtscope.engine.measure import read_machine
+from rtscope.engine.sweep import THREADS_PLACE, begun, slots_of, usable_cpus
+from rtscope.model.cpulist import parse_cpu_list
 from rtscope.model.errors import RtscopeError
+from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
+from rtscope.model.run import Asked
+from rtscope.model.scaling import Swept
 
 
 def scale(
@@ -62,13 +68,6 @@ def scale(
     sudo rtscope scale --table 64M --form vector --cpus 0-7
     rtscope scale -- ./app --threads {n}
     """
-    from rtscope.engine.measure import read_machine
-    from rtscope.engine.sweep import THREADS_PLACE, begun, slots_of, usable_cpus
-    from rtscope.model.cpulist import parse_cpu_list
-    from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
-    from rtscope.model.run import Asked
-    from rtscope.model.scaling import Swept
-
     check_files([output, report], force=force)
     if program and not any(THREADS_PLACE in word for word in program):
         raise RtscopeError(

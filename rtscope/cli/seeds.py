@@ -3,20 +3,23 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from rtscope.cli.interrupt import Interrupt
+from rtscope.engine.crew import Crew
+from rtscope.engine.ensemble import measure_ensemble
 from rtscope.model.errors import RtscopeError
-
-if TYPE_CHECKING:
-    from rtscope.cli.interrupt import Interrupt
-    from rtscope.model.machine import Machine
-    from rtscope.model.request import Request
-    from rtscope.model.run import Run
-    from rtscope.target.agent import Target
+from rtscope.model.machine import Machine
+from rtscope.model.request import Request
+from rtscope.model.run import Run
+from rtscope.report.terminal.console import output_console
+from rtscope.target.agent import Target
+from rtscope.wording.plain import plain
 
 
 def several_seeds(
-    target: "Target",
+    target: Target,
     count: int | None,
     first: int | None,
     samples_file: Path | None,
@@ -41,22 +44,15 @@ def several_seeds(
 
 
 def measure_seeds(
-    request: "Request",
+    request: Request,
     seeds: range,
-    machine: "Machine",
-    target: "Target",
-    interrupt: "Interrupt",
+    machine: Machine,
+    target: Target,
+    interrupt: Interrupt,
     *,
     quiet: bool,
-) -> "Run":
+) -> Run:
     """Run one request with several seeds at once; a bar on a terminal, else a line for each."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from rtscope.engine.crew import Crew
-    from rtscope.engine.ensemble import measure_ensemble
-    from rtscope.report.terminal.console import output_console
-    from rtscope.wording.values import plain
-
     console = output_console(sys.stderr)
     title = plain(f"{request.probe} under load {request.load}, seeds")
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
@@ -70,7 +66,7 @@ def measure_seeds(
         with bar:
             task = bar.add_task(title, total=len(seeds))
 
-            def done(run: "Run") -> None:
+            def done(run: Run) -> None:
                 bar.advance(task)
                 if not (shown or quiet):
                     text = f"{title}: {bar.tasks[0].completed:.0f} of {len(seeds)}"

@@ -5,21 +5,23 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.outputs import Display, ended_by_watchdog, finish_run, keep_run, write_report
+from rtscope.cli.outputs import Display, ended_by_watchdog, finish_run, keep_run
+from rtscope.cli.reportfile import write_report
 from rtscope.cli.streams import complain
 from rtscope.cli.targets import reached
+from rtscope.engine.sweep import Place, Slot, every, fitting_interval_ns, swept
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
+from rtscope.model.run import Run
 from rtscope.model.units import parse_time_ns
-
-if TYPE_CHECKING:
-    from rtscope.engine.sweep import Place, Slot
-    from rtscope.model.request import Request
-    from rtscope.model.run import Run
+from rtscope.report.terminal.console import output_console
+from rtscope.wording.plain import plain
 
 FORMS = ("scalar", "vector")
 DEFAULT_ROUNDS = 5
@@ -58,13 +60,11 @@ Duration = Annotated[
 
 
 @contextmanager
-def sweeping(target: str, program: Sequence[str] | None) -> "Iterator[tuple[Place, Interrupt]]":
+def sweeping(target: str, program: Sequence[str] | None) -> Iterator[tuple[Place, Interrupt]]:
     """The target to measure on, and what takes signals until the end of the block.
 
     What fails because of a signal ends the command with the status that says so.
     """
-    from rtscope.engine.sweep import Place
-
     place = reached(target)
     if program and not place.capabilities.user_programs:
         raise RtscopeError(
@@ -88,13 +88,11 @@ def workloads_of(
     table: str | None,
     parallel: int | None,
     duration: str,
-    place: "Place",
+    place: Place,
     *,
     quiet: bool,
-) -> dict[str, "Request"]:
+) -> dict[str, Request]:
     """The requests by workload, without their CPUs. Raises RtscopeError."""
-    from rtscope.model.request import Request
-
     if program:
         given = {"--form": forms, "--table": table, "--parallel": parallel}
         for name, value in given.items():
@@ -128,18 +126,16 @@ def workloads_of(
 
 
 def sweep_all(
-    workloads: Mapping[str, "Request"],
-    slots: "list[Slot]",
-    record: "Run",
+    workloads: Mapping[str, Request],
+    slots: list[Slot],
+    record: Run,
     rounds: int,
-    place: "Place",
+    place: Place,
     interrupt: Interrupt,
     *,
     quiet: bool,
-) -> "Run":
+) -> Run:
     """Measure the slots, keeping the record after each round. Raises RtscopeError."""
-    from rtscope.engine.sweep import every, fitting_interval_ns, swept
-
     run_of = place.run_of(record.machine)
     if record.sweep and not record.sweep.program:
         first = slots[0].placement.cpus[0]
@@ -150,13 +146,8 @@ def sweep_all(
 
 
 @contextmanager
-def _bar(total: int, *, quiet: bool) -> "Iterator[Callable[[Slot], None]]":
+def _bar(total: int, *, quiet: bool) -> Iterator[Callable[[Slot], None]]:
     """A bar on a terminal, nothing elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from rtscope.report.terminal.console import output_console
-    from rtscope.wording.values import plain
-
     console = output_console(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(
@@ -169,7 +160,7 @@ def _bar(total: int, *, quiet: bool) -> "Iterator[Callable[[Slot], None]]":
         task = progress.add_task("", total=total)
         done = -1
 
-        def advance(slot: "Slot") -> None:
+        def advance(slot: Slot) -> None:
             nonlocal done
             done += 1
             progress.update(task, completed=done, description=plain(slot.name))
@@ -178,7 +169,7 @@ def _bar(total: int, *, quiet: bool) -> "Iterator[Callable[[Slot], None]]":
 
 
 def end_sweep(
-    run: "Run",
+    run: Run,
     interrupt: Interrupt,
     output: Path | None,
     report: Path | None,

@@ -2,13 +2,11 @@
 """Targets by name, with a word where reaching one takes a while."""
 
 import sys
-from typing import TYPE_CHECKING
 
 from rtscope.cli.interrupt import ended_by_signals
 from rtscope.cli.streams import note
-
-if TYPE_CHECKING:
-    from rtscope.target.agent import Target
+from rtscope.engine.targets import target_of
+from rtscope.target.agent import Target
 
 
 def connecting(*names: str) -> None:
@@ -19,10 +17,8 @@ def connecting(*names: str) -> None:
                 note(f"connecting to {name}")
 
 
-def reached(name: str) -> "Target":
+def reached(name: str) -> Target:
     """The target of this name. Raises RtscopeError."""
-    from rtscope.engine.targets import target_of
-
     connecting(name)
     with ended_by_signals():
         return target_of(name)

@@ -2,17 +2,21 @@
 """rtscope threads: the machine's threads, who can preempt whom first."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import msgspec
 import typer
 
+from rtscope.cli.looks import follow
 from rtscope.cli.options import OneTarget
 from rtscope.cli.targets import reached
+from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import ThreadsRequest
+from rtscope.model.threadorder import remarks
+from rtscope.model.threads import Threads
 from rtscope.model.units import parse_time_ns
-
-if TYPE_CHECKING:
-    from rtscope.model.threads import Threads
+from rtscope.report.terminal.threads import threads_view
 
 _SILENCE_S = 90.0
 
@@ -47,12 +51,6 @@ def threads(
     rtscope threads --live --target ssh:pi@board
     rtscope threads --target vm:6.12-rt-amd64
     """
-    from rtscope.cli.looks import follow
-    from rtscope.cli.streams import status
-    from rtscope.model.request import ThreadsRequest
-    from rtscope.model.threads import Threads
-    from rtscope.report.terminal.threads import threads_view
-
     if interval and not live:
         raise RtscopeError("--interval is between the looks of --live: give that too")
     interval_ns = parse_time_ns(interval or "1s", "s")
@@ -75,9 +73,6 @@ def threads(
     )
 
 
-def _line_of(look: "Threads") -> bytes:
-    import msgspec
-
-    from rtscope.model.threadorder import remarks
+def _line_of(look: Threads) -> bytes:
 
     return msgspec.json.encode(msgspec.to_builtins(look) | {"remarks": remarks(look)})

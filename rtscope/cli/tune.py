@@ -3,26 +3,41 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
+from rich.table import Table
 
 from rtscope.cli.groups import CommandGroup
 from rtscope.cli.interrupt import Interrupt
+from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import OneTarget
-from rtscope.cli.streams import complain, print_json, status, told
+from rtscope.cli.streams import complain, told
 from rtscope.cli.targets import reached
 from rtscope.cli.tune_measure import CpusOption, ProfileArgument, measure_steps, profile_names
+from rtscope.cli.waiting import status
+from rtscope.engine.measure import read_machine
 from rtscope.model.errors import RtscopeError
-from rtscope.model.request import TuneRequest
+from rtscope.model.request import TuneRequest, TuneVerb
+from rtscope.model.run import RunWarning
+from rtscope.model.tuning import BROKEN, Change
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.tuning import ChangesView, PlanView, counts_line
+from rtscope.target.agent import Target
+from rtscope.target.bounds import ANSWER_S, Span
 from rtscope.target.command import tune_command
-
-if TYPE_CHECKING:
-    from rtscope.model.request import TuneVerb
-    from rtscope.model.run import RunWarning
-    from rtscope.model.tuning import Change
-    from rtscope.target.agent import Target
+from rtscope.target.local import agent_path
+from rtscope.target.protocol import AgentWarning
+from rtscope.tuning.profile import (
+    filled_rules,
+    read_profile,
+    rules_by_step,
+    shipped_names,
+    steps_of,
+)
+from rtscope.tuning.unit import systemd_unit
+from rtscope.wording.plain import plain
 
 _SILENCE_S = 90.0
 
@@ -47,11 +62,6 @@ def list_profiles(
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
 ) -> None:
     """List the profiles that come with rtscope."""
-    from rich.table import Table
-
-    from rtscope.report.terminal.console import output_console
-    from rtscope.tuning.profile import read_profile, shipped_names
-
     profiles = [read_profile(name) for name in shipped_names()]
     if json:
         for one in profiles:
@@ -81,10 +91,6 @@ def show(
     sudo rtscope tune show isolated-cores --cpus 1-3 --all
     rtscope tune show ./our-board.toml --target vm:6.12-rt-amd64,cpus=4
     """
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.tuning import PlanView
-    from rtscope.tuning.profile import read_profile, rules_by_step
-
     place = reached(target)
     request = _request("show", profile, cpus, journal, place)
     changes, warnings = _changes(request, place, json=json)
@@ -210,10 +216,6 @@ def hold(
     sudo rtscope tune hold isolated-cores --cpus 1-3
     rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
     """
-    from rtscope.target.local import agent_path
-    from rtscope.tuning.unit import systemd_unit
-    from rtscope.wording.values import plain
-
     place = _lasting(target)
     request = msgspec.structs.replace(_request("hold", profile, cpus, journal, place), keep=keep)
     if unit:
@@ -223,7 +225,7 @@ def hold(
         typer.echo(systemd_unit(request.profile or "", str(agent_path()), words), nl=False)
         return
 
-    def tell(change: "Change") -> None:
+    def tell(change: Change) -> None:
         values = [change.old, change.new]
         if change.state == "restored":
             values.reverse()
@@ -241,12 +243,9 @@ app.command("measure")(measure_steps)
 
 
 def _request(
-    verb: "TuneVerb", name: str, cpus: str | None, journal: str | None, place: "Target"
+    verb: TuneVerb, name: str, cpus: str | None, journal: str | None, place: Target
 ) -> TuneRequest:
     """The request for a whole profile on this target. Raises RtscopeError."""
-    from rtscope.engine.measure import read_machine
-    from rtscope.tuning.profile import filled_rules, read_profile, steps_of
-
     profile = read_profile(name)
     last = steps_of(profile, cpus)[-1]
     rules = last.rules
@@ -263,7 +262,7 @@ def _name_in_journal(profile: str | None) -> str | None:
     return profile and profile.rpartition("/")[2].removesuffix(".toml")
 
 
-def _lasting(name: str) -> "Target":
+def _lasting(name: str) -> Target:
     place = reached(name)
     if not place.capabilities.lasting:
         raise RtscopeError(
@@ -275,22 +274,17 @@ def _lasting(name: str) -> "Target":
 
 def _changes(
     request: TuneRequest,
-    place: "Target",
+    place: Target,
     *,
     json: bool = False,
-    each: "Callable[[Change], None] | None" = None,
+    each: Callable[[Change], None] | None = None,
     silence_s: float = _SILENCE_S,
-) -> "tuple[list[Change], list[RunWarning]]":
+) -> tuple[list[Change], list[RunWarning]]:
     """The agent's report of each change, printed line by line with `json` or `each`.
 
     Raises RtscopeError; typer.Exit where a signal ended it, which undoes the changes. With `each`
     a signal is the expected end.
     """
-    from rtscope.model.run import RunWarning
-    from rtscope.model.tuning import Change
-    from rtscope.target.bounds import ANSWER_S, Span
-    from rtscope.target.protocol import AgentWarning
-
     interrupt = Interrupt()
     changes: list[Change] = []
     warnings: list[RunWarning] = []
@@ -320,24 +314,20 @@ def _changes(
     return changes, warnings
 
 
-def _print(title: str, changes: "Sequence[Change]", warnings: "Sequence[RunWarning]") -> None:
-    from rtscope.report.terminal.console import output_console
-    from rtscope.report.terminal.tuning import ChangesView
+def _print(title: str, changes: Sequence[Change], warnings: Sequence[RunWarning]) -> None:
 
     told(lambda: output_console().print(ChangesView(title, changes, warnings)))
 
 
-def _plan_words(changes: "Sequence[Change]") -> str:
+def _plan_words(changes: Sequence[Change]) -> str:
     return "this would be changed" if changes else "all is as the profile wants it"
 
 
-def _applied_words(profile: str, changes: "Sequence[Change]") -> str:
-    from rtscope.report.terminal.tuning import counts_line
+def _applied_words(profile: str, changes: Sequence[Change]) -> str:
 
     return f"{profile}: {counts_line(changes)}" if changes else "all is as the profile wants it"
 
 
-def _end_by(changes: "Sequence[Change]") -> None:
-    from rtscope.model.tuning import BROKEN
+def _end_by(changes: Sequence[Change]) -> None:
 
     raise typer.Exit(int(any(one.state in BROKEN for one in changes)))

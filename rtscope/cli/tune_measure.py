@@ -4,8 +4,10 @@
 from pathlib import Path
 from typing import Annotated, get_args
 
+import msgspec
 import typer
 
+from rtscope.cli.measure import probe_options
 from rtscope.cli.options import (
     Break,
     Force,
@@ -23,17 +25,21 @@ from rtscope.cli.options import (
     Worst,
 )
 from rtscope.cli.outputs import check_files
+from rtscope.cli.run import Output, measure_plan
 from rtscope.cli.targets import reached
+from rtscope.engine.planfile import PlanFile
+from rtscope.model.budget import parse_limit
+from rtscope.model.cpulist import parse_cpu_list
 from rtscope.model.errors import RtscopeError
+from rtscope.model.plan import Plan, Policy
 from rtscope.model.units import parse_time_ns
+from rtscope.tuning.profile import shipped_names
 
 DEFAULT_DURATION = "30s"
 
 
 def profile_names(incomplete: str) -> list[str]:
     """For the shell's completion."""
-    from rtscope.tuning.profile import shipped_names
-
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
 
@@ -131,14 +137,6 @@ def measure_steps(
     sudo rtscope tune measure ./our-board.toml --rounds 10 -D 1m --steps 0,2
     rtscope tune measure isolated-cores --cpus 1-N -D 5s --rounds 2 -t vm:6.12-rt-amd64,cpus=4
     """
-    import msgspec
-
-    from rtscope.cli.measure import probe_options
-    from rtscope.cli.run import Output, measure_plan
-    from rtscope.engine.planfile import PlanFile
-    from rtscope.model.budget import parse_limit
-    from rtscope.model.plan import Plan, Policy
-
     if policy and policy not in get_args(Policy):
         raise RtscopeError(f"--policy is fifo, deadline or other, not '{policy[:40]}'")
     for limit in budget or []:
@@ -179,7 +177,6 @@ def measure_steps(
 
 
 def _step_numbers(text: str | None) -> list[int]:
-    from rtscope.model.cpulist import parse_cpu_list
 
     try:
         return parse_cpu_list(text or "")

@@ -20,9 +20,9 @@ from rtscope.statistics.comparison import (
 )
 from rtscope.statistics.placing import SMALLEST_GAIN
 from rtscope.statistics.sweep_comparison import SweepComparison
+from rtscope.wording.plain import plain
 from rtscope.wording.reason import reasons_text
 from rtscope.wording.run import REPEAT_BOTH
-from rtscope.wording.values import plain
 
 _GRAVEST_FIRST: Final[tuple[Outcome, ...]] = (
     "worse", "better", "no evidence", "too few", "not comparable",

@@ -9,7 +9,8 @@ import msgspec
 from rtscope.model.run import Run
 from rtscope.model.timeline import Call, Explanation, Stretch
 from rtscope.model.units import counted
-from rtscope.wording.values import plain, thread_name, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import thread_name, time_text
 
 _LEAST: Final = 0.03
 """of the latency, for a call to stand in the tree"""

@@ -7,8 +7,9 @@ from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.machine import Machine, Throttle
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
+from rtscope.wording.plain import plain
 from rtscope.wording.run import idle_states_text, machine_name, preemption_text, tuning_text
-from rtscope.wording.values import NOTHING, plain, span_text
+from rtscope.wording.values import NOTHING, span_text
 
 
 def fingerprint(run: Run) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:

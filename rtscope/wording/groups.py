@@ -5,7 +5,8 @@ import msgspec
 
 from rtscope.model.run import Run, Thread
 from rtscope.statistics.figures import Figures, figures_of_run
-from rtscope.wording.values import plain, thread_name
+from rtscope.wording.plain import plain
+from rtscope.wording.values import thread_name
 
 
 class Group(msgspec.Struct, frozen=True):

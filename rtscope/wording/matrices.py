@@ -4,7 +4,8 @@
 from typing import Final
 
 from rtscope.model.run import Matrix
-from rtscope.wording.values import NOTHING, plain
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING
 
 _TITLES: Final = {
     ("speed", "operations_per_s"): "What each CPU does alone",

@@ -5,7 +5,8 @@ import math
 import re
 from typing import Final
 
-from rtscope.wording.values import NOTHING, plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, time_text
 
 _FLAGS: Final = ("pass", "vdso")
 _SCALED: Final = {"_hz": ("Hz", 6), "_bytes_per_s": ("B/s", 4), "_operations_per_s": ("/s", 4)}

@@ -9,7 +9,7 @@ from rtscope.model.sweep import Cell
 from rtscope.model.units import format_ns
 from rtscope.statistics.placing import Curve, Ratio, jitter
 from rtscope.statistics.scaling import Fit
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 
 def ratio_text(one: Ratio) -> str:

@@ -7,8 +7,9 @@ from rtscope.model.reference import Figure, Reference, Table, Value
 from rtscope.model.run import Run
 from rtscope.model.units import NS_PER_UNIT
 from rtscope.statistics.reference import Beside, Cell, PublishedMeans, SamplesOfMaxima, column_label
+from rtscope.wording.plain import plain
 from rtscope.wording.run import doubts
-from rtscope.wording.values import plain, time_text
+from rtscope.wording.values import time_text
 
 
 def published_text(figure: Figure, value: Value) -> str:

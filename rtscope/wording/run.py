@@ -10,8 +10,9 @@ from rtscope.model.run import Run
 from rtscope.model.units import counted, format_duration_ns
 from rtscope.statistics.figures import Figures, percent_name, stalls_of
 from rtscope.statistics.work import work_per_second
+from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text, stalls_text
-from rtscope.wording.values import plain, rate_text, span_text, thread_name
+from rtscope.wording.values import rate_text, span_text, thread_name
 
 REPEAT_BOTH = "This is of these two runs: repeat both to tell the machine from the moment."
 _NO_IDLE_LIMIT_NS: Final = 2_000_000_000_000

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rtscope.model.units import format_duration_ns, format_signed_ns
 from rtscope.statistics.comparison import Row
 from rtscope.statistics.steps import Steps
-from rtscope.wording.values import NOTHING, plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, time_text
 
 _WIDEST = 48
 

@@ -14,8 +14,8 @@ from rtscope.statistics.scaling import Fit
 from rtscope.wording.advice import advice
 from rtscope.wording.placement import cpus_text, curve_name, law_text
 from rtscope.wording.placing import findings, interference, left_out
+from rtscope.wording.plain import plain
 from rtscope.wording.run import machine_name, moment_text
-from rtscope.wording.values import plain
 
 
 def sweep_sentences(run: Run) -> tuple[list[str], list[str]]:

@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Values with their units, and the names of threads and policies."""
 
-import unicodedata
 from collections.abc import Sequence
 
 from rtscope.model.run import Thread
 from rtscope.model.units import format_column_ns, format_duration_ns, format_ns
 from rtscope.statistics.figures import Quantile
+from rtscope.wording.plain import plain
 
 NOTHING = "–"
-
-
-def plain(text: str) -> str:
-    """Text from a machine or a file without anything that steers a terminal or turns text around.
-
-    Control and format characters and lone surrogates become U+FFFD, line ends and tabs a blank.
-    """
-    return "".join(_plain_character(character) for character in text)
-
-
-def _plain_character(character: str) -> str:
-    category = unicodedata.category(character)
-    if character in "\n\r\t" or category in ("Zl", "Zp"):
-        return " "
-    return "\ufffd" if category in ("Cc", "Cf", "Cs") else character
 
 
 def time_text(ns: float | None) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rtscope.model.machine import Machine
 from rtscope.model.run import IdleStates, LoadWork, RunWarning
 from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.plain import plain
 from rtscope.wording.run import (
     doubts,
     doubts_of_all,
@@ -19,7 +20,7 @@ from rtscope.wording.run import (
     moment_text,
     quantity_text,
 )
-from rtscope.wording.values import plain, policies_text, span_text, times_texts
+from rtscope.wording.values import policies_text, span_text, times_texts
 from tests.measured import run_of, thread_of
 
 

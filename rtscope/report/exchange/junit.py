@@ -10,7 +10,7 @@ from rtscope.model.audit import Audit, Finding, Severity, at_least
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.budget import judgement_sentence
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 
 def junit_report(title: str, results: Sequence[CellResult]) -> bytes:

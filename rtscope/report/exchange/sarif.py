@@ -7,7 +7,7 @@ import msgspec
 
 from rtscope import __version__
 from rtscope.model.audit import Audit, Finding, Severity
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 _LEVEL: Final[dict[Severity, str]] = {
     "fatal": "error",

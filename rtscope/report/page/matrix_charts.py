@@ -9,7 +9,7 @@ from rtscope.report.page.chart import Axis, Chart, Heat, Mark, Panel, axis, floa
 from rtscope.report.page.scale import Tick, linear, logarithmic
 from rtscope.statistics.reach import reported_caches, seen_caches, sizes_of
 from rtscope.wording.matrices import figure_of, matrix_title
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 _AXES_OF: Final = {"ratio": ("other CPU", "slowed CPU"), "operations_per_s": ("work", "CPU")}
 """across and down a heat map"""

@@ -15,8 +15,9 @@ import jinja2
 from rtscope.report.page.svg import figure
 from rtscope.report.tables.column import rows_of
 from rtscope.wording.budget import judgement_sentence
+from rtscope.wording.plain import plain
 from rtscope.wording.run import machine_name
-from rtscope.wording.values import count_text, plain, quantile_text, time_text
+from rtscope.wording.values import count_text, quantile_text, time_text
 
 
 def render_page(template: str, **values: object) -> str:

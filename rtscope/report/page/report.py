@@ -43,6 +43,7 @@ from rtscope.wording.findings import Sentence, sentences_of
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.groups import figures_of_group, groups_of
 from rtscope.wording.matrices import matrix_title
+from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text
 from rtscope.wording.references import beside_lines, citation, column_lines, entry_lines, facts_of
 from rtscope.wording.run import (
@@ -58,7 +59,6 @@ from rtscope.wording.run import (
 )
 from rtscope.wording.steps import step_lines, steps_title
 from rtscope.wording.values import (
-    plain,
     policies_text,
     policy_text,
     quantiles_texts,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rtscope.report.page.chart import Axis, Bars, Chart, Heat, Mark, Note, Panel
 from rtscope.report.page.scale import Tick, number_text
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 SPAN: Final = 20_000
 _COLOURS: Final = 8

@@ -10,9 +10,9 @@ from rtscope.report.page.sweep_charts import sweep_charts
 from rtscope.report.tables.sweep import table_of
 from rtscope.statistics.confidence import LEVEL
 from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.plain import plain
 from rtscope.wording.run import doubts
 from rtscope.wording.sweep import how_text, laws_of, sweep_sentences, where_text
-from rtscope.wording.values import plain
 
 
 def sweep_page(run: Run) -> str:

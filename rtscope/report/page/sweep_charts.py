@@ -19,7 +19,7 @@ from rtscope.statistics.placing import (
     time_ns,
 )
 from rtscope.wording.placement import cpus_text, curve_name
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 _POINTS: Final = 60
 _ROW_REM: Final = 2.0

@@ -14,9 +14,9 @@ from rtscope.report.tables.sweeps import loads_together, placements_together
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.reference import column_label
 from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.plain import plain
 from rtscope.wording.run import doubts_of_all
 from rtscope.wording.sweep import how_text, laws_of, sweep_sentences, where_text
-from rtscope.wording.values import plain
 
 
 class _View(msgspec.Struct, frozen=True):

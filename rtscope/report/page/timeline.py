@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from rtscope.model.timeline import Explanation
-from rtscope.wording.values import plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import time_text
 
 _DEEPEST: Final = 24
 

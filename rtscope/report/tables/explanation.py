@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from rtscope.model.timeline import Call, Explanation
 from rtscope.report.tables.column import Column
 from rtscope.wording.explanation import off_text, task_of, tree
-from rtscope.wording.values import plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import time_text
 
 
 def tree_columns(told: Explanation) -> list[Column]:

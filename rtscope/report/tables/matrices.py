@@ -6,7 +6,7 @@ from rtscope.model.units import format_size
 from rtscope.report.tables.column import Column
 from rtscope.statistics.reach import sizes_of
 from rtscope.wording.matrices import figure_of
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 
 def matrix_columns(matrix: Matrix) -> list[Column]:

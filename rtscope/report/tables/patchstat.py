@@ -9,7 +9,8 @@ from rich.text import Text
 
 from rtscope.lab.patchstat import Area, PatchStat, together
 from rtscope.report.tables.column import Column
-from rtscope.wording.values import count_text, plain
+from rtscope.wording.plain import plain
+from rtscope.wording.values import count_text
 
 _LONGEST_NAME: Final = 60
 

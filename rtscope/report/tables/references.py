@@ -6,8 +6,9 @@ import textwrap
 from rtscope.model.reference import Entry, Figure, Table
 from rtscope.report.tables.column import Column
 from rtscope.statistics.reference import Beside, Filled
+from rtscope.wording.plain import plain
 from rtscope.wording.references import label_of, our_text, published_text
-from rtscope.wording.values import NOTHING, count_text, plain, time_text
+from rtscope.wording.values import NOTHING, count_text, time_text
 
 _TITLE_WIDTH = 16
 

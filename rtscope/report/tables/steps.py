@@ -7,8 +7,9 @@ from rtscope.model.units import format_signed_ns
 from rtscope.report.tables.column import Column
 from rtscope.statistics.comparison import Effect, Row
 from rtscope.statistics.steps import StepOnCpus, StepResult, Steps
+from rtscope.wording.plain import plain
 from rtscope.wording.steps import limits_text
-from rtscope.wording.values import NOTHING, count_text, plain, time_text
+from rtscope.wording.values import NOTHING, count_text, time_text
 
 _EFFECTS: dict[Effect, str] = {
     "better": "better",

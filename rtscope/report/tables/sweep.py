@@ -15,7 +15,8 @@ from rtscope.statistics.placing import (
     time_ns,
 )
 from rtscope.wording.placement import ratio_text
-from rtscope.wording.values import NOTHING, plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, time_text
 
 
 def table_of(run: Run) -> list[Column]:

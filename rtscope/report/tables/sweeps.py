@@ -10,7 +10,8 @@ from rtscope.report.tables.column import Column
 from rtscope.report.tables.sweep import gains_of
 from rtscope.statistics.placing import Ratio, time_ns
 from rtscope.wording.placement import ratio_text
-from rtscope.wording.values import NOTHING, plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, time_text
 
 Labelled = Sequence[tuple[str, Sweep]]
 _Key = tuple[str, Placement | None, str]

@@ -6,7 +6,8 @@ from typing import Final
 
 from rtscope.model.run import Taker, Thread
 from rtscope.report.tables.column import Column
-from rtscope.wording.values import NOTHING, count_text, plain
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, count_text
 
 _MOST_SHOWN: Final = 10
 

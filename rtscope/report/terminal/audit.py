@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rtscope.model.audit import SEVERITIES, Audit, Finding, Severity
-from rtscope.wording.values import plain
+from rtscope.wording.plain import plain
 
 _STYLE: dict[Severity, str] = {
     "fatal": "bold red",

@@ -11,9 +11,10 @@ from rtscope.model.units import format_signed_ns
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
 from rtscope.wording.comparison import comparison_sentence, difference_sentence
+from rtscope.wording.plain import plain
 from rtscope.wording.reason import reasons_text
 from rtscope.wording.run import REPEAT_BOTH
-from rtscope.wording.values import NOTHING, count_text, plain, time_text
+from rtscope.wording.values import NOTHING, count_text, time_text
 
 if TYPE_CHECKING:
     from rtscope.statistics.comparison import Comparison, Effect, Estimate, Row

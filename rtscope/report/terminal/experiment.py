@@ -14,7 +14,8 @@ from rtscope.report.terminal.table import fitted
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.figures import Figures, Quantile
 from rtscope.wording.groups import figures_of_group, groups_of
-from rtscope.wording.values import count_text, plain, quantiles_texts, span_text, times_texts
+from rtscope.wording.plain import plain
+from rtscope.wording.values import count_text, quantiles_texts, span_text, times_texts
 
 _HEAD_LINES = 3
 _STYLES = {"pass": "green", "measured": "", "not begun": "dim", "fail": "bold red"}

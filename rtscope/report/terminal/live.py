@@ -11,7 +11,8 @@ from rtscope.model.run import RunWarning
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
 from rtscope.target.protocol import AgentWarning, AnyLine, Start
-from rtscope.wording.values import count_text, plain, rate_text, span_text, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import count_text, rate_text, span_text, time_text
 
 _MOST_LOADS = 6
 _MOST_WARNINGS = 3

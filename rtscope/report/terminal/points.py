@@ -11,7 +11,8 @@ from rtscope.model.points import Point, Points
 from rtscope.model.run import RunWarning
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
-from rtscope.wording.values import NOTHING, count_text, plain, time_text
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, count_text, time_text
 
 _GAP = 2
 _NARROWEST_TEXT = 12

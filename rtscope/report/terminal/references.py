@@ -13,6 +13,7 @@ from rtscope.report.tables.column import Column
 from rtscope.report.tables.references import columns_beside, published_columns
 from rtscope.report.terminal.table import FittedTable, PiecedTable
 from rtscope.statistics.reference import Beside
+from rtscope.wording.plain import plain
 from rtscope.wording.references import (
     beside_lines,
     citation,
@@ -21,7 +22,7 @@ from rtscope.wording.references import (
     entry_lines,
     facts_of,
 )
-from rtscope.wording.values import NOTHING, plain
+from rtscope.wording.values import NOTHING
 
 
 def reference_table(references: Sequence[Reference]) -> RenderableType:

@@ -35,6 +35,7 @@ from rtscope.wording.explanation import headline, off_line, totals_line, tree
 from rtscope.wording.findings import sentences_of
 from rtscope.wording.groups import figures_of_group, groups_of
 from rtscope.wording.matrices import matrix_title
+from rtscope.wording.plain import plain
 from rtscope.wording.run import (
     flaws,
     idle_states_text,
@@ -52,7 +53,6 @@ from rtscope.wording.sweep import laws_of, settings_text
 from rtscope.wording.values import (
     NOTHING,
     count_text,
-    plain,
     policies_text,
     policy_text,
     quantiles_texts,

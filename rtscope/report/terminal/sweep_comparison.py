@@ -12,9 +12,10 @@ from rtscope.report.terminal.table import fitted
 from rtscope.statistics.sweep_comparison import CellChange, Effect, SweepComparison
 from rtscope.wording.comparison import difference_sentence, sweep_comparison_sentence
 from rtscope.wording.placement import ratio_text
+from rtscope.wording.plain import plain
 from rtscope.wording.run import REPEAT_BOTH
 from rtscope.wording.sweep import how_text
-from rtscope.wording.values import plain, time_text
+from rtscope.wording.values import time_text
 
 _SHOWN: Final[dict[Effect, str]] = {"slower": "red", "faster": "green"}
 """effects that are differences, and their colours"""

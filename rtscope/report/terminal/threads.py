@@ -16,7 +16,8 @@ from rtscope.model.threads import SeenThread, Threads, ThreadTimes
 from rtscope.model.units import format_duration_ns
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
-from rtscope.wording.values import NOTHING, count_text, plain
+from rtscope.wording.plain import plain
+from rtscope.wording.values import NOTHING, count_text
 
 _WIDEST = 32
 _SECOND_NS = 1_000_000_000

@@ -14,8 +14,9 @@ from rtscope.report.tables.column import Column
 from rtscope.report.tables.steps import step_columns
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.steps import Steps
+from rtscope.wording.plain import plain
 from rtscope.wording.steps import short_text, step_lines, steps_title
-from rtscope.wording.values import count_text, plain
+from rtscope.wording.values import count_text
 
 _STYLE: dict[ChangeState, str] = {
     "applied": "green",
