@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line of a command that measures: each probe's own options are options of it.
+
+They are read from the agent's description, and given to the command as `--option NAME=VALUE`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from typer.core import TyperCommand
+
+from rtscope.model.description import Option, Probe
+from rtscope.model.errors import RtscopeError
+from rtscope.target.description import our_description
+
+_DEFAULT_PROBE: Final = "cyclic"
+
+
+class ProbeCommand(TyperCommand):
+    """A command with a probe as its argument and that probe's options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own class is private
+        """Take the command line apart; cyclictest's -t N is --threads N."""
+        words = _with_threads(args)
+        self._probe = self._probe_in(words)
+        try:
+            return super().parse_args(ctx, self._with_probe_options(words))
+        except Exception as error:
+            if hasattr(error, "possibilities"):  # typer's own class of it is private
+                vars(error)["message"] += self._owners(getattr(error, "option_name", ""))
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write the options of the probe below those of the command."""
+        super().format_options(ctx, formatter)
+        rows = [(_names(option), _help(option)) for option in self._probe.options]
+        if rows:
+            with formatter.section(f"Options of {self._probe.name}"):
+                formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
+        """Complete the probe's options and their choices, too."""
+        items = super().shell_complete(ctx, incomplete)
+        probe = our_description().probe(ctx.params.get("probe") or _DEFAULT_PROBE)
+        for option in probe.options if probe else []:
+            words = [f"--{option.name}", *(f"--{option.name}={one}" for one in option.choices)]
+            if "=" not in incomplete:
+                words = words[:1]
+            items += [
+                type(items[0])(word, help=option.help) if items else _item(word, option.help)
+                for word in words
+                if incomplete.startswith("-") and word.startswith(incomplete)
+            ]
+        return items
+
+    def _probe_in(self, words: list[str]) -> Probe:
+        """Return the probe that the command line names."""
+        description = our_description()
+        takes_value = {name for probe in description.probes for name in _forms(probe)}
+        for param in self.params:
+            if not getattr(param, "is_flag", False):
+                takes_value.update(param.opts)
+        skip = False
+        for word in words:
+            if skip:
+                skip = False
+            elif word.startswith("-"):
+                skip = word in takes_value
+            elif probe := description.probe(word):
+                return probe
+        found = description.probe(_DEFAULT_PROBE)
+        if found is None:
+            raise RtscopeError(f"this agent has no probe {_DEFAULT_PROBE}")
+        return found
+
+    def _with_probe_options(self, words: list[str]) -> list[str]:
+        """Replace `--via=read`, `--via read` and `-d 10` by `--option NAME=VALUE`."""
+        taken = {form for param in self.params for form in param.opts}
+        forms = {form: one for form, one in _forms(self._probe).items() if form not in taken}
+        given: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            name, equals, value = word.partition("=")
+            if word == "--":
+                return [*given, word, *rest]
+            if name in forms and name.startswith("--"):
+                given += ["--option", f"{forms[name].name}={value if equals else next(rest, '')}"]
+            elif word[:2] in forms and not word.startswith("--"):
+                given += ["--option", f"{forms[word[:2]].name}={word[2:] or next(rest, '')}"]
+            else:
+                given.append(word)
+        return given
+
+    def _owners(self, name: str) -> str:
+        """Say which probes have an option that this one has not."""
+        owners = [probe.name for probe in our_description().probes if name in _forms(probe)]
+        if owners:
+            return f": {', '.join(owners)} have it, {self._probe.name} does not"
+        return f"; rtscope {self.name} {self._probe.name} --help lists the options"
+
+
+def _forms(probe: Probe) -> dict[str, Option]:
+    """Return the probe's options by each form that a command line may have."""
+    return {form: option for option in probe.options for form in _option_forms(option)}
+
+
+def _option_forms(option: Option) -> Iterator[str]:
+    yield f"--{option.name}"
+    if option.alias:
+        yield f"--{option.alias}"
+    if option.letter:
+        yield f"-{option.letter}"
+
+
+def _names(option: Option) -> str:
+    letter = f"-{option.letter}, " if option.letter else ""
+    return f"{letter}--{option.name} {option.metavar}"
+
+
+def _help(option: Option) -> str:
+    parts = [option.help]
+    if option.choices:
+        parts.append(f"({', '.join(option.choices)})")
+    if option.kind == "time":
+        parts.append(f"(default unit: {option.unit})")
+    if default := option.computed or option.default:
+        parts.append(f"[default: {default}]")
+    return " ".join(parts)
+
+
+def _item(word: str, text: str) -> Any:  # noqa: ANN401
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(word, help=text)
+
+
+def _with_threads(args: list[str]) -> list[str]:
+    """Replace -t N and -tN of cyclictest, perhaps behind flags such as -mS, by --threads N."""
+    words: list[str] = []
+    for at, word in enumerate(args):
+        short = re.fullmatch(r"-([mSqf]*)t([0-9]*)", word, re.ASCII)
+        follows = at + 1 < len(args) and re.fullmatch("[0-9]+", args[at + 1], re.ASCII)
+        if short and (short[2] or follows):
+            words += [f"-{short[1]}"] if short[1] else []
+            words += ["--threads", short[2]] if short[2] else ["--threads"]
+        else:
+            words.append(word)
+    return words

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The agent's commands and their options, as `rtscope-agent describe` prints them."""
+
+from typing import Literal
+
+import msgspec
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One option."""
+
+    name: str
+    """without dashes"""
+    kind: Literal["flag", "number", "time", "choice", "text", "words", "parsed", "ignored"]
+    help: str
+    alias: str | None = None
+    letter: str | None = None
+    metavar: str | None = None
+    default: str | None = None
+    computed: str | None = None
+    """a default that the agent computes, in words"""
+    unit: str | None = None
+    """of a number; of a time, that of a number without a unit"""
+    min: int = 0
+    """of a time, in ns"""
+    max: int | None = None
+    step: int = 1
+    choices: list[str] = []
+    wanted: str | None = None
+    """accepted values of a parsed option, in words"""
+    internal: bool = False
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether a value follows."""
+        return self.kind not in {"flag", "ignored"}
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """One probe."""
+
+    name: str
+    summary: str
+    help: str
+    takes_command: bool
+    options: list[Option]
+    """its own"""
+    presets: dict[str, str | None]
+    """its defaults of session options; None where one does not apply"""
+    metrics: list[str]
+    """all that its threads may have besides a histogram; N stands for a number"""
+    samples: int | None = None
+    """default number of samples per thread"""
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command that is not a probe."""
+
+    name: str
+    summary: str
+    options: list[Option]
+
+
+class Load(msgspec.Struct, frozen=True):
+    """One load."""
+
+    name: str
+    help: str
+
+
+class Description(msgspec.Struct, frozen=True, tag="description"):
+    """Everything that an agent can be asked to do."""
+
+    agent: str
+    """release"""
+    version: int
+    """of the description: increased when an option, a probe, a load or a metric changes"""
+    probes: list[Probe]
+    session: list[Option]
+    """options of every probe"""
+    commands: list[Command]
+    loads: list[Load]
+
+    def probe(self, name: str) -> Probe | None:
+        """Return the probe of this name."""
+        return next((probe for probe in self.probes if probe.name == name), None)
