@@ -47,7 +47,7 @@ class _Commands(LazyGroup):
         "measure": Source(
             "rtscope.cli.measure:measure",
             "Measure how late the system under test answers.",
-            kind="rtscope.cli.options:ProbeCommand",
+            kind="rtscope.cli.probe_command:ProbeCommand",
         ),
         "run": Source(
             "rtscope.cli.run:run",

@@ -90,58 +90,6 @@ def measure(
     ] = None,
     priority: Priority = None,
     policy: PolicyName = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="Of cyclic: nanosleep or timerfd; of loop: relative, absolute, ... [default: "
-            "nanosleep; all]",
-        ),
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--in",
-            metavar="WHERE",
-            help="Of loop: program, or kernel, the module rtloop's. [default: program]",
-        ),
-    ] = None,
-    transfer: Annotated[
-        str | None,
-        typer.Option(metavar="WAY", help="Of daq: copy, mapped or scatter. [default: scatter]"),
-    ] = None,
-    arm: Annotated[
-        str | None,
-        typer.Option(metavar="WAY", help="Of daq: separate or atomic. [default: atomic]"),
-    ] = None,
-    via: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WAY",
-            help="Of event: sigwait, sigio, read, poll, ...; of async: cond, futex, eventfd, ... "
-            "[default: sigwait; cond]",
-        ),
-    ] = None,
-    interrupts: Annotated[
-        str | None,
-        typer.Option(metavar="WAY", help="Of daq: one an event or a channel. [default: event]"),
-    ] = None,
-    phase: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PHASE",
-            help="sweep moves the deadline within the interval; fixed. [default: sweep]",
-        ),
-    ] = None,
-    distance: Annotated[
-        str | None,
-        typer.Option(
-            "--distance",
-            "-d",
-            metavar="TIME",
-            help="Thread N's interval is longer by N times this. [default: 0]",
-        ),
-    ] = None,
     option: ProbeOption = None,
     break_at: Break = None,
     target: OneTarget = "local",
@@ -229,19 +177,7 @@ def measure(
             policy=policy,
             priority=priority,
             cpus=_cpus(cpus, threads),
-            options=probe_options(
-                option or [],
-                {
-                    "in": where,
-                    "method": method,
-                    "phase": phase,
-                    "distance": distance,
-                    "transfer": transfer,
-                    "arm": arm,
-                    "via": via,
-                    "interrupts": interrupts,
-                },
-            ),
+            options=probe_options(option or []),
             threshold_ns=parse_time_ns(break_at, "us") if break_at else None,
             seed=seed,
             worst=worst,
@@ -326,9 +262,9 @@ def _end(
     raise typer.Exit(ended_by_watchdog(runs) or int(unfinished or broken))
 
 
-def probe_options(given: list[str], named: dict[str, str | None]) -> dict[str, str]:
-    """A probe's own options by name, from `--option NAME=VALUE` and those that have one."""
-    options = {name: value for name, value in named.items() if value is not None}
+def probe_options(given: list[str]) -> dict[str, str]:
+    """Return a probe's own options by name, from `--option NAME=VALUE`."""
+    options = {}
     for one in given:
         name, equals, value = one.partition("=")
         if not (equals and re.fullmatch(r"[a-z][a-z-]*", name)):

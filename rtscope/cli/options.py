@@ -1,40 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Options that several commands have."""
 
-import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
-
-
-class ProbeCommand(TyperCommand):
-    """A command with -O, of which it tells where an option is not known."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own class is private
-        """Take the command line apart; cyclictest's -t N is --threads N."""
-        try:
-            return super().parse_args(ctx, _with_threads(args))
-        except Exception as error:
-            if hasattr(error, "possibilities"):  # typer's own class of it is private
-                vars(error)["message"] += "; one of the probe's own is given as -O NAME=VALUE"
-            raise
-
-
-def _with_threads(args: list[str]) -> list[str]:
-    """Replace -t N and -tN of cyclictest, perhaps behind flags such as -mS, by --threads N."""
-    words: list[str] = []
-    for at, word in enumerate(args):
-        short = re.fullmatch(r"-([mSqf]*)t([0-9]*)", word, re.ASCII)
-        follows = at + 1 < len(args) and re.fullmatch("[0-9]+", args[at + 1], re.ASCII)
-        if short and (short[2] or follows):
-            words += [f"-{short[1]}"] if short[1] else []
-            words += ["--threads", short[2]] if short[2] else ["--threads"]
-        else:
-            words.append(word)
-    return words
-
 
 Break = Annotated[
     str | None,
@@ -91,7 +61,7 @@ ProbeOption = Annotated[
         "--option",
         "-O",
         metavar="NAME=VALUE",
-        help="An option of the probe's own; rtscope agent PROBE --help lists them.",
+        help="The probe's option --NAME VALUE in another form.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result.")]

@@ -42,16 +42,15 @@ class ProbeCommand(TyperCommand):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
         """Complete the probe's options and their choices, too."""
         items = super().shell_complete(ctx, incomplete)
+        if not incomplete.startswith("-"):
+            return items
+        item = type(super().shell_complete(ctx, "--")[0])  # typer's own class is private
         probe = our_description().probe(ctx.params.get("probe") or _DEFAULT_PROBE)
         for option in probe.options if probe else []:
-            words = [f"--{option.name}", *(f"--{option.name}={one}" for one in option.choices)]
-            if "=" not in incomplete:
-                words = words[:1]
-            items += [
-                type(items[0])(word, help=option.help) if items else _item(word, option.help)
-                for word in words
-                if incomplete.startswith("-") and word.startswith(incomplete)
-            ]
+            words = [f"--{option.name}"]
+            if "=" in incomplete:
+                words = [f"--{option.name}={choice}" for choice in option.choices]
+            items += [item(word, help=option.help) for word in words if word.startswith(incomplete)]
         return items
 
     def _probe_in(self, words: list[str]) -> Probe:
@@ -127,12 +126,6 @@ def _help(option: Option) -> str:
     if default := option.computed or option.default:
         parts.append(f"[default: {default}]")
     return " ".join(parts)
-
-
-def _item(word: str, text: str) -> Any:  # noqa: ANN401
-    from click.shell_completion import CompletionItem
-
-    return CompletionItem(word, help=text)
 
 
 def _with_threads(args: list[str]) -> list[str]:

@@ -160,7 +160,7 @@ def measure_steps(
         "worst": worst,
         "watchdog": time(watchdog, "s"),
         "idle_states": idle_states,
-        "options": probe_options(option or [], {}),
+        "options": probe_options(option or []),
         "tune": {"profile": profile, "cpus": cpus, "steps": _step_numbers(steps)},
     }
     content = {

@@ -17,6 +17,7 @@ from rtscope.model.request import (
     TuneRequest,
     measurement_in,
 )
+from rtscope.target.description import our_description
 
 WATCHDOG_CONNECTION: Final = "--tether=8s"
 """the agent ends when its standard input is silent for this long"""
@@ -24,30 +25,6 @@ _PROGRESS: Final = "--progress=250000000ns"
 _GUEST_PROGRESS: Final = "1s"
 """a guest's interval: its serial port may be slow, and its times are not exact then anyway"""
 _GUEST_SAMPLES: Final = "/samples/all"
-
-_SESSION_OPTIONS: Final = (
-    *("affinity", "break", "cpu-counts", "cpus", "default-duration", "dry-run", "duration"),
-    *(
-        "help",
-        "idle-states",
-        "interval",
-        "json",
-        "load",
-        "load-cpus",
-        "loops",
-        "mlockall",
-        "nanosleep",
-        "nsecs",
-        "policy",
-        "prio",
-        "priority",
-    ),
-    *("progress", "quiet", "samples", "samples-file", "seed", "smp", "tune", "tune-journal"),
-    *("watchdog", "worst"),
-)
-"""options of every probe; the agent accepts their abbreviations too"""
-_OWN_ALL_THE_SAME: Final = {("loop", "in")}
-"""options of a probe that abbreviate an option of every probe"""
 
 
 def command_of(request: AgentRequest) -> list[str]:
@@ -109,13 +86,7 @@ def guest_command(request: AgentRequest, seed: int, *, exact: bool) -> list[str]
 
 
 def _measure(request: Request, *, dry_run: bool = False) -> list[str]:
-    for name in request.options:
-        own = (request.probe, name) in _OWN_ALL_THE_SAME
-        if not own and any(known.startswith(name) for known in _SESSION_OPTIONS):
-            raise RtscopeError(
-                f"'{name}' is an option of every measurement, not of the probe: see "
-                "rtscope measure --help and docs/plans.md"
-            )
+    _check_options(request)
     times = {
         "--interval": request.interval_ns,
         "--duration": request.duration_ns,
@@ -148,6 +119,22 @@ def _measure(request: Request, *, dry_run: bool = False) -> list[str]:
         *_flags({"--dry-run": dry_run}),
         *(["--", *request.program] if request.program else []),
     ]
+
+
+def _check_options(request: Request) -> None:
+    """Refuse an option that is not the probe's own: the record would not contain it."""
+    probe = our_description().probe(request.probe)
+    own = {option.name for option in probe.options} if probe else set()
+    session = {option.name for option in our_description().session}
+    for name in request.options:
+        if name in session:
+            raise RtscopeError(
+                f"'{name}' is an option of every measurement, not of the probe: see "
+                "rtscope measure --help and docs/plans.md"
+            )
+        if probe and name not in own:
+            known = ", ".join(sorted(own)) or "none"
+            raise RtscopeError(f"{probe.name} has no option '{name}'; it has {known}")
 
 
 def _points(request: PointsRequest) -> list[str]:

@@ -19,13 +19,6 @@ def test_a_probe_with_an_end_of_its_own_is_measured_to_it(rtscope: Rtscope) -> N
     assert (run.asked.samples, run.asked.duration_ns) == (1_000_000, None)
 
 
-def test_where_a_probes_own_option_goes_is_told(rtscope: Rtscope) -> None:
-    done = rtscope("measure", "memory", "--largest", "8", *QUIET, COLUMNS="120")
-    assert done.returncode == 2
-    assert "-O NAME=VALUE" in done.stderr
-    assert "-O NAME=VALUE" not in rtscope("measure", "--samples").stderr
-
-
 def test_an_undisturbed_cpu_is_no_failed_measurement(rtscope: Rtscope) -> None:
     limits = ("--budget", "gaps<1", "--budget", "longest_gap_ns<20us")
     done = rtscope("measure", "noise", "-D", "300ms", "-O", "threshold=1h", *limits, *QUIET)
