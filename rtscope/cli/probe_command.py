@@ -84,9 +84,11 @@ class ProbeCommand(TyperCommand):
             if word == "--":
                 return [*given, word, *rest]
             if name in forms and name.startswith("--"):
-                given += ["--option", f"{forms[name].name}={value if equals else next(rest, '')}"]
+                value = value if equals else _value(name, rest)
+                given += ["--option", f"{forms[name].name}={value}"]
             elif word[:2] in forms and not word.startswith("--"):
-                given += ["--option", f"{forms[word[:2]].name}={word[2:] or next(rest, '')}"]
+                value = word[2:] or _value(word, rest)
+                given += ["--option", f"{forms[word[:2]].name}={value}"]
             else:
                 given.append(word)
         return given
@@ -102,6 +104,14 @@ class ProbeCommand(TyperCommand):
 def _forms(probe: Probe) -> dict[str, Option]:
     """Return the probe's options by each form that a command line may have."""
     return {form: option for option in probe.options for form in _option_forms(option)}
+
+
+def _value(form: str, rest: Iterator[str]) -> str:
+    """Return the word after an option. Raises RtscopeError where there is none."""
+    value = next(rest, "-")
+    if value.startswith("-"):
+        raise RtscopeError(f"{form} needs a value: write {form}=VALUE")
+    return value
 
 
 def _option_forms(option: Option) -> Iterator[str]:

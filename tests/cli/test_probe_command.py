@@ -45,6 +45,13 @@ def test_each_form_of_an_option_is_taken(rtscope: Rtscope, words: list[str]) -> 
     assert (run.asked.options["distance_ns"], run.asked.options["method"]) == (10_000, "timerfd")
 
 
+@pytest.mark.parametrize("words", [["--phase"], ["--phase", "--no-report"], ["-d"]])
+def test_an_option_without_its_value_is_refused_by_name(rtscope: Rtscope, words: list[str]) -> None:
+    done = rtscope("measure", *words)
+    assert done.returncode == 2
+    assert f"{words[0]} needs a value" in done.stderr
+
+
 def test_an_option_of_another_probe_is_refused_with_the_probes_that_have_it(
     rtscope: Rtscope,
 ) -> None:
