@@ -3,6 +3,7 @@
 
 import base64
 import gzip
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.lab.guest_program import compiled
 from tests.lab.guest_shell import sections, shell_heard
 
 _LIMIT_S = 600
+_KERNEL_MESSAGE = re.compile(r"\[ *\d+\.\d+\][^\n]*\n?")
 _IN_TURNS = ["-accel", "tcg,thread=single"]
 """Before the accelerator of its mode, so this one counts. QEMU's CPUs that run at once may execute
 a breakpoint that the kernel's patching of its own code has already taken back, and die of it."""
@@ -77,5 +79,6 @@ def looked(target: VmTarget, script: str, directory: Path) -> dict[str, Files]:
 
 
 def _lines(text: str) -> list[AnyLine]:
-    packed = base64.b64decode(text)
+    # The kernel's messages go to the same console, and may stand in the middle of a line.
+    packed = base64.b64decode(_KERNEL_MESSAGE.sub("", text))
     return [decode_line(line) for line in gzip.decompress(packed).splitlines()]
