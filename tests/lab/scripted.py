@@ -2,8 +2,10 @@
 """A machine whose only program is a shell script, between whose steps its agent looks at it."""
 
 import base64
+import binascii
 import gzip
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -56,7 +58,17 @@ def machine_of(
 
 
 def told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLine]]:
-    """The lines of what the script has run by `tell NAME COMMAND ...`, by name."""
+    """The lines of what the script has run by `tell NAME COMMAND ...`, by name.
+
+    The kernel writes to the same console. Where it has damaged what was sent, boot once more.
+    """
+    try:
+        return _told(target, script, directory)
+    except (binascii.Error, gzip.BadGzipFile, zlib.error):
+        return _told(target, script, directory)
+
+
+def _told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLine]]:
     arch = target.kernel.arch
     came = shell_heard(
         target,
