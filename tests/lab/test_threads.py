@@ -68,7 +68,7 @@ def test_interrupts_and_soft_interrupts_have_their_threads(rt_kernel: Kernel) ->
 def test_an_interrupt_below_the_thread_that_waits_for_it_is_remarked_upon_while_it_is(
     name: str, kernel_named: Callable[[str], Kernel], tmp_path: Path
 ) -> None:
-    machine = machine_of(kernel_named(name), "mode=fast,load=rtevent")
+    machine = machine_of(kernel_named(name), "mode=fast,load=rtevent", ["loglevel=1"])
     seen = {
         when: look
         for when, lines in told(machine, WAITING, tmp_path).items()
