@@ -8,20 +8,19 @@ import typer
 
 from rtscope.audit.audit import audit, rules_page
 from rtscope.audit.look import read_state
-from rtscope.cli.interrupt import ended_by_signals
-from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Force, Json, OneTarget
-from rtscope.cli.outputs import check_files
-from rtscope.cli.streams import told
 from rtscope.cli.targets import reached
 from rtscope.cli.waiting import status
+from rtscope.engine.interrupt import ended_by_signals
 from rtscope.model.audit import SEVERITIES, Severity, at_least
 from rtscope.model.errors import RtscopeError
+from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
-from rtscope.store.files import write_file
+from rtscope.report.terminal.streams import told
+from rtscope.store.files import check_files, write_file
 
 
 def check(

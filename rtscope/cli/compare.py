@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Json
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.references.library import reference_named
+from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.comparison import comparison_table
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.references import beside_page

@@ -1,36 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope interfere: what each kind of work beside it does to a program."""
 
-import sys
 from typing import Annotated
 
 import typer
 
-from rtscope.cli.options import Force, JsonRuns, NoReport, OneTarget, Output, Quiet, Report
-from rtscope.cli.outputs import check_files
+from rtscope.cli.measuring import Outputs
+from rtscope.cli.options import (
+    Force,
+    Forms,
+    Fresh,
+    JsonRuns,
+    JUnitFile,
+    NoReport,
+    Output,
+    Quiet,
+    Report,
+    Seeds,
+    Targets,
+)
 from rtscope.cli.sweeping import (
     DEFAULT_ROUNDS,
     Duration,
-    Form,
     Parallel,
     Program,
     Rounds,
     Table,
-    end_sweep,
-    sweep_all,
-    sweeping,
-    workloads_of,
+    measure_sweeps,
 )
-from rtscope.engine.measure import read_machine
-from rtscope.engine.sweep import begun, check_load, slots_of, usable_cpus
-from rtscope.model.errors import RtscopeError
-from rtscope.model.run import Asked, RunWarning
-from rtscope.model.scaling import Placement, Swept
-
-AGGRESSORS = (
-    *("cpu", "memory", "cache", "files", "disk"),
-    *("network", "process", "ipc", "video", "timers"),
-)
+from rtscope.model.units import parse_time_ns
 
 
 def interfere(
@@ -52,15 +50,18 @@ def interfere(
             help="Measure beside each; those of rtscope measure. [default: each kind by itself]",
         ),
     ] = None,
-    form: Form = None,
+    form: Forms = None,
     table: Table = None,
     parallel: Parallel = None,
     duration: Duration = "500ms",
     rounds: Rounds = DEFAULT_ROUNDS,
-    target: OneTarget = "local",
+    target: Targets = None,
+    seeds: Seeds = None,
     output: Output = None,
     report: Report = None,
     no_report: NoReport = False,
+    junit: JUnitFile = None,
+    fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
     quiet: Quiet = False,
@@ -74,32 +75,25 @@ def interfere(
     sudo rtscope interfere --cpus 0 --load-cpus 1 --load memory --load cache -- ./app
     sudo rtscope interfere --table 64M --form scalar
     """
-    check_files([output, report], force=force)
-    if load and "idle" in load:
-        raise RtscopeError("--load idle is measured anyway: it is what the others are held against")
-    for one in load or []:
-        check_load(one)
-    with sweeping(target, program) as (place, interrupt):
-        usable = usable_cpus(None, place)
-        victims = usable_cpus(cpus, place) if cpus else usable[-1:]
-        others = [cpu for cpu in usable if cpu not in victims]
-        aggressors = usable_cpus(load_cpus, place) if load_cpus else others or victims
-        workloads = workloads_of(program, form, table, parallel, duration, place, quiet=quiet)
-        loads = list(dict.fromkeys(load or AGGRESSORS))
-        placements = [Placement(tuple(victims), len(victims))]
-        slots = slots_of(workloads, placements, ["idle", *loads], aggressors)
-        text = "the loads ran on the CPUs that were measured too: they took time of the CPU itself"
-        beside = not set(aggressors) & set(victims)
-        record = begun(
-            "interfere",
-            read_machine(place.target, interrupt.watch),
-            place.target.name,
-            Swept(program=program or [], load_cpus=aggressors),
-            load=", ".join(loads),
-            asked=Asked(command=["rtscope", *sys.argv[1:]], cpus=cpus, loads=["idle", *loads]),
-            warnings=[] if beside else [RunWarning("loads-not-beside", text)],
-        )
-        run = sweep_all(workloads, slots, record, rounds, place, interrupt, quiet=quiet)
-        end_sweep(
-            run, interrupt, output, report, no_report=no_report, force=force, json=json, quiet=quiet
-        )
+    outputs = Outputs(
+        output=output,
+        report=report,
+        no_report=no_report,
+        junit=junit,
+        force=force,
+        json=json,
+        quiet=quiet,
+    )
+    sweep = {
+        "kind": "interfere",
+        "program": program or [],
+        "cpus": cpus,
+        "loads": load or [],
+        "load_cpus": load_cpus,
+        "forms": form or [],
+        "table": table,
+        "parallel": parallel,
+        "duration": parse_time_ns(duration, "s"),
+        "rounds": rounds,
+    }
+    measure_sweeps(sweep, target, seeds, outputs, fresh=fresh)

@@ -9,16 +9,15 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Phases
-from rtscope.cli.outputs import by_sudo, print_run
-from rtscope.cli.streams import complain
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import Unit
+from rtscope.report.exchange.jsonlines import print_json, print_run
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
+from rtscope.report.terminal.streams import complain
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
 from rtscope.store import database, exporter
 from rtscope.store.files import write_file
@@ -58,7 +57,11 @@ def list_runs(
     elif runs:
         output_console().print(run_table(runs))
     else:
-        where = "without sudo is in your own store" if by_sudo() else "with sudo is in root's store"
+        where = (
+            "without sudo is in your own store"
+            if database.by_sudo()
+            else "with sudo is in root's store"
+        )
         typer.echo(
             f"no runs yet in {database.default_path()}: rtscope measure makes one; what was "
             f"measured {where}",

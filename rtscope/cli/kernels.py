@@ -13,14 +13,14 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.interrupt import ended_by_signals
-from rtscope.cli.streams import complain
+from rtscope.engine.interrupt import ended_by_signals
 from rtscope.lab.build import Said, build_kernel, built_kernel, plan_build
 from rtscope.lab.kernels import Kernel, add_file, add_package, list_kernels
 from rtscope.lab.ours import give_modules
 from rtscope.lab.recipes import find_recipe, recipes
 from rtscope.model.errors import RtscopeError
 from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.streams import complain
 from rtscope.target.local import agent_path
 
 app = typer.Typer(

@@ -9,7 +9,7 @@ import typer
 
 from rtscope.cli import kernels, patchstat
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.interrupt import Interrupt, ended_by_signals
+from rtscope.engine.interrupt import Interrupt, ended_by_signals
 from rtscope.lab.console import run_shell, run_verb
 from rtscope.lab.verify import first_difference, repeat
 from rtscope.lab.vm import VmTarget, vm_target

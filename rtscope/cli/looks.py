@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 from rich.console import RenderableType
 from rich.live import Live
 
-from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.jsonlines import print_json
-from rtscope.cli.streams import complain
+from rtscope.engine.interrupt import Interrupt
 from rtscope.model.run import RunWarning
+from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.streams import complain
 from rtscope.target.agent import Agent
 from rtscope.target.bounds import Span
 from rtscope.target.protocol import AgentWarning

@@ -8,8 +8,8 @@ import typer
 
 from rtscope import __version__
 from rtscope.cli.groups import LazyGroup, Source
-from rtscope.cli.streams import abandon_output, complain, ready_streams, why_not_written
 from rtscope.model.errors import RtscopeError
+from rtscope.report.terminal.streams import abandon_output, complain, ready_streams, why_not_written
 
 EXAMPLES = """\
 Measure how late this machine answers, idle and under load, and judge it:

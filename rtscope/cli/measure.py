@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope measure: run a probe under each load, show it live, judge it, keep it."""
+"""rtscope measure: a probe under each load, judged by a budget."""
 
 import re
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any
 
 import typer
 
-from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.live import measure_explained
+from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
     Break,
     Force,
+    Fresh,
     IdleStates,
     Interval,
     JsonRuns,
+    JUnitFile,
     NoReport,
-    OneTarget,
     Output,
     Phases,
     PolicyName,
@@ -27,24 +25,15 @@ from rtscope.cli.options import (
     Quiet,
     Report,
     Samples,
+    Seeds,
+    Targets,
     Watchdog,
     Worst,
 )
-from rtscope.cli.outputs import Display, check_files, ended_by_watchdog, finish_run
-from rtscope.cli.reportfile import write_report
-from rtscope.cli.seeds import measure_seeds, several_seeds
-from rtscope.cli.streams import complain
-from rtscope.cli.targets import reached
-from rtscope.engine.check import check_limits, check_probe, rehearse
-from rtscope.engine.explain import explainable
-from rtscope.engine.measure import read_machine
-from rtscope.model.budget import Limit, parse_limit
+from rtscope.engine.planfile import made_plan
 from rtscope.model.errors import RtscopeError
-from rtscope.model.machine import Machine
-from rtscope.model.request import Request
-from rtscope.model.run import Run
 from rtscope.model.units import parse_time_ns
-from rtscope.statistics.verdict import exit_code, judge
+from rtscope.store.files import check_files
 
 DEFAULT_DURATION = "60s"
 
@@ -92,7 +81,7 @@ def measure(
     policy: PolicyName = None,
     option: ProbeOption = None,
     break_at: Break = None,
-    target: OneTarget = "local",
+    target: Targets = None,
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,16 +96,7 @@ def measure(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of loads and phases. [default: 1]")
     ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            max=1000,
-            metavar="N",
-            help="In the lab: measure with N seeds from --seed on, side by side, and put them "
-            "together.",
-        ),
-    ] = None,
+    seeds: Seeds = None,
     worst: Worst = None,
     explain: Annotated[
         int | None,
@@ -136,6 +116,8 @@ def measure(
     output: Output = None,
     report: Report = None,
     no_report: NoReport = False,
+    junit: JUnitFile = None,
+    fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
     phases: Phases = False,
@@ -159,70 +141,62 @@ def measure(
     rtscope measure --target ssh:root@board --load mixed
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
-    check_probe(probe)
-    limits = [parse_limit(text) for text in budget or []]
-    place = explainable(reached(target), explain or 0, worst)
-    several = several_seeds(place, seeds, seed, samples_file, explain)
+    outputs = Outputs(
+        output=output,
+        report=report,
+        no_report=no_report,
+        junit=junit,
+        force=force,
+        json=json,
+        quiet=quiet,
+        phases=phases,
+    )
+    outputs.check()
+    check_files([samples_file], force=force)
+    table = {
+        "probes": [probe],
+        "intervals": [time_ns(interval, "us")] if interval else [],
+        "policies": [policy] if policy else [],
+        "priority": priority,
+        "cpus": _cpus(cpus, threads),
+        "duration": time_ns(duration, "s"),
+        "default_duration": time_ns(DEFAULT_DURATION, "s"),
+        "samples": samples,
+        "samples_file": str(samples_file.absolute()) if samples_file else None,
+        "break": time_ns(break_at, "us"),
+        "worst": worst,
+        "explain": explain or 0,
+        "watchdog": time_ns(watchdog, "s"),
+        "idle_states": idle_states,
+        "options": probe_options(option or []),
+    }
     loads = load or ["idle"]
-    if samples_file and len(loads) > 1:
-        raise RtscopeError("--samples-file holds one run: give one --load, or measure them in turn")
-    requests = [
-        Request(
-            probe=probe,
-            load=one,
-            interval_ns=parse_time_ns(interval, "us") if interval else None,
-            duration_ns=parse_time_ns(duration, "s") if duration else None,
-            default_duration_ns=parse_time_ns(DEFAULT_DURATION, "s"),
-            samples=samples,
-            policy=policy,
-            priority=priority,
-            cpus=_cpus(cpus, threads),
-            options=probe_options(option or []),
-            threshold_ns=parse_time_ns(break_at, "us") if break_at else None,
-            seed=seed,
-            worst=worst,
-            watchdog_ns=parse_time_ns(watchdog, "s") if watchdog else None,
-            idle_states=idle_states,
-            samples_file=str(samples_file.absolute()) if samples_file else None,
-            budget=budget or [],
-            command=["rtscope", *sys.argv[1:]],
-        )
-        for one in loads
-    ]
-    files = _outputs(output, loads)
-    check_files([*files, report, samples_file], force=force)
-    _check_requests(requests, limits, target)
-    display = Display(json, quiet, phases)
-    interrupt = Interrupt()
-    runs: list[Run] = []
-    machine: Machine | None = None
-    failure: RtscopeError | None = None
-    lost = False
-    with interrupt.installed():
-        for request, file in zip(requests, files, strict=True):
-            try:
-                machine = machine or read_machine(place, interrupt.watch)
-                if interrupt.signal is not None:
-                    break
-                if several:
-                    run = measure_seeds(request, several, machine, place, interrupt, quiet=quiet)
-                    told = True
-                else:
-                    run, told = measure_explained(
-                        request, machine, place, interrupt, explain, quiet=quiet
-                    )
-            except RtscopeError as error:
-                failure = error
-                break
-            runs.append(run)
-            kept = finish_run(run, judge(run, limits), file, display, force=force)
-            lost |= not (told and kept)
-            if interrupt.signal is not None:
-                break
-    if runs and not no_report:
-        judgements = [judge(run, limits) for run in runs]
-        lost |= not write_report(runs, judgements, runs[-1].id, report, json=json, quiet=quiet)
-    _end(runs, limits, failure, interrupt, lost=lost)
+    file = made_plan(
+        {
+            "title": f"rtscope measure {probe}",
+            "measure": [table | named for named in _tables(loads)],
+            "order": "as written",
+            "seed": seed,
+            "seeds": seeds,
+            "targets": list(dict.fromkeys(target or ["local"])),
+            "budget": [{"limits": budget}] if budget else [],
+        }
+    )
+    measure_and_end(file, outputs, fresh=fresh)
+
+
+def time_ns(text: str | None, bare_unit: str) -> int | None:
+    """Return the nanoseconds of an option that may be left out. Raises RtscopeError."""
+    return parse_time_ns(text, bare_unit) if text else None
+
+
+def _tables(loads: list[str]) -> list[dict[str, Any]]:
+    """Return the keys of each [[measure]] table that differ: a load that is named again has one."""
+    if len(set(loads)) == len(loads):
+        return [{"loads": loads}]
+    times = [loads[:at].count(load) + 1 for at, load in enumerate(loads)]
+    names = ["" if count == 1 else f"measurement {count}" for count in times]
+    return [{"loads": [load], "name": name} for load, name in zip(loads, names, strict=True)]
 
 
 def _cpus(cpus: str | None, threads: int | None) -> str | None:
@@ -234,34 +208,6 @@ def _cpus(cpus: str | None, threads: int | None) -> str | None:
     return f"0-{threads - 1}" if threads > 1 else "0"
 
 
-def _check_requests(requests: Sequence[Request], limits: Sequence[Limit], target: str) -> None:
-    """Before anything is measured, raise RtscopeError for what the agent would refuse."""
-    for request in requests:
-        check_limits(rehearse(request, target), limits, target)
-
-
-def _end(
-    runs: Sequence[Run],
-    limits: Sequence[Limit],
-    failure: RtscopeError | None,
-    interrupt: Interrupt,
-    *,
-    lost: bool,
-) -> NoReturn:
-    """End with the status that tells what became of the runs."""
-    if failure and interrupt.signal is None:
-        raise failure
-    if interrupt.signal is not None:
-        if failure:
-            complain(str(failure))
-        raise typer.Exit(128 + interrupt.signal)
-    unfinished = any(run.status != "complete" for run in runs)
-    broken = any(exit_code(judge(run, limits)) for run in runs)
-    if lost:
-        raise typer.Exit(2)
-    raise typer.Exit(ended_by_watchdog(runs) or int(unfinished or broken))
-
-
 def probe_options(given: list[str]) -> dict[str, str]:
     """Return a probe's own options by name, from `--option NAME=VALUE`."""
     options = {}
@@ -271,13 +217,3 @@ def probe_options(given: list[str]) -> dict[str, str]:
             raise RtscopeError(f"'{one}' is not an option of a probe: write NAME=VALUE")
         options[name] = value
     return options
-
-
-def _outputs(output: Path | None, loads: list[str]) -> Sequence[Path | None]:
-    """The file of each load's run: FILE itself for one, FILE-<number>-<name> for several."""
-    if output is None or len(loads) == 1:
-        return [output] * len(loads)
-    return [
-        output.with_stem(f"{output.stem}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', load)[:40]}")
-        for number, load in enumerate(loads, 1)
-    ]

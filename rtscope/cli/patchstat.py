@@ -6,15 +6,14 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Force
-from rtscope.cli.outputs import check_files
 from rtscope.cli.waiting import status
 from rtscope.lab.patchstat import patchstat as stat_of
+from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.page.patchstat import patchstat_page
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.patchstat import patchstat_view
-from rtscope.store.files import write_file
+from rtscope.store.files import check_files, write_file
 
 
 def patchstat(

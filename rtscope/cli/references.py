@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import Json
 from rtscope.references.library import reference_named, reference_names
+from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.references import reference_page, reference_table
 

@@ -3,9 +3,9 @@
 
 import sys
 
-from rtscope.cli.interrupt import ended_by_signals
-from rtscope.cli.streams import note
+from rtscope.engine.interrupt import ended_by_signals
 from rtscope.engine.targets import target_of
+from rtscope.report.terminal.streams import note
 from rtscope.target.agent import Target
 
 

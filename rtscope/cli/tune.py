@@ -10,19 +10,19 @@ import typer
 from rich.table import Table
 
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.interrupt import Interrupt
-from rtscope.cli.jsonlines import print_json
 from rtscope.cli.options import OneTarget
-from rtscope.cli.streams import complain, told
 from rtscope.cli.targets import reached
 from rtscope.cli.tune_measure import CpusOption, ProfileArgument, measure_steps, profile_names
 from rtscope.cli.waiting import status
+from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.measure import read_machine
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import TuneRequest, TuneVerb
 from rtscope.model.run import RunWarning
 from rtscope.model.tuning import BROKEN, Change
+from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.streams import complain, told
 from rtscope.report.terminal.tuning import ChangesView, PlanView, counts_line
 from rtscope.target.agent import Target
 from rtscope.target.bounds import ANSWER_S, Span

@@ -2,37 +2,34 @@
 """rtscope tune measure: apply a profile step by step, and tell what each step bought."""
 
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
-import msgspec
 import typer
 
-from rtscope.cli.measure import probe_options
+from rtscope.cli.measure import probe_options, time_ns
+from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
     Break,
     Force,
+    Fresh,
     IdleStates,
     Interval,
+    JUnitFile,
     NoReport,
-    OneTarget,
     PolicyName,
     Priority,
     ProbeOption,
     Quiet,
     Report,
     Samples,
+    Seeds,
+    Targets,
     Watchdog,
     Worst,
 )
-from rtscope.cli.outputs import check_files
-from rtscope.cli.run import Output, measure_plan
-from rtscope.cli.targets import reached
-from rtscope.engine.planfile import PlanFile
-from rtscope.model.budget import parse_limit
+from rtscope.engine.planfile import made_plan
 from rtscope.model.cpulist import parse_cpu_list
 from rtscope.model.errors import RtscopeError
-from rtscope.model.plan import Plan, Policy
-from rtscope.model.units import parse_time_ns
 from rtscope.tuning.profile import shipped_names
 
 DEFAULT_DURATION = "30s"
@@ -107,15 +104,15 @@ def measure_steps(
         list[str] | None,
         typer.Option("--budget", "-B", metavar="LIMIT", help="Exit 1 unless each run keeps it."),
     ] = None,
-    target: OneTarget = "local",
+    target: Targets = None,
+    seeds: Seeds = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Show what would be measured, and end.")
     ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin anew, also where an experiment is unfinished.")
-    ] = False,
+    fresh: Fresh = False,
     report: Report = None,
     no_report: NoReport = False,
+    junit: JUnitFile = None,
     force: Force = False,
     json: Annotated[
         bool,
@@ -137,43 +134,44 @@ def measure_steps(
     sudo rtscope tune measure ./our-board.toml --rounds 10 -D 1m --steps 0,2
     rtscope tune measure isolated-cores --cpus 1-N -D 5s --rounds 2 -t vm:6.12-rt-amd64,cpus=4
     """
-    if policy and policy not in get_args(Policy):
-        raise RtscopeError(f"--policy is fifo, deadline or other, not '{policy[:40]}'")
-    for limit in budget or []:
-        parse_limit(limit)
-    check_files([report], force=force)
-    reached(target)
-
-    def time(text: str | None, bare_unit: str) -> int | None:
-        return parse_time_ns(text, bare_unit) if text else None
-
+    outputs = Outputs(
+        report=report,
+        no_report=no_report,
+        junit=junit,
+        force=force,
+        json=json,
+        quiet=quiet,
+        table=True,
+    )
+    outputs.check()
     table = {
         "probes": [probe],
         "loads": load or ["idle"],
-        "intervals": [time(interval, "us")] if interval else [],
+        "intervals": [time_ns(interval, "us")] if interval else [],
         "policies": [policy] if policy else [],
         "priority": priority,
         "cpus": measure_cpus,
-        "duration": time(duration or (None if samples else DEFAULT_DURATION), "s"),
+        "duration": time_ns(duration or (None if samples else DEFAULT_DURATION), "s"),
         "samples": samples,
-        "break": time(break_at, "us"),
+        "break": time_ns(break_at, "us"),
         "worst": worst,
-        "watchdog": time(watchdog, "s"),
+        "watchdog": time_ns(watchdog, "s"),
         "idle_states": idle_states,
         "options": probe_options(option or []),
         "tune": {"profile": profile, "cpus": cpus, "steps": _step_numbers(steps)},
     }
-    content = {
-        "title": f"{Path(profile).name.removesuffix('.toml')}, step by step",
-        "measure": [table],
-        "seed": seed,
-        "repetitions": rounds,
-        "targets": [target],
-        "budget": [{"limits": budget}] if budget else [],
-    }
-    plan = msgspec.convert(content, type=Plan, dec_hook=lambda kind, value: kind(value))
-    output = Output(report, no_report, None, force, json, quiet)
-    measure_plan(PlanFile(plan), 1.0, output, dry_run=dry_run, fresh=fresh)
+    file = made_plan(
+        {
+            "title": f"{Path(profile).name.removesuffix('.toml')}, step by step",
+            "measure": [table],
+            "seed": seed,
+            "seeds": seeds,
+            "repetitions": rounds,
+            "targets": list(dict.fromkeys(target or ["local"])),
+            "budget": [{"limits": budget}] if budget else [],
+        }
+    )
+    measure_and_end(file, outputs, dry_run=dry_run, fresh=fresh)
 
 
 def _step_numbers(text: str | None) -> list[int]:

@@ -12,7 +12,7 @@ import msgspec
 from rtscope.engine.planfile import PlanFile
 from rtscope.engine.tuned import measurable
 from rtscope.model.errors import RtscopeError
-from rtscope.model.plan import BudgetRule, Measure, OptionValue
+from rtscope.model.plan import BudgetRule, Measure, OptionValue, Plan, PlanTime, Sweep
 from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.model.tuning import TuningStep
@@ -29,17 +29,27 @@ class Cell(msgspec.Struct, frozen=True):
 
     name: str
     target: str
-    request: Request
+    work: Request | Sweep
     table: int
-    """which [[measure]] it is of"""
+    """which [[measure]] or [[sweep]] it is of"""
     place: int
     """in the order in which the plan is written"""
     scale: float = 1.0
+    seeds: int | None = None
+    """number of seeds that it is measured with, side by side"""
+    explain: int = 0
+    """number of worst samples to explain"""
 
     @property
-    def emulated(self) -> bool:
-        """Whether the lab measures it."""
-        return self.target.startswith("vm:")
+    def request(self) -> Request:
+        """The request of a cell that is not a sweep."""
+        assert isinstance(self.work, Request)
+        return self.work
+
+    @property
+    def where(self) -> Place:
+        """The table of the plan file that it is of."""
+        return ("sweep" if isinstance(self.work, Sweep) else "measure", self.table)
 
 
 class _Point(msgspec.Struct, frozen=True):
@@ -65,11 +75,18 @@ def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
         (table, point) for table in range(len(plan.measure)) for point in _points(file, table)
     ]
     _check_budgets(file, points)
+    sweeps = list(itertools.product(range(len(plan.sweep)), plan.targets))
+    count = len(points) + len(sweeps)
     rounds = []
     for repetition in range(1, plan.repetitions + 1):
+        first = count * repetition
         cells = [
-            _cell(file, table, point, repetition, len(points) * repetition + number, scale)
+            _cell(file, table, point, repetition, first + number, scale)
             for number, (table, point) in enumerate(points)
+        ]
+        cells += [
+            _sweep_cell(file, table, target, repetition, first + len(points) + number, scale)
+            for number, (table, target) in enumerate(sweeps)
         ]
         if plan.order == "shuffled":
             random.Random(f"{plan.seed} {repetition}").shuffle(cells)  # noqa: S311 - no secret
@@ -78,29 +95,49 @@ def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
     for cell in rounds[0]:
         if cell.name in names:
             raise file.refusal(
-                ("measure", max(cell.table, names[cell.name].table)),
-                f"two cells are both '{cell.name}': take out what stands twice, or give their "
-                "[[measure]] tables different names",
+                max(cell.where, names[cell.name].where),
+                f"two cells have the name '{cell.name}': remove one, or give their tables "
+                "different names",
             )
         names[cell.name] = cell
+    _check_samples_files(file, rounds)
     return [cell for cells in rounds for cell in cells]
+
+
+def _check_samples_files(file: PlanFile, rounds: Sequence[Sequence[Cell]]) -> None:
+    """Refuse several cells that would write their samples to one file. Raises RtscopeError."""
+    tables = [cell.table for cells in rounds for cell in cells if _samples_file(cell)]
+    for table in set(tables):
+        if tables.count(table) > 1:
+            raise file.refusal(
+                ("measure", table, "samples_file"),
+                "the file holds the samples of one run, and this table makes several",
+            )
+
+
+def _samples_file(cell: Cell) -> str | None:
+    return cell.work.samples_file if isinstance(cell.work, Request) else None
 
 
 def plan_hash(cells: list[Cell]) -> str:
     """Ten hexadecimal digits of what is measured and how it is judged, whatever the order."""
-    content = sorted(msgspec.json.encode(_content(cell), order="deterministic") for cell in cells)
+    encoder = msgspec.json.Encoder(enc_hook=int, order="deterministic")
+    content = sorted(encoder.encode(_content(cell)) for cell in cells)
     return hashlib.sha256(b"\n".join(content)).hexdigest()[:10]
 
 
 def _content(cell: Cell) -> Cell:
     """The cell without what follows from where it stands in its file."""
-    limits = sorted(cell.request.budget)
-    request = msgspec.structs.replace(cell.request, command=[], budget=limits)
-    return msgspec.structs.replace(cell, table=0, place=0, request=request)
+    work = cell.work
+    if isinstance(work, Request):
+        work = msgspec.structs.replace(work, command=[], budget=sorted(work.budget))
+    return msgspec.structs.replace(cell, table=0, place=0, work=work)
 
 
-def measure_command(request: Request, target: str = "local") -> list[str]:
-    """The rtscope command that repeats one cell by itself."""
+def measure_command(
+    request: Request, target: str = "local", seeds: int | None = None, explain: int = 0
+) -> list[str]:
+    """Return the rtscope command that repeats one cell by itself."""
     tuning = request.tuning
     times = {"--interval": request.interval_ns, "--duration": request.duration_ns}
     times |= {"--break": request.threshold_ns, "--watchdog": request.watchdog_ns}
@@ -114,6 +151,9 @@ def measure_command(request: Request, target: str = "local") -> list[str]:
         "--worst": request.worst,
         "--idle-states": request.idle_states,
         "--seed": request.seed,
+        "--seeds": seeds,
+        "--explain": explain or None,
+        "--samples-file": request.samples_file,
     }
     options |= {name: format_duration_ns(ns) for name, ns in times.items() if ns is not None}
     command = ["measure", request.probe]
@@ -125,6 +165,26 @@ def measure_command(request: Request, target: str = "local") -> list[str]:
     words += [f"--option={name}={value}" for name, value in request.options.items()]
     words += [f"--budget={limit}" for limit in request.budget]
     return ["rtscope", *command, *words]
+
+
+def sweep_command(sweep: Sweep, target: str, seeds: int | None = None) -> list[str]:
+    """Return the rtscope command that repeats one sweep by itself."""
+    options: dict[str, str | int | None] = {
+        "--target": None if target == "local" else target,
+        "--cpus": sweep.cpus,
+        "--threads": sweep.threads,
+        "--load-cpus": sweep.load_cpus,
+        "--table": sweep.table,
+        "--parallel": sweep.parallel,
+        "--rounds": sweep.rounds,
+        "--seeds": seeds,
+    }
+    words = [f"{name}={value}" for name, value in options.items() if value is not None]
+    words += [f"--load={load}" for load in sweep.loads]
+    words += [f"--form={form}" for form in sweep.forms]
+    if not sweep.program:
+        words.append(f"--duration={format_duration_ns(sweep.duration)}")
+    return ["rtscope", sweep.kind, *words, *(["--", *sweep.program] if sweep.program else [])]
 
 
 def _points(file: PlanFile, table: int) -> Iterator[_Point]:
@@ -189,7 +249,7 @@ def _steps(file: PlanFile, table: int) -> list[TuningStep] | list[None]:
     if unknown:
         raise file.refusal(
             ("measure", table, "tune"),
-            f"tune: the profile {steps[0].profile} has no step {unknown[0]}: they are "
+            f"the profile {steps[0].profile} has no step {unknown[0]}: they are "
             + ", ".join(f"{step.step} ({step.name})" for step in steps),
         )
     return [step for step in measurable(steps) if not tune.steps or step.step in tune.steps]
@@ -205,7 +265,7 @@ def _profile_steps(file: PlanFile, table: int) -> list[TuningStep]:
     try:
         return steps_of(read_profile(name), tune.cpus)
     except RtscopeError as error:
-        raise file.refusal(("measure", table, "tune"), f"tune: {error}") from None
+        raise file.refusal(("measure", table, "tune"), f"{error}") from None
 
 
 def _cell(
@@ -219,27 +279,52 @@ def _cell(
         probe=point.probe,
         load=point.load,
         interval_ns=point.interval_ns,
-        duration_ns=(
-            None
-            if measure.duration is None
-            else max(min(measure.duration, SHORTEST_NS), round(measure.duration * scale))
-        ),
+        duration_ns=_scaled(measure.duration, scale),
+        default_duration_ns=_scaled(measure.default_duration, scale),
         samples=None if measure.samples is None else max(1, round(measure.samples * scale)),
         policy=point.policy,
         priority=measure.priority,
         cpus=measure.cpus,
         threshold_ns=None if measure.threshold is None else int(measure.threshold),
-        seed=plan.seed + repetition - 1,
+        seed=_seed(plan, repetition),
         worst=measure.worst,
+        samples_file=measure.samples_file,
         watchdog_ns=None if measure.watchdog is None else int(measure.watchdog),
         idle_states=measure.idle_states,
         options={name: str(value) for name, value in point.options.items()},
         tuning=point.tuning and msgspec.structs.replace(point.tuning, round=repetition),
         budget=list(dict.fromkeys(limits)),
     )
-    request = msgspec.structs.replace(request, command=measure_command(request, point.target))
+    command = measure_command(request, point.target, plan.seeds, measure.explain)
+    request = msgspec.structs.replace(request, command=command)
     name = _name(file, measure, point, repetition)
-    return Cell(name, point.target, request, table, place, scale)
+    seeds, explain = plan.seeds, measure.explain
+    return Cell(name, point.target, request, table, place, scale, seeds, explain)
+
+
+def _sweep_cell(
+    file: PlanFile, table: int, target: str, repetition: int, place: int, scale: float
+) -> Cell:
+    sweep = file.plan.sweep[table]
+    sweep = msgspec.structs.replace(
+        sweep, duration=PlanTime(_scaled(sweep.duration, scale) or sweep.duration)
+    )
+    name = f"{sweep.name}: " if sweep.name else ""
+    name += ", ".join([sweep.kind, *_places(file, target, repetition)])
+    return Cell(name, target, sweep, table, place, scale, file.plan.seeds)
+
+
+def _scaled(duration_ns: int | None, scale: float) -> int | None:
+    if duration_ns is None:
+        return None
+    return max(min(duration_ns, SHORTEST_NS), round(duration_ns * scale))
+
+
+def _seed(plan: Plan, repetition: int) -> int | None:
+    """The seed of a repetition; None for that of the target."""
+    if plan.seed is None and repetition == 1:
+        return None
+    return (1 if plan.seed is None else plan.seed) + repetition - 1
 
 
 def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> str:
@@ -253,12 +338,17 @@ def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> s
         for name, value in sorted(measure.options.items())
         if isinstance(value, list)
     ]
-    if len(file.plan.targets) > 1:
-        parts.append(f"on {point.target}")
-    if file.plan.repetitions > 1:
-        parts.append(f"repetition {repetition}")
+    parts += _places(file, point.target, repetition)
     step = point.tuning.name if point.tuning else ""
     return "".join(f"{name}: " for name in (measure.name, step) if name) + ", ".join(parts)
+
+
+def _places(file: PlanFile, target: str, repetition: int) -> Iterator[str]:
+    """Parts of a cell's name that tell targets and repetitions apart."""
+    if len(file.plan.targets) > 1:
+        yield f"on {target}"
+    if file.plan.repetitions > 1:
+        yield f"repetition {repetition}"
 
 
 def _meets(rule: BudgetRule, measure: Measure, point: _Point) -> bool:
@@ -288,10 +378,10 @@ def _check_budgets(file: PlanFile, points: list[tuple[int, _Point]]) -> None:
                     shown = format_duration_ns(value) if isinstance(value, int) else value
                     raise file.refusal(
                         (*where, key),
-                        f"{key}: no cell of the plan has '{shown}' and meets this budget's other "
+                        f"no cell of the plan has '{shown}' and meets this budget's other "
                         "conditions",
                     )
         if not is_met(rule):
             raise file.refusal(
-                (*where, "options"), "options: no cell of the plan has these, so none is judged"
+                (*where, "options"), "no cell of the plan has these, so none is judged"
             )

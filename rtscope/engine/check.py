@@ -9,21 +9,23 @@ from typing import Final
 import msgspec
 
 from rtscope.engine.cells import Cell
+from rtscope.engine.explain import check_explainable
 from rtscope.engine.planfile import PlanFile
+from rtscope.engine.rehearse import SILENCE_S, rehearse, rehearsed_on
+from rtscope.engine.sweep import check_sweep
 from rtscope.engine.targets import target_of
 from rtscope.engine.tuned import filled
 from rtscope.lab.vm import vm_target
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
+from rtscope.model.plan import Sweep
 from rtscope.model.request import DryRun, Request
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
 from rtscope.target import local, protocol
-from rtscope.target.agent import Agent, Target
-from rtscope.target.local import LOCAL
+from rtscope.target.agent import Target
 
-_SILENCE_S: Final = 20.0
 _OF_A_PROGRAM: Final = "exec"
 _START_NS: Final = 100_000_000
 """to start the agent, and to write and keep its result"""
@@ -32,28 +34,34 @@ _LOAD_NS: Final = 500_000_000
 
 
 def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Start]:
-    """What the agent will do in each cell, by the cell's name; ours is asked for all targets.
+    """Return how the agent will begin each cell that is not a sweep, by the cell's name.
 
-    Raises RtscopeError with the file's line for the first cell that it would refuse.
+    The agent of this machine is asked for all targets. Raises RtscopeError with the file's line
+    for the first cell that it would refuse.
     """
+    measured = [cell for cell in cells if isinstance(cell.work, Request)]
+    known = _known_probes()
+    for cell in measured:
+        if refusal := _unknown_probe(cell.request.probe, known):
+            raise file.refusal((*cell.where, "probes"), refusal)
+        for text in cell.request.budget:
+            parse_limit(text)
     targets = {}
     for number, name in enumerate(file.plan.targets):
         try:
             targets[name] = target_of(name)
         except RtscopeError as error:
-            raise file.refusal(("targets", number), f"targets: {error}") from None
+            raise file.refusal(("targets", number), str(error)) from None
     if file.plan.reference:
         try:
             reference_named(file.plan.reference)
         except RtscopeError as error:
-            raise file.refusal(("reference",), f"reference: {error}") from None
-    known = _known_probes()
+            raise file.refusal(("reference",), str(error)) from None
     for cell in cells:
-        if refusal := _unknown_probe(cell.request.probe, known):
-            raise file.refusal(("measure", cell.table, "probes"), f"probes: {refusal}")
+        _check_lab(file, cell, targets[cell.target])
     asked: dict[bytes, protocol.Start] = {}
     planned = {}
-    for cell in cells:
+    for cell in measured:
         request = msgspec.structs.replace(
             cell.request, seed=None, tuning=None, command=[], budget=[]
         )
@@ -70,6 +78,32 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
     return planned
 
 
+def _check_lab(file: PlanFile, cell: Cell, target: Target) -> None:
+    """Refuse what only the lab can do, and sweeps that cannot run. Raises RtscopeError."""
+    if cell.seeds and target.capabilities.seed is None:
+        raise file.refusal(
+            ("seeds",),
+            f"{cell.target} has no seeds: they are for the lab. A real machine varies by itself: "
+            "measure longer, or name a target vm:KERNEL",
+        )
+    if isinstance(cell.work, Sweep):
+        try:
+            check_sweep(cell.work, target)
+        except RtscopeError as error:
+            raise file.refusal(cell.where, str(error)) from None
+        return
+    for name, given in (("samples-file", cell.work.samples_file), ("explain", cell.explain)):
+        if cell.seeds and given:
+            raise file.refusal(
+                cell.where, f"{name} is for one run: give the seed of one instead of several seeds"
+            )
+    if cell.explain:
+        try:
+            check_explainable(target, cell.explain, cell.work)
+        except RtscopeError as error:
+            raise file.refusal((*cell.where, "explain"), str(error)) from None
+
+
 def check_tuning(
     file: PlanFile, cells: Sequence[Cell], machine_of: Callable[[str], Machine]
 ) -> None:
@@ -80,8 +114,9 @@ def check_tuning(
     """
     last: dict[tuple[int, str], Cell] = {}
     for cell in cells:
-        tuning, known = cell.request.tuning, last.get((cell.table, cell.target))
-        if tuning and not cell.emulated:
+        tuning = cell.work.tuning if isinstance(cell.work, Request) else None
+        known = last.get((cell.table, cell.target))
+        if tuning and not target_of(cell.target).capabilities.side_by_side:
             before = known.request.tuning if known else None
             if before is None or tuning.step > before.step:
                 last[cell.table, cell.target] = cell
@@ -90,13 +125,7 @@ def check_tuning(
             rehearsed_on(target_of(target), filled(cell.request, machine_of(target)))
         except RtscopeError as error:
             sentence = str(error).removeprefix(f"rtscope-agent {cell.request.probe}: ")
-            raise file.refusal(("measure", table, "tune"), f"tune: {sentence}") from None
-
-
-def check_probe(name: str) -> None:
-    """Raise RtscopeError, with the nearest names, if the agent has no such probe."""
-    if refusal := _unknown_probe(name, _known_probes()):
-        raise RtscopeError(refusal)
+            raise file.refusal(("measure", table, "tune"), sentence) from None
 
 
 def _unknown_probe(name: str, known: Sequence[str]) -> str:
@@ -138,30 +167,6 @@ def _names(fact: str, figure: str) -> bool:
     return re.fullmatch(re.escape(fact).replace("N", "[0-9]+"), figure) is not None
 
 
-def rehearse(request: Request, target: str = "local") -> protocol.Start:
-    """What the agent would begin with for this request. Raises RtscopeError where it refuses.
-
-    Ours is asked for every target: to boot one would take longer than to fail.
-    """
-    if target != "local":
-        request = msgspec.structs.replace(request, cpus=None)
-    return rehearsed_on(LOCAL, request)
-
-
-def rehearsed_on(
-    place: Target,
-    request: Request,
-    on_start: Callable[[Agent], None] = lambda agent: None,
-) -> protocol.Start:
-    """What the agent of that place would begin with. Raises RtscopeError where it refuses."""
-    with place.started_agent(DryRun(request)) as agent:
-        on_start(agent)
-        for line in agent.lines(_SILENCE_S):
-            if isinstance(line, protocol.Start):
-                return line
-    raise RtscopeError("the agent did not say what it would measure")
-
-
 def cell_ns(start: protocol.Start) -> int | None:
     """Nanoseconds that a cell takes which begins so; None where only the probe's own speed decides.
 
@@ -175,7 +180,7 @@ def cell_ns(start: protocol.Start) -> int | None:
 
 def _known_probes() -> list[str]:
     with local.started_agent(DryRun(Request())) as agent:
-        return protocol.check_hello(next(agent.lines(_SILENCE_S))).probes
+        return protocol.check_hello(next(agent.lines(SILENCE_S))).probes
 
 
 def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -> None:
@@ -184,7 +189,7 @@ def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -
     except RtscopeError as error:
         rules = enumerate(file.plan.budget)
         number = next(number for number, rule in rules if text in rule.limits)
-        raise file.refusal(("budget", number, "limits"), f"limits: {error}") from None
+        raise file.refusal(("budget", number, "limits"), str(error)) from None
 
 
 def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
@@ -195,7 +200,7 @@ def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
         vm_target(target.name).fitted(cell.request)
     except RtscopeError as error:
         number = file.plan.targets.index(cell.target)
-        raise file.refusal(("targets", number), f"targets: {error}") from None
+        raise file.refusal(("targets", number), str(error)) from None
 
 
 def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
@@ -203,9 +208,8 @@ def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
         return rehearse(request)
     except RtscopeError as error:
         sentence = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
-        place: Place = ("measure", cell.table, *_to_blame(request))
-        keys = "".join(f"{part}: " for part in place[2:])
-        raise file.refusal(place, f"{keys}{sentence}") from None
+        place: Place = (*cell.where, *_to_blame(request))
+        raise file.refusal(place, sentence if file.path else str(error)) from None
 
 
 def _to_blame(request: Request) -> tuple[str, ...]:

@@ -4,7 +4,6 @@
 A machine that counts instructions does the same each time: only another seed tells something new.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -29,8 +28,9 @@ def measure_ensemble(
     crew: Crew,
     on_done: Callable[[Run], None],
     target: Target,
+    at_once: int,
 ) -> Run:
-    """Measure once with each of `seeds`, as many at once as there are CPUs; their union.
+    """Measure once with each of `seeds`, `at_once` side by side; their union.
 
     `crew` gets all agents, so that a signal can interrupt them: what was measured until then is
     kept. `on_done` gets each run as it ends. Raises RtscopeError where one cannot be measured, or
@@ -49,7 +49,7 @@ def measure_ensemble(
             raise
 
     runs: dict[int, Run] = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         future_seeds = {pool.submit(measure_member, seed): seed for seed in seeds}
         try:
             for future in as_completed(future_seeds):

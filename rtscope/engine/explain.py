@@ -43,22 +43,18 @@ _WORST_KEPT: Final = 10
 """by each thread, where it is not told how many"""
 
 
-def explainable(target: Target, count: int, worst: int | None) -> Target:
-    """The target, where `count` of the `worst` samples that each thread keeps can be explained.
-
-    Raises RtscopeError.
-    """
-    if count:
-        _watchable(target)
-    kept = _WORST_KEPT if worst is None else worst
+def check_explainable(target: Target, count: int, request: Request) -> None:
+    """Refuse `count` samples that could not be explained there. Raises RtscopeError."""
+    _check_noticed_at_once(request)
+    _watchable(target)
+    kept = _WORST_KEPT if request.worst is None else request.worst
     if count > kept:
         raise RtscopeError(
             f"--explain {count} needs as many samples to be kept: --worst {count}, not {kept}"
         )
-    return target
 
 
-def check_noticed_at_once(request: Request) -> None:
+def _check_noticed_at_once(request: Request) -> None:
     """Refuse what is measured elsewhere than where it is noticed. Raises RtscopeError."""
     if request.loops_in_kernel:
         raise RtscopeError(
@@ -94,7 +90,6 @@ def explained(
 
     Raises RtscopeError, also where the two runs are not the same.
     """
-    check_noticed_at_once(request)
     machine = _watchable(target).fitted(request)
     worst = sorted(heard.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
     start = heard.start

@@ -10,12 +10,13 @@ import msgspec
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.plan import Plan, PlanLimit, PlanTime
-from rtscope.model.tomlfile import Place, TomlKind, line_of, parse_text, read_text
+from rtscope.model.tomlfile import Place, TomlKind, explained, line_of, parse_text, read_text
 from rtscope.model.units import parse_time_ns
 
 _EXPECTED: Final = {
     "title": 'the plan\'s title in one line, such as "Idle and under load"',
     "measure": "one or several tables [[measure]]",
+    "sweep": "one or several tables [[sweep]]",
     "budget": "tables [[budget]]",
     "probes": 'a list of probes, such as ["cyclic", "gtod"]',
     "loads": 'a list of loads, such as ["idle", "files:50+network:1"]',
@@ -29,6 +30,18 @@ _EXPECTED: Final = {
     "priority": "a number from 1 to 99",
     "samples": "a number from 1, such as 100_000",
     "duration": 'a time, such as "30s"',
+    "default_duration": 'a time, such as "60s"',
+    "samples_file": 'a file, such as "samples.tsv"',
+    "explain": "a number from 0 to 64",
+    "seeds": "a number from 2 to 1000",
+    "kind": '"scale" or "interfere"',
+    "program": 'a command and its arguments, such as ["./app", "--threads", "{n}"]',
+    "threads": 'numbers of threads, such as "1-4,8"',
+    "load_cpus": 'CPUs, such as "0-3,8"',
+    "forms": 'a list of scalar and vector, such as ["scalar"]',
+    "table": 'a size, such as "64M"',
+    "parallel": "a percentage from 0 to 100",
+    "rounds": "a number from 2 to 1000",
     "break": 'a time, such as "100us"',
     "watchdog": 'a time, such as "10s"',
     "idle_states": '"default", "off" or "limit:TIME", such as "limit:50us"',
@@ -40,6 +53,7 @@ _EXPECTED: Final = {
     "options": "a table of the probe's own options by their names, whose values are text, numbers, "
     'or lists of these, such as { method = ["nanosleep", "timerfd"] }',
 }
+_TABLES: Final = ("measure", "sweep", "budget")
 _KIND: Final = TomlKind("plan", _EXPECTED)
 _SHIPPED: Final = Path(__file__).parents[1] / "plans"
 
@@ -53,15 +67,22 @@ class PlanFile:
         self.path = path
         self._text = text
 
-    def on(self, targets: list[str]) -> "PlanFile":
-        """The same for other targets than the plan names."""
-        return PlanFile(msgspec.structs.replace(self.plan, targets=targets), self.path, self._text)
+    def with_changes(self, **changes: Any) -> "PlanFile":  # noqa: ANN401 - any field of a plan
+        """Return the same with other values of these keys than the file has."""
+        return PlanFile(msgspec.structs.replace(self.plan, **changes), self.path, self._text)
 
     def refusal(self, where: Place, sentence: str) -> RtscopeError:
-        """An error that names the file and the line of `where`, or of the table it would be in."""
+        """Return an error that names the file, the line of `where` or of its table, and the keys.
+
+        Of a plan that a command made it is the sentence alone.
+        """
         if self.path is None:
             return RtscopeError(sentence)
-        return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {sentence}")
+        keys = [key for key in where if isinstance(key, str)]
+        if keys[0] in _TABLES:
+            del keys[0]
+        told = "".join(f"{key}: " for key in keys)
+        return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {told}{sentence}")
 
 
 def shipped_names() -> list[str]:
@@ -91,6 +112,15 @@ def read_plan(path: Path) -> PlanFile:
 def parse_plan(text: str, path: Path) -> PlanFile:
     """Read a plan's text; `path` is for its errors. Raises RtscopeError."""
     return PlanFile(parse_text(text, path, Plan, _KIND, _decode), path, text)
+
+
+def made_plan(content: dict[str, Any]) -> PlanFile:
+    """Return the plan that a command's options make. Raises RtscopeError."""
+    try:
+        plan = msgspec.convert(content, type=Plan, dec_hook=lambda kind, value: kind(value))
+    except msgspec.ValidationError as error:
+        raise RtscopeError(explained(error, Plan, _KIND)[1]) from None
+    return PlanFile(plan)
 
 
 def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - any TOML value

@@ -40,6 +40,8 @@ class Experiment(msgspec.Struct, frozen=True):
     cells: list[Cell]
     done: dict[str, str]
     """name of a cell to the id of its run"""
+    begun: dict[str, str] = {}
+    """name of a cell that is not done to the id of its record so far"""
     finished: str = ""
     """id of the latest experiment of these cells, where it is finished and this one is new"""
     elsewhere: str = ""
@@ -93,7 +95,8 @@ def open_experiment(
         done = {run.cell: run.id for run in reversed(runs) if run.status in FINAL}
         if targets.keys() <= done.keys():
             return msgspec.structs.replace(new, finished=latest)
-        return msgspec.structs.replace(new, id=latest, done=done)
+        begun = {run.cell: run.id for run in reversed(runs) if run.cell not in done}
+        return msgspec.structs.replace(new, id=latest, done=done, begun=begun)
     return new
 
 
@@ -114,6 +117,10 @@ def _differences(
 
 class LabMeasure(Protocol):
     """How the lab's cells are measured, several at once."""
+
+    def takes(self, cell: Cell) -> bool:
+        """Whether a cell is measured beside others."""
+        ...
 
     def begin(self, cells: Iterable[Cell]) -> None:
         """Called once before the first of them."""
@@ -142,7 +149,7 @@ def run_cells(
     at once as there are CPUs. A cell that cannot be measured does not stop the others. Ends early,
     after the present cells, once `stopped` says so.
     """
-    emulated = [cell for cell in experiment.left if lab and cell.emulated]
+    emulated = [cell for cell in experiment.left if lab and lab.takes(cell)]
     real = [cell for cell in experiment.left if cell not in emulated]
     for cell in real:
         if stopped():
@@ -195,7 +202,14 @@ def _kept(
         run = measured()
     except RtscopeError as error:
         return Outcome(cell, None, str(error))
-    run = msgspec.structs.replace(
+    run = stamped(run, experiment, cell)
+    keep(run)
+    return Outcome(cell, run)
+
+
+def stamped(run: Run, experiment: Experiment, cell: Cell) -> Run:
+    """Return the run with the experiment and the cell that it is of."""
+    return msgspec.structs.replace(
         run,
         experiment=experiment.id,
         cell=cell.name,
@@ -203,5 +217,3 @@ def _kept(
         target=cell.target,
         asked=msgspec.structs.replace(run.asked, scale=cell.scale),
     )
-    keep(run)
-    return Outcome(cell, run)

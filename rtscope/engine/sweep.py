@@ -1,103 +1,210 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep: workloads at placements or beside loads, in rounds that each take another order.
+"""A sweep: work placed on more and more CPUs (scale), or beside each load (interfere)."""
 
-What drifts on a machine (its clock's speed, its temperature, what else it does) then falls on all
-cells alike, and times of one round can be held against each other.
-"""
-
-import math
-import random
-import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
-import numpy as np
 
-from rtscope.engine.check import rehearsed_on
-from rtscope.engine.measure import measure
-from rtscope.model.cpulist import format_cpu_list
+from rtscope.engine.rehearse import rehearse, rehearsed_on
+from rtscope.engine.rounds import Progress, RunOf, Slot, begun, checked, median_ns, swept
+from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
 from rtscope.model.errors import RtscopeError
-from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
+from rtscope.model.plan import THREADS, Sweep
 from rtscope.model.request import Request
-from rtscope.model.run import Asked, Run, RunWarning, Status, Thread, Windows
-from rtscope.model.scaling import Placement, Swept, SweptCell
-from rtscope.statistics.figures import as_arrays, merge
-from rtscope.store.database import new_run_id
+from rtscope.model.run import Asked, Run, RunWarning
+from rtscope.model.scaling import Placement, Swept
 from rtscope.target.agent import Agent, Target
-from rtscope.target.local import LOCAL
 from rtscope.target.protocol import Start
 
-THREADS_PLACE: Final = "{n}"
-"""in a program's words, what its number of threads takes the place of"""
+AGGRESSORS: Final = (
+    *("cpu", "memory", "cache", "files", "disk"),
+    *("network", "process", "ipc", "video", "timers"),
+)
+"""loads that interfere measures beside, unless others are named"""
+_FORMS: Final = ("scalar", "vector")
 _CALIBRATION_PERIODS: Final = 20
 _ROOM: Final = 2.5
 """of an interval to the time of one thread"""
 _INTERVAL_STEP_NS: Final = 100_000
-_REASONS: Final = ("thread-failed", "thread-moved", "watchdog")
-"""warnings that say why a run has ended"""
-_NOT_THERE: Final = "could not be started: No such file"
-_OF_A_CELL: Final = ("form", "threads", "command")
-"""options of a run that are not the whole sweep's"""
+_NO_VECTOR: Final = "no vector unit"
+
+OnStart = Callable[[Agent], None]
 
 
-Key = tuple[str, Placement, str]
-
-
-class Slot(msgspec.Struct, frozen=True):
-    """A cell before it is measured."""
-
-    workload: str
-    placement: Placement
-    request: Request
-    load: str = "idle"
-
-    @property
-    def key(self) -> Key:
-        """What tells it from the sweep's others."""
-        return self.workload, self.placement, self.load
-
-    @property
-    def name(self) -> str:
-        """The same in words: scalar, 2 threads on CPUs 0,2 beside memory."""
-        cpus, threads = self.placement.cpus, self.placement.threads
-        where = f"CPU{'s' if len(cpus) > 1 else ''} {format_cpu_list(cpus)}"
-        beside = "" if self.load == "idle" else f" beside {self.load}"
-        return f"{self.workload}, {threads} thread{'s' if threads > 1 else ''} on {where}{beside}"
-
-
-class Place(msgspec.Struct, frozen=True):
-    """A target, and what passes signals on to the agents that are started there."""
-
-    target: Target = LOCAL
-    on_start: Callable[[Agent], None] = lambda agent: None
-
-    def rehearsed(self, request: Request) -> Start:
-        """What the agent there would begin with. Raises RtscopeError without the agent's name."""
+def check_sweep(sweep: Sweep, target: Target) -> None:
+    """Refuse what the agent of this machine would refuse. Raises RtscopeError."""
+    if sweep.program and not target.capabilities.user_programs:
+        raise RtscopeError(
+            f"{target.name} cannot run your program: measure the reference algorithm there, or "
+            "your program on a board over ssh"
+        )
+    _thread_counts(sweep.threads)
+    for load in sweep.loads:
+        _without_name(Request(load=load), rehearse)
+    if not sweep.program:
+        form = "vector" if sweep.forms == ["vector"] else "scalar"
         try:
-            return rehearsed_on(self.target, request, on_start=self.on_start)
+            _without_name(_of_algorithm(sweep, form), rehearse)
         except RtscopeError as error:
-            said = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
-            raise RtscopeError(said) from None
+            if _NO_VECTOR not in str(error):
+                raise
 
-    def run_of(self, machine: Machine) -> Callable[[Request], Run]:
-        """How this machine is asked for a run."""
-        return lambda request: measure(
-            request, machine, self.on_start, lambda line: None, self.target
+
+def _thread_counts(text: str | None) -> list[int]:
+    return [count for count in parse_cpu_list(text) if count] if text else []
+
+
+def _without_name(request: Request, ask: Callable[[Request], Start]) -> Start:
+    """Return how the agent begins. Raises RtscopeError without the agent's name."""
+    try:
+        return ask(request)
+    except RtscopeError as error:
+        said = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
+        raise RtscopeError(said) from None
+
+
+class Machinery(msgspec.Struct, frozen=True):
+    """Where a sweep is measured, and how."""
+
+    machine: Machine
+    target: Target
+    on_start: OnStart
+    run_of: RunOf
+
+    def begins(self, request: Request) -> Start:
+        """Return how the agent there begins. Raises RtscopeError without the agent's name."""
+        return _without_name(
+            request, lambda one: rehearsed_on(self.target, one, on_start=self.on_start)
         )
 
+    def usable_cpus(self, wanted: str | None) -> list[int]:
+        """Return the CPUs that can be measured, of those wanted. Raises RtscopeError."""
+        start = self.begins(Request(cpus=wanted))
+        return sorted(thread.cpu for thread in start.threads if thread.cpu is not None)
 
-def usable_cpus(wanted: str | None, place: Place) -> list[int]:
-    """The CPUs that can be measured there, or those wanted of them. Raises RtscopeError."""
-    start = place.rehearsed(Request(cpus=wanted))
-    return sorted(thread.cpu for thread in start.threads if thread.cpu is not None)
+
+def measure_sweep(
+    sweep: Sweep,
+    where: Machinery,
+    command: list[str],
+    progress: Progress = Progress(),
+    earlier: Run | None = None,
+) -> Run:
+    """Measure a sweep; `earlier` is its record after the rounds that are done already.
+
+    Raises RtscopeError where nothing was measured.
+    """
+    warnings: list[RunWarning] = []
+    workloads = _workloads_of(sweep, where, warnings)
+    usable = where.usable_cpus(sweep.cpus if sweep.kind == "scale" else None)
+    if sweep.kind == "scale":
+        slots, record = _scale(sweep, workloads, usable, where, command)
+    else:
+        slots, record = _interfere(sweep, workloads, usable, where, command)
+    record = msgspec.structs.replace(record, warnings=[*record.warnings, *warnings])
+    if earlier and _goes_on(earlier, slots):
+        record = earlier
+        held = {(one.workload, one.placement, one.load) for one in earlier.sweep.cells}  # type: ignore[union-attr]
+        slots = [slot for slot in slots if slot.key in held]
+    else:
+        earlier = None
+    if not sweep.program:
+        interval_ns = (earlier and earlier.asked.interval_ns) or fitting_interval_ns(
+            workloads, slots[0].placement.cpus[0], where.run_of
+        )
+        slots = [every(slot, interval_ns) for slot in slots]
+    return swept(slots, sweep.rounds, record, where.run_of, progress, earlier)
 
 
-def check_load(load: str) -> None:
-    """Raise RtscopeError where this is not a load. Our own agent is asked: all know the same."""
-    Place().rehearsed(Request(load=load))
+def _goes_on(earlier: Run, slots: Sequence[Slot]) -> bool:
+    """Whether more rounds of these slots can be added to a record."""
+    if earlier.sweep is None or not earlier.sweep.whole:
+        return False
+    held = {(one.workload, one.placement, one.load) for one in earlier.sweep.cells}
+    return held <= {slot.key for slot in slots}
+
+
+def _scale(
+    sweep: Sweep,
+    workloads: Mapping[str, Request],
+    usable: Sequence[int],
+    where: Machinery,
+    command: list[str],
+) -> tuple[list[Slot], Run]:
+    counts = sorted({1, *(_thread_counts(sweep.threads) or thread_counts(len(usable)))})
+    orders = orders_of(where.machine, usable, counts)
+    pairs = pairs_of(where.machine, usable) if 2 in counts else []
+    placed = [one for order in orders for one in order.placements]
+    placed += [pair.placement for pair in pairs]
+    alone = kinds_of if sweep.program else each_alone
+    placed += alone(where.machine, usable)
+    record = begun(
+        "scale",
+        where.machine,
+        where.target.name,
+        Swept(program=sweep.program, orders=orders, pairs=pairs),
+        asked=Asked(command=command, cpus=sweep.cpus, loads=["idle"]),
+    )
+    return slots_of(workloads, list(dict.fromkeys(placed))), record
+
+
+def _interfere(
+    sweep: Sweep,
+    workloads: Mapping[str, Request],
+    usable: Sequence[int],
+    where: Machinery,
+    command: list[str],
+) -> tuple[list[Slot], Run]:
+    victims = where.usable_cpus(sweep.cpus) if sweep.cpus else list(usable[-1:])
+    others = [cpu for cpu in usable if cpu not in victims]
+    aggressors = where.usable_cpus(sweep.load_cpus) if sweep.load_cpus else others or victims
+    loads = list(dict.fromkeys(sweep.loads or AGGRESSORS))
+    placements = [Placement(tuple(victims), len(victims))]
+    text = "the loads ran on the measured CPUs too: they took time of these CPUs themselves"
+    beside = not set(aggressors) & set(victims)
+    record = begun(
+        "interfere",
+        where.machine,
+        where.target.name,
+        Swept(program=sweep.program, load_cpus=aggressors),
+        load=", ".join(loads),
+        asked=Asked(command=command, cpus=sweep.cpus, loads=["idle", *loads]),
+        warnings=[] if beside else [RunWarning("loads-not-beside", text)],
+    )
+    return slots_of(workloads, placements, ["idle", *loads], aggressors), record
+
+
+def _of_algorithm(sweep: Sweep, form: str) -> Request:
+    parallel = None if sweep.parallel is None else str(sweep.parallel)
+    options = {"form": form, "table": sweep.table, "parallel": parallel}
+    return Request(
+        probe="scaling",
+        duration_ns=int(sweep.duration),
+        options={name: value for name, value in options.items() if value is not None},
+        worst=0,
+    )
+
+
+def _workloads_of(sweep: Sweep, where: Machinery, warnings: list[RunWarning]) -> dict[str, Request]:
+    """Return the requests by workload, without their CPUs. Raises RtscopeError."""
+    if sweep.program:
+        request = Request(probe="exec", samples=1, program=list(sweep.program), worst=0)
+        return {sweep.program[0]: request}
+    requests = {form: _of_algorithm(sweep, form) for form in sweep.forms or _FORMS}
+    found: dict[str, Request] = {}
+    for form, request in requests.items():
+        try:
+            where.begins(request)
+            found[form] = request
+        except RtscopeError as error:
+            if sweep.forms or form != "vector" or _NO_VECTOR not in str(error):
+                raise
+            text = "the CPU has no vector unit that the agent can use: only scalar was measured"
+            warnings.append(RunWarning("no-vector-unit", text))
+    return found
 
 
 def slots_of(
@@ -123,7 +230,7 @@ def _placed(request: Request, place: Placement, load: str, load_cpus: Sequence[i
         cpus=format_cpu_list(place.cpus),
         load=load,
         load_cpus=format_cpu_list(load_cpus) if loaded and load_cpus else None,
-        program=[word.replace(THREADS_PLACE, threads) for word in request.program],
+        program=[word.replace(THREADS, threads) for word in request.program],
     )
     if request.program:
         return request
@@ -146,225 +253,3 @@ def every(slot: Slot, interval_ns: int) -> Slot:
     """The slot with this interval."""
     request = msgspec.structs.replace(slot.request, interval_ns=interval_ns)
     return msgspec.structs.replace(slot, request=request)
-
-
-def begun(
-    probe: str,
-    machine: Machine,
-    target: str,
-    sweep: Swept,
-    *,
-    load: str = "idle",
-    asked: Asked = Asked(),
-    warnings: Sequence[RunWarning] = (),
-) -> Run:
-    """The record of a sweep, scale or interfere, of which nothing has been measured yet."""
-    return Run(
-        id=new_run_id(),
-        created=datetime.now(UTC).isoformat(timespec="microseconds"),
-        probe=probe,
-        status="interrupted",
-        load=load,
-        machine=machine,
-        threads=[],
-        asked=asked,
-        target=target,
-        sweep=sweep,
-        warnings=list(warnings),
-    )
-
-
-def swept(
-    slots: Sequence[Slot],
-    rounds: int,
-    record: Run,
-    run_of: Callable[[Request], Run],
-    on_slot: Callable[[Slot], None] = lambda slot: None,
-    is_over: Callable[[], bool] = lambda: False,
-    on_round: Callable[[Run], object] = lambda run: None,
-) -> Run:
-    """Measure all slots `rounds` times; what is over before ends with the last whole round.
-
-    What is over in the first round has the cells that were measured until then. `on_round` gets
-    the record after each round but the last, as it would be if that had been the end. A load that
-    cannot run is left out, and a workload that fails ends the sweep, each with a warning. Raises
-    RtscopeError where nothing was measured.
-    """
-    start_s = time.monotonic()
-    warnings = {(one.code, one.text): None for one in record.warnings}
-    left = list(slots)
-    taken: list[dict[Key, Run]] = []
-    status: Status = "complete"
-
-    def so_far(status: Status) -> Run:
-        elapsed_ns = int((time.monotonic() - start_s) * 1e9)
-        return _kept(record, left, taken, warnings, status, elapsed_ns)
-
-    for number in range(rounds):
-        order = random.Random(number).sample(left, len(left))  # noqa: S311 - an order
-        this: dict[Key, Run] = {}
-        try:
-            whole = _round(order, left, run_of, on_slot, is_over, warnings, this, seed=number + 1)
-            status = "complete" if whole else "interrupted"
-        except RtscopeError as error:
-            if not taken and not this:
-                raise
-            shown = "those before it are" if taken else "what was measured before that is"
-            text = f"round {number + 1} failed, and {shown} shown: {error}"
-            warnings["round-failed", text] = None
-            status = "failed"
-        if status != "complete":
-            if not taken and this:
-                left = [slot for slot in left if slot.key in this]
-                taken.append(this)
-            break
-        taken.append(this)
-        if number < rounds - 1:
-            on_round(so_far("interrupted"))
-    if not taken:
-        raise RtscopeError("interrupted before anything was measured: there is nothing to say")
-    return so_far(status)
-
-
-def _round(
-    order: Sequence[Slot],
-    left: list[Slot],
-    run_of: Callable[[Request], Run],
-    on_slot: Callable[[Slot], None],
-    is_over: Callable[[], bool],
-    warnings: dict[tuple[str, str], None],
-    this: dict[Key, Run],
-    *,
-    seed: int,
-) -> bool:
-    """Put a run of each slot into `this`; false where that was interrupted.
-
-    `seed` is the number of the round: what loads and a machine of the lab leave to chance differs
-    from round to round, as on a real one. What cannot run is no longer `left`. Raises RtscopeError
-    where a workload fails, or a load that ran in the first round.
-    """
-    for slot in order:
-        on_slot(slot)
-        try:
-            run = run_of(msgspec.structs.replace(slot.request, seed=seed))
-        except RtscopeError as error:
-            if is_over():
-                return False
-            if slot.load == "idle" or seed > 1:
-                raise RtscopeError(f"{slot.name} could not be measured: {error}") from None
-            left.remove(slot)
-            text = f"{slot.load} is left out, for it cannot run here: {error}"
-            warnings["load-left-out", text] = None
-            continue
-        if is_over() or run.status == "interrupted":
-            return False
-        this[slot.key] = checked(run, slot.name)
-        warnings |= {(one.code, one.text): None for one in run.warnings}
-    return True
-
-
-def _kept(
-    record: Run,
-    slots: Sequence[Slot],
-    taken: Sequence[Mapping[Key, Run]],
-    warnings: Mapping[tuple[str, str], None],
-    status: Status,
-    elapsed_ns: int,
-) -> Run:
-    """The record with what was measured."""
-    assert record.sweep is not None
-    held = [[one[slot.key] for one in taken] for slot in slots]
-    first = held[0][0]
-    cells = [
-        SweptCell(
-            slot.workload,
-            slot.placement,
-            slot.load,
-            [median_ns(run) for run in runs],
-            _busy_cpus(runs),
-        )
-        for slot, runs in zip(slots, held, strict=True)
-    ]
-    options = {name: v for name, v in first.asked.options.items() if name not in _OF_A_CELL}
-    if record.sweep.program:
-        options["command"] = " ".join(record.sweep.program)
-    return msgspec.structs.replace(
-        record,
-        status=status,
-        threads=[
-            _thread(number, slot.name, runs)
-            for number, (slot, runs) in enumerate(zip(slots, held, strict=True))
-        ],
-        sweep=msgspec.structs.replace(record.sweep, rounds=len(taken), cells=cells),
-        asked=msgspec.structs.replace(
-            record.asked, options=options, interval_ns=first.asked.interval_ns or None
-        ),
-        elapsed_ns=elapsed_ns,
-        warnings=[RunWarning(code, text) for code, text in warnings],
-        agent_version=first.agent_version,
-        lab=first.lab and msgspec.structs.replace(first.lab, instructions={}),
-    )
-
-
-def _busy_cpus(runs: Sequence[Run]) -> float | None:
-    """CPU time over elapsed time of a program's runs (probe exec); None without CPU times."""
-    threads = [run.threads[0] for run in runs]
-    cpu_ns = [one.facts.get("cpu_ns") for one in threads]
-    elapsed_ns = sum(one.count * (one.mean_ns or 0.0) for one in threads)
-    if None in cpu_ns or not elapsed_ns:
-        return None
-    used_ns = sum(one.count * (ns or 0.0) for one, ns in zip(threads, cpu_ns, strict=True))
-    return used_ns / elapsed_ns
-
-
-def _thread(number: int, name: str, runs: Sequence[Run]) -> Thread:
-    """The times of all rounds of a cell; each round is a window of them."""
-    rounds = [run.threads[0] for run in runs]
-    count = np.array([one.count for one in rounds], dtype=np.float64)
-    means = np.array([one.mean_ns or 0.0 for one in rounds])
-    variances = np.array([(one.stddev_ns or 0.0) ** 2 for one in rounds])
-    mean = float((count * means).sum() / count.sum())
-    variance = float((count * (variances + (means - mean) ** 2)).sum() / count.sum())
-    maxima = [one.max_ns or 0 for one in rounds]
-    ends = np.cumsum([run.elapsed_ns or 0 for run in runs])
-    return Thread(
-        thread=number,
-        cpu=None,
-        policy=rounds[0].policy,
-        priority=rounds[0].priority,
-        count=sum(one.count for one in rounds),
-        histogram=merge([one.histogram for one in rounds]),
-        min_ns=min(one.min_ns or 0 for one in rounds),
-        max_ns=max(maxima),
-        mean_ns=mean,
-        stddev_ns=math.sqrt(variance),
-        missed=sum(one.missed or 0 for one in rounds),
-        name=name,
-        windows=Windows(ends.tolist(), [one.count for one in rounds], means.tolist(), maxima),
-    )
-
-
-def checked(run: Run, name: str) -> Run:
-    """The run, unless it has no samples. Raises RtscopeError that tells `name`."""
-    if run.status == "interrupted":
-        raise RtscopeError("interrupted before anything was measured")
-    if run.status == "complete" and run.threads and run.threads[0].count:
-        return run
-    reason = next((one.text for one in run.warnings if one.code in _REASONS), "")
-    reason = reason.removeprefix("thread 0 could not measure on: ")
-    if _NOT_THERE in reason and run.target != "local":
-        reason += f": copy it to {run.target} first, and give its path there"
-    raise RtscopeError(f"{name} could not be measured: {reason or run.status}")
-
-
-def median_ns(run: Run) -> float:
-    """The median of the run's times; of few, the mean of the middle two."""
-    return _median(run.threads[0].histogram)
-
-
-def _median(histogram: Histogram) -> float:
-    lower, last, count = as_arrays(histogram)
-    reached = np.cumsum(count)
-    middle = (lower + last) / 2
-    ranks = (histogram.total - 1) // 2, histogram.total // 2
-    return float(np.mean([middle[np.searchsorted(reached, rank, side="right")] for rank in ranks]))

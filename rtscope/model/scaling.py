@@ -49,7 +49,7 @@ class Swept(msgspec.Struct, frozen=True):
     """What a run of rtscope scale or interfere measured in turns, each round in another order."""
 
     rounds: int = 0
-    """whole ones; 1 too where the first was not, with the cells that were measured"""
+    """number of whole rounds; 1 too where the first is not whole"""
     cells: list[SweptCell] = []
     """one for each of the run's threads, in their order"""
     program: list[str] = []
@@ -58,3 +58,5 @@ class Swept(msgspec.Struct, frozen=True):
     pairs: list[Pair] = []
     load_cpus: list[int] = []
     """where the loads ran"""
+    whole: bool = True
+    """False where the first round ended early and only its measured cells are here"""

@@ -91,7 +91,7 @@ def parse_text(
     try:
         return msgspec.convert(content, type=record, dec_hook=decode)
     except msgspec.ValidationError as error:
-        where, sentence = _explained(str(error), record, kind)
+        where, sentence = explained(error, record, kind)
         raise RtscopeError(f"{path}:{line_of(text, where)}: {sentence}") from None
 
 
@@ -146,9 +146,11 @@ def _syntax(error: tomllib.TOMLDecodeError, text: str, path: Path) -> str:
     return f"{path}:{number}{at}: this is not TOML: {message[:1].lower()}{message[1:]}"
 
 
-def _explained(message: str, record: type[msgspec.Struct], kind: TomlKind) -> tuple[Place, str]:
-    """Where msgspec found what, and a sentence for a person."""
-    found, place = _MESSAGE.fullmatch(message).groups()  # type: ignore[union-attr]
+def explained(
+    error: msgspec.ValidationError, record: type[msgspec.Struct], kind: TomlKind
+) -> tuple[Place, str]:
+    """Return where msgspec found an error, and a sentence for a person."""
+    found, place = _MESSAGE.fullmatch(str(error)).groups()  # type: ignore[union-attr]
     where: list[str | int] = []
     for part in _PART.finditer(place or ""):
         if not (part[1] or part[2]):

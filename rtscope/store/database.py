@@ -90,6 +90,11 @@ def default_path() -> Path:
     return Path(platformdirs.user_data_dir("rtscope", appauthor=False)) / "runs.sqlite"
 
 
+def by_sudo() -> bool:
+    """Whether root acts for another user, who has another store."""
+    return os.geteuid() == 0 and os.environ.get("SUDO_USER") not in (None, "", "root")
+
+
 def report_path(name: str) -> Path:
     """Where the report of a run or an experiment of this id is put, beside the store."""
     return default_path().parent / "reports" / f"{name}.html"

@@ -5,9 +5,22 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from rtscope.model.errors import RtscopeError
+
+
+def check_files(files: Sequence[Path | None], *, force: bool) -> None:
+    """Refuse, before the work for them begins, files that exist or whose directory does not.
+
+    Raises RtscopeError.
+    """
+    for path in files:
+        if path and path.exists() and not force:
+            raise RtscopeError(f"{path} exists: give another name, or --force to overwrite it")
+        if path and not path.parent.is_dir():
+            raise RtscopeError(f"{path} cannot be written: there is no directory {path.parent}")
 
 
 def write_file(data: bytes, path: Path, what: str, *, overwrite: bool = False) -> None:

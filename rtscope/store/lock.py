@@ -15,21 +15,23 @@ from rtscope.store.database import default_path
 def locked(plan: str, store: Path | None = None) -> Iterator[None]:
     """Measure the plan of this hash alone: one byte for each plan of a file beside the store.
 
-    Raises RtscopeError where another process does, or where the file cannot be made.
+    Where the file cannot be made there is no store to share either. Raises RtscopeError where
+    another process measures the plan.
     """
     path = (store or default_path()).with_name("plans.lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise RtscopeError(f"{path} cannot be made: {error.strerror}") from None
+    except OSError:
+        yield
+        return
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(plan, 16))
         yield
     except BlockingIOError:
         raise RtscopeError(
-            "another rtscope run measures this plan already, and would share its experiment: wait "
-            "until it has ended (pgrep -af 'rtscope run' shows it)"
+            "another rtscope measures the same already, and would share its experiment: wait "
+            "until it has ended (pgrep -af rtscope shows it)"
         ) from None
     finally:
         os.close(file)

@@ -61,7 +61,7 @@ def test_help_and_completion_of_commands_import_none(
     ours = {
         name.removeprefix("rtscope.cli.") for name in imported if name.startswith("rtscope.cli.")
     }
-    assert ours == {"groups", "main", "streams"}
+    assert ours == {"groups", "main"}
 
 
 def test_an_empty_store_says_what_to_do(rtscope: Rtscope) -> None:

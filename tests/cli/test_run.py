@@ -266,7 +266,7 @@ def test_a_plan_is_not_measured_twice_at_once(
             for more in ((), ("--fresh",)):
                 second = rtscope("run", str(plan), "--no-report", *more)
                 assert second.returncode == 2
-                assert "another rtscope run measures this plan already" in second.stderr
+                assert "another rtscope measures the same already" in second.stderr
             assert rtscope("run", str(other), "--no-report").returncode == 0
         finally:
             process.send_signal(signal.SIGINT)

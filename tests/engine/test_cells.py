@@ -166,8 +166,8 @@ def test_a_budget_is_for_the_cells_that_meet_all_its_conditions() -> None:
         ('[[budget]]\nlimits = ["max<1s"]\nintervals = ["1ms", "3ms"]', 10, "has '3ms'"),
         ('[[budget]]\nlimits = ["max<1s"]\nnames = ["x"]\nprobes = ["sched"]', 10, "names: no"),
         ('[[budget]]\nlimits = ["max<1s"]\noptions = { via = "x" }', 10, "options: no cell"),
-        ('[[measure]]\nprobes = ["cyclic", "cyclic"]\nsamples = 1', 8, "two cells are both"),
-        (MATRIX.strip(), 8, "give their [[measure]] tables different names"),
+        ('[[measure]]\nprobes = ["cyclic", "cyclic"]\nsamples = 1', 8, "two cells have the name"),
+        (MATRIX.strip(), 8, "give their tables different names"),
         ("[[measure]]\nsamples = 1\nprobes = [" + '"x",' * 100_001 + "]", 8, "100,001 cells"),
     ],
 )  # fmt: skip

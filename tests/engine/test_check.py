@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rtscope.engine.cells import cells_of
-from rtscope.engine.check import cell_ns, check_cells, check_probe
+from rtscope.engine.check import cell_ns, check_cells
 from rtscope.engine.planfile import parse_plan
 from rtscope.model.errors import RtscopeError
 from rtscope.target.protocol import Start
@@ -141,6 +141,7 @@ def test_repetitions_are_asked_for_once(tmp_path: Path, agent_path: Path,
 
 
 def test_the_nearest_probe_is_one_that_can_be_measured() -> None:
+    plan = parse_plan(PLAN.format("", "").replace("cyclic", "exek"), Path("plan.toml"))
     with pytest.raises(RtscopeError, match="no probe is called 'exek'") as caught:
-        check_probe("exek")
+        check_cells(plan, cells_of(plan))
     assert "exec" not in str(caught.value)

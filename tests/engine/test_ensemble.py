@@ -168,5 +168,5 @@ def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
             return {}
 
     with pytest.raises(type(failure)):
-        measure_ensemble(Request(), [1, 2, 3, 4], Machine(), crew, lambda run: None, Place())
+        measure_ensemble(Request(), [1, 2, 3, 4], Machine(), crew, lambda run: None, Place(), 4)
     assert crew.interrupted

@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtscope.engine.sweep import Slot, begun, fitting_interval_ns, slots_of, swept
+from rtscope.engine.rounds import Progress, begun, swept
+from rtscope.engine.sweep import fitting_interval_ns, slots_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
@@ -69,7 +70,10 @@ def test_the_median_of_a_few_runs_is_between_the_middle_two() -> None:
 
 
 def test_an_interrupt_keeps_the_whole_rounds() -> None:
-    seen: list[Slot] = []
+    seen: list[str] = []
+
+    def on_slot(name: str, done: int, total: int) -> None:
+        seen.append(name)
 
     def run(request: Request) -> Run:
         status = "interrupted" if len(seen) == 6 else "complete"
@@ -77,7 +81,7 @@ def test_an_interrupt_keeps_the_whole_rounds() -> None:
 
     slots = slots_of({"./app": APP}, [ONE, TWO])
     kept: list[Run] = []
-    record = swept(slots, 5, RECORD, run, seen.append, on_round=kept.append)
+    record = swept(slots, 5, RECORD, run, Progress(on_slot, kept.append))
     assert record.status == "interrupted"
     sweep = sweep_of(record)
     assert sweep.rounds == 2
@@ -89,22 +93,28 @@ def test_an_interrupt_keeps_the_whole_rounds() -> None:
 
 
 def test_an_interrupt_in_the_first_round_keeps_the_cells_that_were_measured() -> None:
-    seen: list[Slot] = []
+    seen: list[str] = []
+
+    def on_slot(name: str, done: int, total: int) -> None:
+        seen.append(name)
 
     def run(request: Request) -> Run:
         return run_of(thread_of([100]), status="interrupted" if len(seen) == 2 else "complete")
 
     slots = slots_of({"./app": APP}, [ONE, TWO])
-    record = swept(slots, 5, RECORD, run, seen.append)
+    record = swept(slots, 5, RECORD, run, Progress(on_slot))
     assert decode_run(encode_run(record)) == record
-    assert [cell.placement for cell in sweep_of(record).cells] == [seen[0].placement]
-    seen[:] = [slots[0]]
+    assert [thread.name for thread in record.threads] == seen[:1]
+    seen[:] = ["one before"]
     with pytest.raises(RtscopeError, match="interrupted before anything was measured"):
-        swept(slots, 5, RECORD, run, seen.append)
+        swept(slots, 5, RECORD, run, Progress(on_slot))
 
 
 def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
-    seen: list[Slot] = []
+    seen: list[str] = []
+
+    def on_slot(name: str, done: int, total: int) -> None:
+        seen.append(name)
 
     def run(request: Request) -> Run:
         if len(seen) == 5:
@@ -112,7 +122,9 @@ def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
         return run_of(thread_of([100]))
 
     slots = slots_of({"./app": APP}, [ONE, TWO])
-    sweep = sweep_of(swept(slots, 5, RECORD, run, seen.append, lambda: len(seen) == 5))
+    sweep = sweep_of(
+        swept(slots, 5, RECORD, run, Progress(on_slot, is_over=lambda: len(seen) == 5))
+    )
     assert sweep.rounds == 2
 
 
@@ -146,7 +158,10 @@ def test_a_program_that_fails_is_told_with_its_last_words() -> None:
 
 @pytest.mark.parametrize("status", ["complete", "failed"])
 def test_what_fails_in_a_later_round_loses_no_round_before_it(status: str) -> None:
-    seen: list[Slot] = []
+    seen: list[str] = []
+
+    def on_slot(name: str, done: int, total: int) -> None:
+        seen.append(name)
 
     def run(request: Request) -> Run:
         if len(seen) < 5:
@@ -156,7 +171,7 @@ def test_what_fails_in_a_later_round_loses_no_round_before_it(status: str) -> No
         return run_of(thread_of([]), status=status)
 
     slots = slots_of({"./app": APP}, [ONE], ["idle", "cpu"], [1])
-    record = swept(slots, 5, RECORD, run, seen.append)
+    record = swept(slots, 5, RECORD, run, Progress(on_slot))
     assert record.status == "failed"
     assert [len(cell.medians_ns) for cell in sweep_of(record).cells] == [2, 2]
     [warning] = record.warnings
@@ -165,7 +180,10 @@ def test_what_fails_in_a_later_round_loses_no_round_before_it(status: str) -> No
 
 @pytest.mark.parametrize("died", [False, True])
 def test_what_fails_in_the_first_round_loses_no_cell_before_it(died: bool) -> None:
-    seen: list[Slot] = []
+    seen: list[str] = []
+
+    def on_slot(name: str, done: int, total: int) -> None:
+        seen.append(name)
 
     def run(request: Request) -> Run:
         if len(seen) < 3:
@@ -177,16 +195,15 @@ def test_what_fails_in_the_first_round_loses_no_cell_before_it(died: bool) -> No
         return msgspec.structs.replace(failed, warnings=[RunWarning("thread-failed", said)])
 
     slots = slots_of({"./app": APP}, [ONE, TWO, Placement((1,), 1)])
-    record = swept(slots, 5, RECORD, run, seen.append)
+    record = swept(slots, 5, RECORD, run, Progress(on_slot))
     assert record.status == "failed"
     assert decode_run(encode_run(record)) == record
-    measured = {cell.placement for cell in sweep_of(record).cells}
-    assert measured == {slot.placement for slot in seen[:2]}
+    assert {thread.name for thread in record.threads} == {*seen[:2]}
     [warning] = record.warnings
     why = "the connection was lost" if died else "./app was ended by signal 11"
     assert warning.text == (
-        "round 1 failed, and what was measured before that is shown: "
-        f"{seen[2].name} could not be measured: {why}"
+        "round 1 failed, and what was measured before is shown: "
+        f"{seen[2]} could not be measured: {why}"
     )
 
 
@@ -236,3 +253,20 @@ def test_a_sweep_that_contradicts_itself_is_no_run() -> None:
     ):
         with pytest.raises(RtscopeError, match=f"not a valid run: its sweep has .*{said}"):
             decode_run(encode_run(msgspec.structs.replace(record, sweep=wrong)))
+
+
+def test_a_record_that_is_gone_on_with_has_the_rounds_of_both() -> None:
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    whole = swept(slots, 5, RECORD, answering(lambda r: [100, 120], []))
+
+    kept: list[Run] = []
+    swept(slots, 3, RECORD, answering(lambda r: [100, 120], []), Progress(on_round=kept.append))
+    earlier = kept[-1]
+    assert sweep_of(earlier).rounds == 2
+    asked: list[Request] = []
+    both = swept(slots, 5, earlier, answering(lambda r: [100, 120], asked), Progress(), earlier)
+
+    assert {request.seed for request in asked} == {3, 4, 5}
+    assert both.status == "complete"
+    assert sweep_of(both) == sweep_of(whole)
+    assert both.threads == whole.threads

@@ -9,7 +9,7 @@ import pytest
 
 from rtscope.engine.cells import cells_of
 from rtscope.engine.check import check_cells
-from rtscope.engine.explain import explainable
+from rtscope.engine.explain import check_explainable
 from rtscope.engine.measure import measure, read_machine
 from rtscope.engine.planfile import read_plan
 from rtscope.engine.targets import target_of
@@ -156,7 +156,7 @@ def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: B
 def test_a_kernel_that_cannot_be_looked_into_is_refused_before_it_is_measured(built: Built) -> None:
     built("loongson2e-rt")
     with pytest.raises(RtscopeError, match=r"it knows x86_64, .*, and not yet mips64el"):
-        explainable(target_of("vm:loongson2e-rt"), 1, None)
+        check_explainable(target_of("vm:loongson2e-rt"), 1, Request())
 
 
 @pytest.mark.kernels

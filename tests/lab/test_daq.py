@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.engine.check import rehearse
 from rtscope.engine.measure import measure
+from rtscope.engine.rehearse import rehearse
 from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.machine import Machine

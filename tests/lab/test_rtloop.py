@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.engine.explain import check_noticed_at_once
+from rtscope.engine.explain import check_explainable
 from rtscope.engine.measure import measure
 from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel
@@ -14,6 +14,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from rtscope.model.run import Run
+from rtscope.target.local import LOCAL
 from tests.lab.guest_program import tried
 from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST
 
@@ -102,8 +103,7 @@ def test_a_thread_on_another_cpu_watches_where_there_is_one(kernel_named: Kernel
 def test_what_made_a_period_long_in_the_kernel_is_not_explained_by_what_came_later() -> None:
     request = Request(probe="loop", options={"in": "kernel"})
     with pytest.raises(RtscopeError, match="cannot explain a loop in the kernel"):
-        check_noticed_at_once(request)
-    check_noticed_at_once(Request(probe="loop", options={"in": "program"}))
+        check_explainable(LOCAL, 1, request)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -24,7 +24,7 @@ def test_the_shipped_plan_isolates_cpus_in_a_guest(rt_kernel: Kernel) -> None:
     machine = read_machine(target)
     cells = [
         cell
-        for cell in cells_of(read_plan(PLAN).on([target.name]), 0.005)
+        for cell in cells_of(read_plan(PLAN).with_changes(targets=[target.name]), 0.005)
         if re.fullmatch(r"(as booted|isolated): cyclic, load idle, .*repetition 1", cell.name)
     ]
     runs = [

@@ -89,7 +89,9 @@ class ExperimentState:
     """the present one"""
     cell_ns: int | None = None
     begun_s: dict[str, float] = field(default_factory=dict)
-    """what else goes on, and since when on the monotonic clock: the lab's cells, side by side"""
+    """other activities, and since when on the monotonic clock: the lab's cells, side by side"""
+    steps: dict[str, tuple[str, int, int]] = field(default_factory=dict)
+    """the present measurement of a cell of many, number of those done, and of all"""
 
     def progress(self) -> str:
         """3 of 49 cells done, about 4 min 10 s left."""
@@ -117,6 +119,9 @@ class ExperimentView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         state, width = self.state, options.max_width
+        if state.cells == 1 and state.cell and not state.steps:
+            yield from LiveView(state.cell).__rich_console__(console, options)
+            return
         for text in (Text(plain(state.title), style="bold"), Text(state.progress())):
             text.no_wrap, text.overflow = True, "ellipsis"
             yield text
@@ -125,6 +130,11 @@ class ExperimentView:
         for doing, begun_s in list(state.begun_s.items()):
             since = span_text(_rounded(round((time.monotonic() - begun_s) * 1e9)))
             yield Text(f"{plain(doing)}: for {since}", no_wrap=True, overflow="ellipsis")
-        if state.cell:
+        for name, (doing, done, total) in list(state.steps.items()):
+            line = f"{plain(name)}: {done} of {total}, {plain(doing)}"
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+            filled = width * done // max(1, total)
+            yield Text.assemble(("━" * filled, "green"), ("─" * (width - filled), "dim"))
+        if state.cell and not state.steps:
             height = max(1, (options.height or console.size.height) - _HEAD_LINES)
             yield from LiveView(state.cell).__rich_console__(console, options.update(height=height))

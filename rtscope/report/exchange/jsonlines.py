@@ -5,6 +5,11 @@ import re
 
 import msgspec
 
+from rtscope.model.run import Run
+from rtscope.statistics.findings import findings_of
+from rtscope.store.runfile import encode_run
+from rtscope.wording.sweep import sweep_sentences
+
 _STEERING = re.compile(
     "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
@@ -26,6 +31,16 @@ def json_line(value: object) -> str:
 def print_json(value: object) -> None:
     """Print a value, or JSON that is already encoded, as one line on standard output."""
     print(json_line(value))
+
+
+def print_run(run: Run) -> None:
+    """Print a run as a line of JSON, with its findings; a sweep's with its advice too."""
+    record = msgspec.json.decode(encode_run(run))
+    if run.sweep:
+        record["advice"], record["findings"] = sweep_sentences(run)
+    else:
+        record["findings"] = msgspec.to_builtins(findings_of(run))
+    print_json(record)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from rtscope.cli.interrupt import Interrupt, ended_by_signals
+from rtscope.engine.interrupt import Interrupt, ended_by_signals
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The five commands that measure: their common options, observers and exit status."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from rtscope.cli.targets import connecting
+from rtscope.engine.cells import unmeasured_steps
+from rtscope.engine.experiment import CheckedPlan, checked_plan, measure_plan
+from rtscope.engine.interrupt import Interrupt, ended_by_signals
+from rtscope.engine.observer import Observer, Observers
+from rtscope.engine.planfile import PlanFile
+from rtscope.model.errors import RtscopeError
+from rtscope.report.observers.files import JUnit, Page, RunFiles, run_files
+from rtscope.report.observers.live import LiveProgress
+from rtscope.report.observers.notes import Notes
+from rtscope.report.observers.printed import JsonLines, Summaries, Table
+from rtscope.report.observers.store import Store
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.plan import PlanView
+from rtscope.report.terminal.streams import complain, note
+from rtscope.statistics.cells import CellResult
+from rtscope.store.files import check_files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """What a command shows and writes."""
+
+    output: Path | None = None
+    report: Path | None = None
+    no_report: bool = False
+    junit: Path | None = None
+    force: bool = False
+    json: bool = False
+    quiet: bool = False
+    phases: bool = False
+    table: bool = False
+    """one table of all cells in place of each run's figures"""
+
+    def check(self) -> None:
+        """Refuse files that exist or cannot be written. Raises RtscopeError."""
+        check_files([self.report, self.junit], force=self.force)
+
+    def observers(self, plan: CheckedPlan) -> list[Observer]:
+        """Return the observers in the order in which they learn of a result."""
+        files = run_files(self.output, plan.cells)
+        check_files(list(files.values()), force=self.force)
+        title = plan.file.plan.title
+        store = Store()
+        observers: list[Observer] = [store, RunFiles(files, force=self.force)]
+        observers.append(Notes(quiet=self.quiet, finished=self.table))
+        if self.json:
+            observers.append(JsonLines())
+        elif self.table:
+            observers.append(Table(quiet=self.quiet))
+        else:
+            observers.append(Summaries(store.stored, quiet=self.quiet, phases=self.phases))
+        if not self.no_report:
+            reference = plan.file.plan.reference
+            page = Page(self.report, reference=reference, to_stderr=self.json, quiet=self.quiet)
+            observers.append(page)
+        if self.junit:
+            observers.append(JUnit(self.junit, title, force=self.force))
+        return observers
+
+
+def measure_and_end(
+    file: PlanFile,
+    outputs: Outputs,
+    scale: float = 1.0,
+    *,
+    dry_run: bool = False,
+    fresh: bool = False,
+) -> NoReturn:
+    """Measure a plan and end with the status that says what became of it. Raises RtscopeError."""
+    if not outputs.quiet:
+        for sentence in unmeasured_steps(file):
+            note(sentence)
+    connecting(*file.plan.targets)
+    with ended_by_signals():
+        plan = checked_plan(file, scale)
+    if dry_run:
+        output_console().print(PlanView(plan))
+        raise typer.Exit
+    interrupt = Interrupt()
+    observers = outputs.observers(plan)
+    live = LiveProgress(plan.file.plan.title)
+    shown = [] if outputs.quiet else [live]
+    try:
+        with closing(live):
+            everybody = Observers([*shown, *observers])
+            results = measure_plan(plan, everybody, interrupt, fresh=fresh)
+    except RtscopeError as error:
+        if interrupt.signal is None:
+            raise
+        complain(str(error))
+        raise typer.Exit(128 + interrupt.signal) from None
+    if interrupt.signal is not None:
+        if any(_is_left(result) for result in results):
+            complain("interrupted; the same command goes on with what is left")
+        raise typer.Exit(128 + interrupt.signal)
+    raise typer.Exit(_status(results, lost=any(one.lost for one in observers)))
+
+
+def _is_left(result: CellResult) -> bool:
+    return result.run is None or result.run.status == "interrupted"
+
+
+def _status(results: Sequence[CellResult], *, lost: bool) -> int:
+    if lost or not any(result.run for result in results):
+        return 2
+    if any(result.run and result.run.status == "watchdog" for result in results):
+        return 3
+    return int(any(result.is_bad for result in results))

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The engine: a plan in, runs out, and observers that watch. Every measurement goes through it."""
+
+import itertools
+import os
+from collections.abc import Callable
+from functools import cache
+
+import msgspec
+
+from rtscope.engine.cells import Cell, cells_of, plan_hash, sweep_command
+from rtscope.engine.check import cell_ns, check_cells, check_tuning
+from rtscope.engine.crew import Crew
+from rtscope.engine.ensemble import measure_ensemble
+from rtscope.engine.explain import Heard, explained
+from rtscope.engine.interrupt import Interrupt
+from rtscope.engine.lab_cells import LabCells
+from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.observer import Observer
+from rtscope.engine.planfile import PlanFile
+from rtscope.engine.rounds import Progress
+from rtscope.engine.runner import Experiment, open_experiment, run_cells, stamped
+from rtscope.engine.sweep import Machinery, measure_sweep
+from rtscope.engine.targets import target_of
+from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
+from rtscope.model.plan import Sweep
+from rtscope.model.request import Request
+from rtscope.model.run import Run, RunWarning
+from rtscope.statistics.cells import CellResult
+from rtscope.statistics.verdict import judge_by_own
+from rtscope.store import database
+from rtscope.store.lock import locked
+from rtscope.target.agent import Agent, Target
+from rtscope.target.protocol import AnyLine
+
+
+class CheckedPlan(msgspec.Struct, frozen=True):
+    """The cells of a plan that nothing refuses."""
+
+    file: PlanFile
+    cells: list[Cell]
+    times_ns: dict[str, int | None]
+    """how long each cell takes, by its name; None where only its own speed decides"""
+
+
+def checked_plan(file: PlanFile, scale: float = 1.0) -> CheckedPlan:
+    """Check a plan before anything is measured. Raises RtscopeError with the file's line."""
+    cells = cells_of(file, scale)
+    starts = check_cells(file, cells)
+    times = {
+        cell.name: cell_ns(starts[cell.name]) if cell.name in starts else None for cell in cells
+    }
+    return CheckedPlan(file, cells, times)
+
+
+def measure_plan(
+    plan: CheckedPlan, observer: Observer, interrupt: Interrupt, *, fresh: bool = False
+) -> list[CellResult]:
+    """Measure the cells that are left of the plan; its results, in the order of the plan.
+
+    A signal ends it early, with the cells that were measured until then. Raises RtscopeError where
+    nothing could be begun.
+    """
+
+    @cache
+    def machine_of(name: str) -> Machine:
+        with observer.busy(f"reading the system {name}"):
+            try:
+                return read_machine(target_of(name), interrupt.watch)
+            finally:
+                interrupt.agent = None
+
+    with interrupt.installed(), locked(plan_hash(plan.cells)):
+        check_tuning(plan.file, plan.cells, machine_of)
+        experiment = open_experiment(plan.cells, machine_of, fresh=fresh)
+        observer.opened(experiment, plan.times_ns)
+        results = _Measurement(experiment, machine_of, observer, interrupt).results()
+    observer.ended(experiment, results)
+    return results
+
+
+class _Measurement:
+    """The measuring of an experiment's cells."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        machine_of: Callable[[str], Machine],
+        observer: Observer,
+        interrupt: Interrupt,
+    ) -> None:
+        self._experiment = experiment
+        self._machine_of = machine_of
+        self._observer = observer
+        self._interrupt = interrupt
+        lab_cells = sum(
+            target_of(cell.target).capabilities.side_by_side for cell in experiment.left
+        )
+        self._at_once = max(1, (os.cpu_count() or 1) // max(1, lab_cells))
+
+    def results(self) -> list[CellResult]:
+        """Measure what is left; the result of each cell in the order of the plan."""
+        experiment = self._experiment
+        results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
+        lab = LabCells(self._interrupt, self._machine_of, self._measure_on, self._observer)
+        for outcome in run_cells(
+            experiment, self._measure, lambda run: None, self._interrupt.is_set, lab
+        ):
+            cell = outcome.cell
+            result = (
+                _judged(outcome.run)
+                if outcome.run
+                else CellResult(cell.name, failure=outcome.failure)
+            )
+            results[cell.name] = result
+            self._observer.measured(cell, result)
+        written = sorted(experiment.cells, key=lambda cell: cell.place)
+        return [results.get(cell.name) or CellResult(cell.name) for cell in written]
+
+    def _measure(self, cell: Cell) -> Run:
+        """Measure one cell alone."""
+        machine = self._machine_of(cell.target)
+        crew = Crew()
+
+        def on_start(agent: Agent) -> None:
+            crew.watch(agent)
+            self._interrupt.watch(crew)
+
+        try:
+            return self._measure_on(cell, machine, on_start, crew)
+        finally:
+            self._interrupt.agent = None
+
+    def _measure_on(
+        self, cell: Cell, machine: Machine, on_start: Callable[[Agent], None], crew: Crew
+    ) -> Run:
+        target = target_of(cell.target)
+        self._observer.began(cell)
+        if isinstance(cell.work, Sweep):
+            return self._sweep(cell, cell.work, machine, target, on_start, crew)
+        if cell.seeds:
+            self._observer.step(cell, "seeds", 0, cell.seeds)
+            done = itertools.count(1)
+
+            def on_done(run: Run) -> None:
+                self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
+
+            return self._ensemble(cell.work, cell.seeds, machine, target, crew, on_done)
+        heard = Heard()
+
+        def on_line(line: AnyLine) -> None:
+            heard.hear(line)
+            self._observer.heard(cell, line)
+
+        run = measure(cell.work, machine, on_start, on_line, target)
+        return self._explained(cell, run, heard, target, on_start) if cell.explain else run
+
+    def _ensemble(
+        self,
+        request: Request,
+        count: int,
+        machine: Machine,
+        target: Target,
+        crew: Crew,
+        on_done: Callable[[Run], None] = lambda run: None,
+    ) -> Run:
+        """Measure a request with `count` seeds side by side."""
+        first = request.seed if request.seed is not None else target.capabilities.seed or 0
+        seeds = range(first, first + count)
+        return measure_ensemble(request, seeds, machine, crew, on_done, target, self._at_once)
+
+    def _sweep(
+        self,
+        cell: Cell,
+        sweep: Sweep,
+        machine: Machine,
+        target: Target,
+        on_start: Callable[[Agent], None],
+        crew: Crew,
+    ) -> Run:
+        def run_of(request: Request) -> Run:
+            if cell.seeds:
+                return self._ensemble(request, cell.seeds, machine, target, crew)
+            return measure(request, machine, on_start, lambda line: None, target)
+
+        earlier = self._experiment.begun.get(cell.name)
+        progress = Progress(
+            on_slot=lambda name, done, total: self._observer.step(cell, name, done, total),
+            on_round=lambda run: self._observer.partial(stamped(run, self._experiment, cell)),
+            is_over=self._interrupt.is_set,
+        )
+        return measure_sweep(
+            sweep,
+            Machinery(machine, target, on_start, run_of),
+            sweep_command(sweep, cell.target, cell.seeds),
+            progress,
+            database.load(earlier) if earlier else None,
+        )
+
+    def _explained(
+        self,
+        cell: Cell,
+        run: Run,
+        heard: Heard,
+        target: Target,
+        on_start: Callable[[Agent], None],
+    ) -> Run:
+        """Return the run with its worst samples explained, or with the reason why they are not."""
+        if not any(thread.count for thread in run.threads) or self._interrupt.is_set():
+            return _unexplained(run, "the run ended before its end")
+        self._observer.step(cell, "the same run again, observed by QEMU's plugin", 0, 1)
+        try:
+            assert isinstance(cell.work, Request)
+            return explained(run, heard, cell.work, target, cell.explain, on_start)
+        except RtscopeError as error:
+            return _unexplained(run, "interrupted" if self._interrupt.is_set() else str(error))
+
+
+def _unexplained(run: Run, why: str) -> Run:
+    warning = RunWarning("not-explained", f"the worst samples are not explained: {why}")
+    return msgspec.structs.replace(run, warnings=[*run.warnings, warning])
+
+
+def _judged(run: Run) -> CellResult:
+    return CellResult(run.cell, run, judge_by_own(run))

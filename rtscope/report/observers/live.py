@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Progress on standard error: a live view on a terminal, a line now and then elsewhere."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Final
+
+from rich.live import Live
+
+from rtscope.engine.cells import Cell
+from rtscope.engine.observer import Observer
+from rtscope.engine.runner import Experiment
+from rtscope.engine.targets import target_of
+from rtscope.model.progress import Progress
+from rtscope.model.units import counted, format_duration_ns
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.experiment import ExperimentState, ExperimentView
+from rtscope.report.terminal.live import LiveState, follow
+from rtscope.report.terminal.streams import note
+from rtscope.statistics.cells import CellResult
+from rtscope.statistics.figures import figures_of_run
+from rtscope.target.protocol import AnyLine
+from rtscope.wording.values import time_text
+
+_FIRST_PROGRESS_NS: Final = 2_000_000_000
+_PIPED_PROGRESS_NS: Final = 10_000_000_000
+
+
+class LiveProgress(Observer):
+    """Keeps what is known of the experiment and shows it."""
+
+    def __init__(self, title: str) -> None:
+        """The view has this title where there are several cells."""
+        self._state = ExperimentState(title, 0)
+        self._left_ns: dict[str, int | None] = {}
+        self._console = output_console(sys.stderr)
+        self._live: Live | None = None
+        self._seen = self._console.is_terminal
+        self._lock = threading.Lock()
+        self._next_line_ns = 0
+
+    def opened(self, experiment: Experiment, times_ns: Mapping[str, int | None]) -> None:
+        """Begin to show."""
+        self._state.cells = len(experiment.cells)
+        self._state.done = len(experiment.done)
+        # How long the host takes for a second of a guest's time is not known beforehand.
+        self._left_ns = {
+            cell.name: None if _emulated(cell) else times_ns[cell.name] for cell in experiment.left
+        }
+        self._state.left_ns = list(self._left_ns.values())
+        self.tick()
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Show this while it goes on."""
+        return self._busy(text)
+
+    @contextmanager
+    def _busy(self, text: str) -> Iterator[None]:
+        with self._lock:
+            self._state.begun_s[text] = time.monotonic()
+        self.tick()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._state.begun_s[text]
+
+    def began(self, cell: Cell) -> None:
+        """Show the cell."""
+        with self._lock:
+            time_ns = self._left_ns.pop(cell.name, None)
+            self._state.left_ns = list(self._left_ns.values())
+            if _emulated(cell):
+                self._state.begun_s[cell.name] = time.monotonic()
+                return
+            self._state.cell, self._state.cell_ns = LiveState(cell.name), time_ns
+        self._next_line_ns = _FIRST_PROGRESS_NS
+        self.tick()
+
+    def heard(self, cell: Cell, line: AnyLine) -> None:
+        """Show what the agent has measured so far."""
+        state = self._state.cell
+        if state is None or _emulated(cell):
+            return
+        follow(state, line)
+        if isinstance(line, Progress) and not self._console.is_terminal:
+            self._print_progress(state, line)
+        self.tick()
+
+    def step(self, cell: Cell, text: str, done: int, total: int) -> None:
+        """Show which measurement of a cell begins."""
+        with self._lock:
+            self._state.steps[cell.name] = (text, done, total)
+        if not _emulated(cell):
+            self.tick()
+
+    def measured(self, cell: Cell, result: CellResult) -> None:
+        """Note that the cell is done, and hide the view while its result is printed."""
+        self.close()
+        with self._lock:
+            self._state.begun_s.pop(cell.name, None)
+            self._state.steps.pop(cell.name, None)
+            self._left_ns.pop(cell.name, None)
+            self._state.left_ns = list(self._left_ns.values())
+            self._state.done += 1
+            if not _emulated(cell):
+                self._state.cell = None
+        if not self._console.is_terminal and self._state.cells > 1 and result.run:
+            figures = figures_of_run(result.run)
+            note(
+                f"{result.name}: {counted(figures.count, 'sample')}, max "
+                f"{time_text(figures.max_ns)}, {result.verdict}; {self._state.progress()}"
+            )
+
+    def tick(self) -> None:
+        """Draw again."""
+        if not self._seen:
+            return
+        with self._lock:
+            try:
+                if self._live is None:
+                    self._live = Live(
+                        console=self._console,
+                        auto_refresh=False,
+                        transient=True,
+                        redirect_stdout=False,
+                    )
+                    self._live.start()
+                self._live.update(ExperimentView(self._state), refresh=True)
+            except OSError:  # nobody looks any more, but the runs are wanted
+                self._seen = False
+
+    def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
+        """Remove the view."""
+        self.close()
+
+    def close(self) -> None:
+        """Remove the view until there is something to show again."""
+        with self._lock:
+            if self._live:
+                with suppress(OSError):
+                    self._live.stop()
+                self._live = None
+
+    def _print_progress(self, state: LiveState, progress: Progress) -> None:
+        if progress.time_ns < self._next_line_ns:
+            return
+        self._next_line_ns = progress.time_ns + _PIPED_PROGRESS_NS
+        whole = f" of {format_duration_ns(state.duration_ns)}" if state.duration_ns else ""
+        samples = sum(thread.count for thread in progress.threads)
+        seconds = progress.time_ns // 1_000_000_000
+        note(f"{state.title}: {seconds}s{whole}, {counted(samples, 'sample')}")
+
+
+def _emulated(cell: Cell) -> bool:
+    return target_of(cell.target).capabilities.side_by_side

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results on standard output: each run's figures, or one table of all cells, or lines of JSON."""
+
+from collections.abc import Container, Sequence
+
+from rtscope.engine.cells import Cell
+from rtscope.engine.observer import Observer
+from rtscope.engine.runner import Experiment
+from rtscope.report.exchange.jsonlines import print_json, print_run
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.experiment import CellTable
+from rtscope.report.terminal.run import judgement_line, summary
+from rtscope.report.terminal.streams import told
+from rtscope.report.terminal.tuning import StepsView
+from rtscope.statistics.cells import CellResult, unkept
+from rtscope.statistics.steps import steps_among
+from rtscope.store.database import by_sudo, default_path
+
+
+class JsonLines(Observer):
+    """Prints each run as a line of JSON, and at the end what each step of a profile changed."""
+
+    def measured(self, cell: Cell, result: CellResult) -> None:
+        """Print a run."""
+        run = result.run
+        if run:
+            self.lost |= not told(lambda: print_run(run))
+
+    def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
+        """Print the steps."""
+
+        def show() -> None:
+            for one in steps_among([result.run for result in results if result.run]):
+                print_json(one)
+
+        self.lost |= not told(show)
+
+
+class Summaries(Observer):
+    """Prints each run's figures as soon as it is measured."""
+
+    def __init__(self, stored: Container[str], *, quiet: bool, phases: bool = False) -> None:
+        """With `quiet` not where a run is stored, with `phases` when its load came up and ended.
+
+        `stored` has the ids of the runs in the store.
+        """
+        self._stored = stored
+        self._quiet = quiet
+        self._phases = phases
+        self._warned: set[str] = set()
+
+    def measured(self, cell: Cell, result: CellResult) -> None:
+        """Print a run."""
+        run = result.run
+        if run is None:
+            return
+
+        def show() -> None:
+            console = output_console()
+            shown = summary(run, result.judgements, phases=self._phases, warned=self._warned)
+            console.print(shown)
+            if run.id in self._stored and not self._quiet:
+                command = f"{'sudo ' if by_sudo() else ''}rtscope show {run.id[:8]}"
+                said = f"run {run.id} is in the store {default_path()}: {command}"
+                console.print(said, markup=False, soft_wrap=True)
+            console.print()
+
+        self.lost |= not told(show)
+
+
+class Table(Observer):
+    """Prints one table of all cells at the end."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        """With `quiet` not the experiment's id."""
+        self._quiet = quiet
+
+    def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
+        """Print all cells, what each step of a profile changed, and limits that do not pass."""
+
+        def show() -> None:
+            console = output_console()
+            console.print(CellTable(results))
+            console.print()
+            for one in steps_among([result.run for result in results if result.run]):
+                console.print(StepsView(one))
+                console.print()
+            for name, judgement in unkept(results):
+                console.print(f"{name}: ", judgement_line(judgement), sep="", markup=False)
+            if not self._quiet:
+                listed = f"rtscope list --experiment {experiment.id}"
+                console.print(f"experiment {experiment.id}: {listed}")
+
+        self.lost |= not told(show)

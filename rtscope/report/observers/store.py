@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every run goes into the store as soon as it is measured."""
+
+from rtscope.engine.cells import Cell
+from rtscope.engine.observer import Observer
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Run
+from rtscope.report.terminal.streams import complain
+from rtscope.statistics.cells import CellResult
+from rtscope.store import database
+
+
+class Store(Observer):
+    """Stores runs; what the store does not take is written to a file."""
+
+    def __init__(self) -> None:
+        """Nothing is stored yet."""
+        self.stored: set[str] = set()
+        """ids of the runs that are in the store"""
+
+    def partial(self, run: Run) -> None:
+        """Store the record of a cell so far."""
+        try:
+            database.save(run)
+            self.stored.add(run.id)
+        except RtscopeError as error:
+            self.lost = True
+            complain(f"{error}; the run is kept as {database.rescue(run)}")
+
+    def measured(self, cell: Cell, result: CellResult) -> None:
+        """Store the run of a cell."""
+        if result.run:
+            self.partial(result.run)
