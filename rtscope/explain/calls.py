@@ -144,12 +144,21 @@ def _frames_kept(frames: list[_Frame], step: Step) -> int:
         while kept and _returned(frames[kept - 1], step, here=True):
             kept -= 1
         return kept
+    # What was called on the step's own stack may be over; a function that is interrupted or called
+    # on another stack is not over by that.
+    caller = kept - 1
+    while (
+        caller >= 0
+        and _same_stack(frames[caller], step)
+        and _returned(frames[caller], step, here=False)
+    ):
+        caller -= 1
     for place in range(len(frames) - 1, -1, -1):
         frame = frames[place]
         if frame.function == step.function and (
             not frame.seen
             or step.stack_pointer <= frame.stack_pointer
-            or (place == kept - 1 and not _same_stack(frame, step))
+            or (place == caller and not _same_stack(frame, step))
         ):
             if not frame.seen or not _same_stack(frame, step):
                 frame.stack_pointer = max(frame.stack_pointer, step.stack_pointer)

@@ -37,6 +37,13 @@ _DELAYS: Final = frozenset(
     }
 )
 """the kernel's busy waiting, whose time is its caller's"""
+_IN_DELAYS: Final = frozenset(
+    {
+        *("preempt_count_add", "preempt_count_sub", "in_lock_functions"),
+        *("trace_preempt_on", "trace_preempt_off", "tracer_preempt_on", "tracer_preempt_off"),
+    }
+)
+"""functions that busy waiting calls in each turn of its loop; anything else interrupted it"""
 
 
 class Late(msgspec.Struct, frozen=True):
@@ -157,18 +164,19 @@ def _longest(calls: list[Call]) -> list[Call]:
 
 
 def _totals(calls: list[Call]) -> list[FunctionTime]:
-    """The time of each function without that of its callees, but with its busy waiting."""
+    """Return the time of each function without that of its callees, but with its busy waiting."""
     totals: dict[str, int] = {}
-    way: list[str] = []
-    """to the call at hand: the function whose time each of its callers' is"""
+    way: list[tuple[str, bool]] = []
+    """the function that each caller's time is booked to, and whether the caller waits busily"""
     for call in calls:
         del way[call.depth :]
-        outer = way[-1] if way else ""
-        own = outer if way and call.function in _DELAYS else call.function
+        outer, waits = way[-1] if way else ("", False)
+        waits = bool(way) and (call.function in _DELAYS or (waits and call.function in _IN_DELAYS))
+        own = outer if waits else call.function
         totals[own] = totals.get(own, 0) + call.ns
         if way:
             totals[outer] -= call.ns
-        way.append(own)
+        way.append((own, waits))
     found = [FunctionTime(name, ns) for name, ns in totals.items() if ns]
     return sorted(found, key=lambda one: (-one.ns, one.function))
 

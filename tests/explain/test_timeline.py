@@ -176,6 +176,31 @@ def test_a_delay_and_what_interrupts_it_belong_to_the_module_that_waits() -> Non
     assert sum(function.ns for function in one.functions) == one.latency_ns
 
 
+def test_a_handler_that_moves_to_the_interrupt_stack_stays_within_what_it_interrupted() -> None:
+    """The interrupt stack lies above the task's; the handler calls a function there and goes on."""
+    stack, interrupt_stack = STACK - 0x4100, STACK + 0x40000
+    one = told(
+        [
+            Block("slow_driver", 800, 16, OTHER, stack, off=True),
+            Block("timer_interrupt", 50, 0, OTHER, stack - 0x80, off=True),
+            Block("run_timers", 41, 0, OTHER, interrupt_stack - 8, off=True),
+            Block("timer_interrupt", 50, 8, OTHER, interrupt_stack, off=True),
+            Block("run_timers", 40, 0, OTHER, interrupt_stack - 8, off=True),
+            Block("timer_interrupt", 19, 16, OTHER, stack - 0x80, off=True),
+            *AWAKE[-3:-1],
+        ],
+        1015,
+    )
+
+    assert [(call.function, call.ns, call.depth) for call in one.calls][:4] == [
+        ("slow_driver [driver]", 1000, 0),
+        ("timer_interrupt", 200, 1),
+        ("run_timers", 41, 2),
+        ("run_timers", 40, 2),
+    ]
+    assert one.cause == [Call(0, 1000, 0, "slow_driver [driver]")]
+
+
 def test_the_pieces_of_a_call_count_together() -> None:
     """No piece of the driver's call is as long as the other task's only one."""
     driver = Block("slow_driver", 350, 16, OTHER, STACK - 0x4100)
