@@ -128,10 +128,11 @@ def measure(
     histogram: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
     """
-    One thread a CPU sleeps until a deadline and reads the clock when it runs again. Exit status: 0,
-    1 when a budget fails or is inconclusive, 2 for bad use or when a result could not be
-    written, 3 when the watchdog ended a run, 130 on Ctrl-C (the run is kept, marked
-    partial).
+    One thread on each CPU sleeps until a deadline and reads the clock when it runs again. After
+    Ctrl-C the runs are kept, and the same command goes on with the loads that are left. Exit
+    status: 0; 1 when a budget fails or is inconclusive, or a run ended early; 2 when the command
+    is refused, nothing could be measured or a result could not be written; 3 when the watchdog
+    ended a run; 130 on Ctrl-C.
 
     Options of cyclictest: -m, -S and --histogram N are accepted and change nothing (memory is
     locked, each CPU has a thread, histograms are complete). -t N is --cpus 0 to N-1. -h is help.
