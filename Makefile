@@ -19,7 +19,7 @@ INSTALLED_FILES = $(shell find agent cross kernel rtscope setup -type f -not -pa
 
 export NINJA = $(BIN)/ninja
 
-.PHONY: help measure check agent agents modules bench check-kernels check-long format clean \
+.PHONY: help measure check agent agents modules bench check-kernels check-long docs format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -53,6 +53,10 @@ check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Bu
 check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run the tests that take hours
 	$(BIN)/python -m pytest $(SHARED) -m long $(ARGS)
 	$(BIN)/python -m pytest $(SHARED) -m "hypothesis and not long and not kernels" --hypothesis-profile=search
+
+docs: agent .venv/.check ## Write the option tables of docs/probe and the run's schema anew
+	$(BIN)/python -m rtscope.wording.options docs/probe/*.md
+	$(BIN)/python -m rtscope.store.schema > docs/run.schema.json
 
 format: .venv/.check ## Put C and Python into the project's style
 	$(BIN)/clang-format -i $(C_FILES)

@@ -570,7 +570,9 @@ void options_help(const struct option_spec *table, const struct option_preset *p
 
 static void describe_range(const struct option_spec *option, struct json *json)
 {
-	json_u64(json, "min", option->zero ? 0 : option->min);
+	json_u64(json, "min", option->min);
+	if (option->zero)
+		json_bool(json, "zero", true);
 	if (option->max)
 		json_u64(json, "max", option->max);
 	if (option->step > 1)

@@ -81,7 +81,7 @@ static const struct option_spec options[] = {
 	  .value = &chosen.channels },
 	{ .name = "samples-per-channel",
 	  .kind = OPTION_NUMBER,
-	  .min = 1,
+	  .min = RTDAQ_BLOCK / RTDAQ_SAMPLE_BYTES,
 	  .max = NUMBER_MAX,
 	  .step = RTDAQ_BLOCK / RTDAQ_SAMPLE_BYTES,
 	  .preset = "1024",
@@ -110,7 +110,7 @@ static const struct option_spec options[] = {
 };
 
 /* 120 Hz */
-static const struct option_preset presets[] = { { "interval", "8333333ns" }, { 0 } };
+static const struct option_preset presets[] = { { "interval", "8333.333us" }, { 0 } };
 
 static int check(const struct session_options *session, char *error, size_t error_size)
 {

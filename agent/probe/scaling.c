@@ -113,7 +113,7 @@ static const struct option_spec options[] = {
 	  .min = 1,
 	  .max = THREADS_TOP,
 	  .computed = "one per CPU",
-	  .help = "Number of threads, spread over the CPUs",
+	  .help = "Number of threads, spread over the CPUs in turn",
 	  .value = &scaling.threads },
 	{ 0 },
 };

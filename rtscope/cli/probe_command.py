@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from rtscope.model.description import Option, Probe
 from rtscope.model.errors import RtscopeError
 from rtscope.target.description import our_description
+from rtscope.wording.options import default_of, help_words
 
 _DEFAULT_PROBE: Final = "cyclic"
 
@@ -34,7 +35,10 @@ class ProbeCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write the options of the probe below those of the command."""
         super().format_options(ctx, formatter)
-        rows = [(_names(option), _help(option)) for option in self._probe.options]
+        rows = [
+            (_names(option), help_words(option, default_of(option)))
+            for option in self._probe.options
+        ]
         if rows:
             with formatter.section(f"Options of {self._probe.name}"):
                 formatter.write_dl(rows)
@@ -125,17 +129,6 @@ def _option_forms(option: Option) -> Iterator[str]:
 def _names(option: Option) -> str:
     letter = f"-{option.letter}, " if option.letter else ""
     return f"{letter}--{option.name} {option.metavar}"
-
-
-def _help(option: Option) -> str:
-    parts = [option.help]
-    if option.choices:
-        parts.append(f"({', '.join(option.choices)})")
-    if option.kind == "time":
-        parts.append(f"(default unit: {option.unit})")
-    if default := option.computed or option.default:
-        parts.append(f"[default: {default}]")
-    return " ".join(parts)
 
 
 def _with_threads(args: list[str]) -> list[str]:

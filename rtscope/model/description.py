@@ -24,6 +24,8 @@ class Option(msgspec.Struct, frozen=True):
     min: int = 0
     """of a time, in ns"""
     max: int | None = None
+    zero: bool = False
+    """0 is accepted below min"""
     step: int = 1
     choices: list[str] = []
     wanted: str | None = None
