@@ -10,7 +10,7 @@ import pytest
 from rtscope.model.audit import SEVERITIES, Audit, Finding, Severity, Unseen
 from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
-from rtscope.report.terminal.audit import AuditView, summary_line
+from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
 
 
@@ -40,17 +40,6 @@ def shown(audit: Audit, details: bool = True) -> str:
     return capture.get()
 
 
-def test_the_terminal_has_all_of_each_finding_in_its_order() -> None:
-    text = shown(AUDIT)
-    words = ["shaker", "! the agent", "fatal", "bad", "should", "bad why.", "how", "bad.html"]
-    words += ["medium", "so-so", "info", "not checked", "blind (high), blinder (info)"]
-    places = [text.index(word) for word in words]
-    assert places == sorted(places)
-    assert "\x1b[31m" not in text
-    assert text.count("no /a/file") == 1
-    assert "no /b/file" in text
-
-
 @pytest.mark.parametrize("columns", [60, 120])
 def test_without_details_a_finding_is_one_line_with_the_first_remedy(
     monkeypatch: pytest.MonkeyPatch, columns: int
@@ -70,21 +59,6 @@ def test_without_details_a_finding_is_one_line_with_the_first_remedy(
         assert row.split()[:3] == [one.severity, one.rule, str(number)]
         assert row.endswith(f"do {number}")
     assert sum("no /a/file" in line for line in lines) == 1
-
-
-def test_what_tune_can_change_is_told_as_a_line_of_a_profile() -> None:
-    line = 'file = [{ path = "/proc/sys/a", value = "0" }]'
-    one = msgspec.structs.replace(finding("bad", "fatal"), profile=line)
-    text = shown(msgspec.structs.replace(AUDIT, findings=[one]))
-    assert f"  profile    {line}\n" in "".join(f"{row.rstrip()}\n" for row in text.splitlines())
-    assert "profile" not in shown(AUDIT)
-
-
-def test_the_last_line_counts() -> None:
-    assert summary_line(AUDIT) == (
-        "8 rules: 1 fatal, 1 medium, 1 info, 2 found nothing, 3 not checked"
-    )
-    assert shown(AUDIT).rstrip().endswith("3 not checked")
 
 
 def test_sarif_has_a_result_for_each_finding_and_tells_what_was_not_seen() -> None:

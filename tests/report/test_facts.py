@@ -6,7 +6,6 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from rich.console import Console
 
 from rtscope.model.run import Thread
@@ -64,16 +63,6 @@ def test_the_shorter_side_is_across() -> None:
     many = facts_columns([named("", cpu, gaps=cpu) for cpu in range(8)])
     assert [column.title for column in many] == ["", "gaps"]
     assert facts_columns([named("a")]) == []
-
-
-@pytest.mark.parametrize("width", [40, 80, 120])
-def test_facts_fit_into_the_terminal(width: int) -> None:
-    facts = {f"taken_by_priority_{number}": 1e6 for number in range(16)}
-    threads = [named(f"CLOCK_{cpu}", cpu, **facts) for cpu in range(20)]
-    file = io.StringIO()
-    Console(file=file, width=width, color_system=None).print(summary(run_of(*threads)))
-    assert max(cell_len(line) for line in file.getvalue().splitlines()) <= width
-    assert "taken by priority 0" in file.getvalue()
 
 
 def test_only_threads_of_one_name_are_put_together() -> None:

@@ -1,61 +1,69 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run in each format of text, whole: golden/run.txt and golden/junit.xml.
+"""Every view of the terminal: the same as its golden file, safe, and no wider than the terminal.
 
-After a change of words or layout, write them again: python -m tests.report.test_golden
+After a change of words or layout, write the files again: python -m tests.report.test_golden
 """
 
 import io
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
-from rtscope.model.budget import parse_limit
-from rtscope.model.machine import Machine
-from rtscope.model.run import LoadWork, RunWarning
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.terminal.console import output_console
-from rtscope.report.terminal.run import summary
-from rtscope.statistics.cells import CellResult
-from rtscope.statistics.verdict import judge
-from tests.measured import run_of, thread_of
+from tests.report.views import VIEWS, results
 
 GOLDEN: Final = Path(__file__).parent / "golden"
-LIMITS: Final = [parse_limit(text) for text in ("max<10us", "mean<5us", "p99.99<1ms")]
-RUN: Final = run_of(
-    msgspec.structs.replace(thread_of([1000] * 12_000 + [40_000], 0), missed=2),
-    thread_of([2000] * 12_000, 1),
-    machine=Machine(hostname="board", kernel_release="6.12.1-rt", preemption="rt"),
-    loads=[LoadWork("files", 4, 1, 2.0, {"stats": 3000})],
-    warnings=[RunWarning("no-memlock", "memory is not locked")],
-)
+HOSTILE: Final = "[red]x[/]\x1b]0;owned\x07\x1b[2J\n\u202e[link=file:///etc/passwd]y"
 
 
-def on_terminal() -> str:
+def shown(view: str, name: str, width: int) -> str:
     file = io.StringIO()
-    output_console(file).print(summary(RUN, judge(RUN, LIMITS)))
+    Console(file=file, width=width, height=24, color_system=None).print(VIEWS[view](name))
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def as_junit() -> str:
-    cells = [
-        CellResult("cyclic under files", RUN, judge(RUN, LIMITS)),
-        CellResult("signal", failure="the agent ended before it measured"),
-        CellResult("noise"),
-    ]
-    return junit_report("quick", cells).decode()
+GOLDEN_VIEWS: Final = [view for view in VIEWS if view != "scale"]
+"""The figures of scale come from random numbers and a solver, whose last digits may change."""
 
 
-FORMATS: Final = {"run.txt": on_terminal, "junit.xml": as_junit}
+@pytest.mark.parametrize("view", GOLDEN_VIEWS)
+def test_a_view_is_that_of_its_golden_file(view: str) -> None:
+    assert shown(view, "a name", 120) == (GOLDEN / f"{view}.txt").read_text()
 
 
-@pytest.mark.parametrize("name", list(FORMATS))
-def test_the_output_is_that_of_the_golden_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_junit_is_that_of_its_golden_file() -> None:
+    assert junit_report("Board & <co>", results()).decode() == (GOLDEN / "junit.xml").read_text()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_line_is_wider_than_the_terminal(view: str) -> None:
+    for width in (40, 60, 80, 200):
+        for name in ("a name", "name-" * 30):
+            lines = shown(view, name, width).splitlines()
+            assert max(map(cell_len, lines)) <= width, width
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "reference"])
+def test_names_neither_steer_the_terminal_nor_are_markup(view: str) -> None:
+    text = shown(view, HOSTILE, 400)
+    assert "[red]x[/]" in text
+    assert not {"\x1b", "\x07", "\u202e"} & {*text}
+
+
+def test_a_pipe_gets_120_columns_and_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert FORMATS[name]() == (GOLDEN / name).read_text()
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    file = io.StringIO()
+    output_console(file).print(VIEWS["run"]("a name"))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    assert lines == (GOLDEN / "run.txt").read_text().splitlines()
 
 
 if __name__ == "__main__":
-    for name, render in FORMATS.items():
-        (GOLDEN / name).write_text(render())
+    for name in GOLDEN_VIEWS:
+        (GOLDEN / f"{name}.txt").write_text(shown(name, "a name", 120))
+    (GOLDEN / "junit.xml").write_text(junit_report("Board & <co>", results()).decode())

@@ -1,36 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What CPUs are to each other: sentences first, then tables and heat maps."""
 
-import io
-import re
-
 import msgspec
 import pytest
-from rich.console import Console
 
-from rtscope.model.run import Matrix, Run
+from rtscope.model.run import Matrix
 from rtscope.report.page.matrix_charts import heat_map, matrix_chart
 from rtscope.report.page.report import html_report
 from rtscope.report.page.svg import figure
 from rtscope.report.tables.matrices import matrix_columns
-from rtscope.report.terminal.run import summary
 from rtscope.wording.matrices import figure_of
 from tests.statistics.test_reach import curve, times
 from tests.statistics.test_reach import run_with as memory_run
 from tests.statistics.test_sharing import machine_of, run_with, square
-
-
-def text_of(run: Run) -> str:
-    file = io.StringIO()
-    Console(file=file, width=100, color_system=None).print(summary(run))
-    return file.getvalue()
-
-
-def test_the_terminal_tells_what_was_found_before_the_figures() -> None:
-    text = text_of(run_with(machine_of(2), vector={(0, 1): 1.9}))
-    assert "≠ CPUs 0-1 share a vector unit" in text
-    assert text.index("share a vector unit") < text.index("policy")
-    assert re.search(r"Slowdown in vector arithmetic\n +CPU 0 +CPU 1\nCPU 0 +– +1.90\n", text)
 
 
 def test_the_page_has_a_heat_map_of_each_matrix() -> None:

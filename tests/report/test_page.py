@@ -31,6 +31,7 @@ from rtscope.report.page.report import html_report
 from rtscope.statistics.reference import beside, tables_beside
 from rtscope.statistics.verdict import judge
 from tests.measured import latencies, run_of, thread_of
+from tests.report.views import signal_run
 from tests.strategies import runs
 
 ATTACK = (
@@ -384,6 +385,13 @@ def test_a_worst_sample_can_be_found_in_a_trace() -> None:
     found = 6978 + max(thread.worst[0].time_ns for thread in run.threads) / 1e9
     assert f"<td>{found:.6f} s</td>" in page
     assert "CLOCK_MONOTONIC" not in without_scripts(html_report([run]))
+
+
+def test_the_page_shows_who_took_the_events_and_where_the_worst_was_taken() -> None:
+    page = html_report([signal_run(3)])
+    assert "Who took the events" in page
+    assert "signal/2" in page
+    assert "asynchronous on CPU 3" in page
 
 
 def test_the_published_tables_come_before_a_long_list_of_runs() -> None:

@@ -46,6 +46,7 @@ def test_values_lie_on_their_scale() -> None:
     assert Scale(1, 100, log=True).share([1, 10, 100]).tolist() == pytest.approx([0, 0.5, 1])
     assert Scale(1, 100, log=True).share([0])[0] < 0
     assert Scale(4, 0).share([4, 1]).tolist() == [0, 0.75]
+    assert linear(5e-324) == linear(0), "too short to be divided"
 
 
 def test_percentiles_have_a_tick_for_each_nine() -> None:

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 MOST_TICKS: Final = 11
 MOST_ON_NARROW: Final = 6
 _LEAST_TICKS: Final = 4
+_LEAST_LENGTH: Final = 1e-300
+"""of a linear axis: the steps of a shorter one are 0"""
 _LEAST_SHARE: Final = 1e-18
 _ONE_TWO_FIVE: Final = (1, 2, 5)
 
@@ -45,7 +47,7 @@ class Tick(NamedTuple):
 
 def linear(high: float, low: float = 0.0) -> Scale:
     """A linear scale with a little room beyond `high`, and beyond `low` where that is not 0."""
-    if high <= low:
+    if high - low < _LEAST_LENGTH:
         return Scale(low, low + 1.0)
     room = 0.02 * (high - low)
     return Scale(low - room if low else low, high + room)
