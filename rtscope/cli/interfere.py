@@ -19,14 +19,14 @@ from rtscope.cli.options import (
     Seeds,
     Targets,
 )
-from rtscope.cli.sweeping import (
+from rtscope.cli.placement import (
     DEFAULT_ROUNDS,
     Duration,
     Parallel,
     Program,
     Rounds,
     Table,
-    measure_sweeps,
+    measure_placements,
 )
 from rtscope.model.units import parse_time_ns
 
@@ -84,7 +84,7 @@ def interfere(
         json=json,
         quiet=quiet,
     )
-    sweep = {
+    series = {
         "kind": "interfere",
         "program": program or [],
         "cpus": cpus,
@@ -96,4 +96,4 @@ def interfere(
         "duration": parse_time_ns(duration, "s"),
         "rounds": rounds,
     }
-    measure_sweeps(sweep, target, seeds, outputs, fresh=fresh)
+    measure_placements(series, target, seeds, outputs, fresh=fresh)

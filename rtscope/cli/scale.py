@@ -19,14 +19,14 @@ from rtscope.cli.options import (
     Seeds,
     Targets,
 )
-from rtscope.cli.sweeping import (
+from rtscope.cli.placement import (
     DEFAULT_ROUNDS,
     Duration,
     Parallel,
     Program,
     Rounds,
     Table,
-    measure_sweeps,
+    measure_placements,
 )
 from rtscope.model.units import parse_time_ns
 
@@ -81,7 +81,7 @@ def scale(
         json=json,
         quiet=quiet,
     )
-    sweep = {
+    series = {
         "kind": "scale",
         "program": program or [],
         "cpus": cpus,
@@ -92,4 +92,4 @@ def scale(
         "duration": parse_time_ns(duration, "s"),
         "rounds": rounds,
     }
-    measure_sweeps(sweep, target, seeds, outputs, fresh=fresh)
+    measure_placements(series, target, seeds, outputs, fresh=fresh)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Plans and the runner: what is asked becomes runs."""
+"""The engine: it measures the cells of a plan."""

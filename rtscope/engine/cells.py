@@ -12,7 +12,7 @@ import msgspec
 from rtscope.engine.planfile import PlanFile
 from rtscope.engine.tuned import measurable
 from rtscope.model.errors import RtscopeError
-from rtscope.model.plan import BudgetRule, Measure, OptionValue, Plan, PlanTime, Sweep
+from rtscope.model.plan import BudgetRule, Measure, OptionValue, PlacementSeries, Plan, PlanTime
 from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.model.tuning import TuningStep
@@ -21,35 +21,35 @@ from rtscope.tuning.profile import read_profile, steps_of
 
 MOST_CELLS: Final = 100_000
 SHORTEST_NS: Final = 1_000_000
-"""what a duration is scaled down to at the least"""
+"""shortest duration after scaling"""
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One measurement of a plan. `name` is what no other cell of the plan is called."""
+    """One measurement of a plan. `name` is unique within the plan."""
 
     name: str
     target: str
-    work: Request | Sweep
+    work: Request | PlacementSeries
     table: int
-    """which [[measure]] or [[sweep]] it is of"""
+    """index of its [[measure]] or [[placement]] table"""
     place: int
-    """in the order in which the plan is written"""
+    """position in the plan as written"""
     scale: float = 1.0
     seeds: int | None = None
-    """number of seeds that it is measured with, side by side"""
+    """number of seeds to measure it with, side by side"""
     explain: int = 0
     """number of worst samples to explain"""
 
     @property
     def request(self) -> Request:
-        """The request of a cell that is not a sweep."""
+        """The request of a cell of a [[measure]] table."""
         assert isinstance(self.work, Request)
         return self.work
 
     @property
     def where(self) -> Place:
-        """The table of the plan file that it is of."""
-        return ("sweep" if isinstance(self.work, Sweep) else "measure", self.table)
+        """Its table in the plan file."""
+        return ("placement" if isinstance(self.work, PlacementSeries) else "measure", self.table)
 
 
 class _Point(msgspec.Struct, frozen=True):
@@ -65,18 +65,18 @@ class _Point(msgspec.Struct, frozen=True):
 
 
 def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
-    """The cells in the order in which they are measured: round by round of the repetitions.
+    """Return the cells in the order of measurement: one round for each repetition.
 
-    `scale` multiplies samples and durations. Raises RtscopeError where two cells cannot be told
-    apart, there are too many, or a budget is for no cell.
+    `scale` multiplies samples and durations. Raises RtscopeError where two cells have the
+    same name, there are too many cells, or a budget applies to no cell.
     """
     plan = file.plan
     points = [
         (table, point) for table in range(len(plan.measure)) for point in _points(file, table)
     ]
     _check_budgets(file, points)
-    sweeps = list(itertools.product(range(len(plan.sweep)), plan.targets))
-    count = len(points) + len(sweeps)
+    series = list(itertools.product(range(len(plan.placement)), plan.targets))
+    count = len(points) + len(series)
     rounds = []
     for repetition in range(1, plan.repetitions + 1):
         first = count * repetition
@@ -85,8 +85,8 @@ def cells_of(file: PlanFile, scale: float = 1.0) -> list[Cell]:
             for number, (table, point) in enumerate(points)
         ]
         cells += [
-            _sweep_cell(file, table, target, repetition, first + len(points) + number, scale)
-            for number, (table, target) in enumerate(sweeps)
+            _placement_cell(file, table, target, repetition, first + len(points) + number, scale)
+            for number, (table, target) in enumerate(series)
         ]
         if plan.order == "shuffled":
             random.Random(f"{plan.seed} {repetition}").shuffle(cells)  # noqa: S311 - no secret
@@ -120,14 +120,14 @@ def _samples_file(cell: Cell) -> str | None:
 
 
 def plan_hash(cells: list[Cell]) -> str:
-    """Ten hexadecimal digits of what is measured and how it is judged, whatever the order."""
+    """Return a hash (ten hexadecimal digits) of the cells and their budgets in any order."""
     encoder = msgspec.json.Encoder(enc_hook=int, order="deterministic")
     content = sorted(encoder.encode(_content(cell)) for cell in cells)
     return hashlib.sha256(b"\n".join(content)).hexdigest()[:10]
 
 
 def _content(cell: Cell) -> Cell:
-    """The cell without what follows from where it stands in its file."""
+    """Return the cell without its position in the file."""
     work = cell.work
     if isinstance(work, Request):
         work = msgspec.structs.replace(work, command=[], budget=sorted(work.budget))
@@ -167,24 +167,24 @@ def measure_command(
     return ["rtscope", *command, *words]
 
 
-def sweep_command(sweep: Sweep, target: str, seeds: int | None = None) -> list[str]:
-    """Return the rtscope command that repeats one sweep by itself."""
+def placement_command(series: PlacementSeries, target: str, seeds: int | None = None) -> list[str]:
+    """Return the rtscope command that repeats one series by itself."""
     options: dict[str, str | int | None] = {
         "--target": None if target == "local" else target,
-        "--cpus": sweep.cpus,
-        "--threads": sweep.threads,
-        "--load-cpus": sweep.load_cpus,
-        "--table": sweep.table,
-        "--parallel": sweep.parallel,
-        "--rounds": sweep.rounds,
+        "--cpus": series.cpus,
+        "--threads": series.threads,
+        "--load-cpus": series.load_cpus,
+        "--table": series.table,
+        "--parallel": series.parallel,
+        "--rounds": series.rounds,
         "--seeds": seeds,
     }
     words = [f"{name}={value}" for name, value in options.items() if value is not None]
-    words += [f"--load={load}" for load in sweep.loads]
-    words += [f"--form={form}" for form in sweep.forms]
-    if not sweep.program:
-        words.append(f"--duration={format_duration_ns(sweep.duration)}")
-    return ["rtscope", sweep.kind, *words, *(["--", *sweep.program] if sweep.program else [])]
+    words += [f"--load={load}" for load in series.loads]
+    words += [f"--form={form}" for form in series.forms]
+    if not series.program:
+        words.append(f"--duration={format_duration_ns(series.duration)}")
+    return ["rtscope", series.kind, *words, *(["--", *series.program] if series.program else [])]
 
 
 def _points(file: PlanFile, table: int) -> Iterator[_Point]:
@@ -222,7 +222,7 @@ def _points(file: PlanFile, table: int) -> Iterator[_Point]:
 
 
 def unmeasured_steps(file: PlanFile) -> list[str]:
-    """A sentence for each step that the plan names, or has by naming none, but cannot measure.
+    """Return a sentence for each selected step of a profile that cannot be measured.
 
     Raises RtscopeError as cells_of does.
     """
@@ -302,16 +302,16 @@ def _cell(
     return Cell(name, point.target, request, table, place, scale, seeds, explain)
 
 
-def _sweep_cell(
+def _placement_cell(
     file: PlanFile, table: int, target: str, repetition: int, place: int, scale: float
 ) -> Cell:
-    sweep = file.plan.sweep[table]
-    sweep = msgspec.structs.replace(
-        sweep, duration=PlanTime(_scaled(sweep.duration, scale) or sweep.duration)
+    series = file.plan.placement[table]
+    series = msgspec.structs.replace(
+        series, duration=PlanTime(_scaled(series.duration, scale) or series.duration)
     )
-    name = f"{sweep.name}: " if sweep.name else ""
-    name += ", ".join([sweep.kind, *_places(file, target, repetition)])
-    return Cell(name, target, sweep, table, place, scale, file.plan.seeds)
+    name = f"{series.name}: " if series.name else ""
+    name += ", ".join([series.kind, *_places(file, target, repetition)])
+    return Cell(name, target, series, table, place, scale, file.plan.seeds)
 
 
 def _scaled(duration_ns: int | None, scale: float) -> int | None:
@@ -321,7 +321,7 @@ def _scaled(duration_ns: int | None, scale: float) -> int | None:
 
 
 def _seed(plan: Plan, repetition: int) -> int | None:
-    """The seed of a repetition; None for that of the target."""
+    """Return the seed of a repetition; None for the target's own seed."""
     if plan.seed is None and repetition == 1:
         return None
     return (1 if plan.seed is None else plan.seed) + repetition - 1
@@ -344,7 +344,7 @@ def _name(file: PlanFile, measure: Measure, point: _Point, repetition: int) -> s
 
 
 def _places(file: PlanFile, target: str, repetition: int) -> Iterator[str]:
-    """Parts of a cell's name that tell targets and repetitions apart."""
+    """Return the parts of a cell's name for its target and repetition."""
     if len(file.plan.targets) > 1:
         yield f"on {target}"
     if file.plan.repetitions > 1:
@@ -364,7 +364,7 @@ def _meets(rule: BudgetRule, measure: Measure, point: _Point) -> bool:
 
 
 def _check_budgets(file: PlanFile, points: list[tuple[int, _Point]]) -> None:
-    """A condition that nothing meets is a slip of the pen, and would prove a budget by silence."""
+    """Refuse a condition that no cell meets: the budget would pass without a check."""
     plan = file.plan
 
     def is_met(rule: BudgetRule) -> bool:

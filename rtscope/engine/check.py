@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ask each target, before anything starts, whether and how it would measure each cell of a plan."""
+"""Validate all cells of a plan before anything is measured."""
 
 import difflib
 import re
@@ -9,17 +9,17 @@ from typing import Final
 import msgspec
 
 from rtscope.engine.cells import Cell
+from rtscope.engine.dryrun import SILENCE_S, dry_run, dry_run_on
 from rtscope.engine.explain import check_explainable
+from rtscope.engine.placement import check_placements
 from rtscope.engine.planfile import PlanFile
-from rtscope.engine.rehearse import SILENCE_S, rehearse, rehearsed_on
-from rtscope.engine.sweep import check_sweep
 from rtscope.engine.targets import target_of
 from rtscope.engine.tuned import filled
 from rtscope.lab.vm import vm_target
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.model.plan import Sweep
+from rtscope.model.plan import PlacementSeries
 from rtscope.model.request import DryRun, Request
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
@@ -28,16 +28,16 @@ from rtscope.target.agent import Target
 
 _OF_A_PROGRAM: Final = "exec"
 _START_NS: Final = 100_000_000
-"""to start the agent, and to write and keep its result"""
+"""to start the agent, and to write and store its result"""
 _LOAD_NS: Final = 500_000_000
-"""more, until a load is up and steady, and until it has ended"""
+"""additional time to start and to stop a load"""
 
 
 def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Start]:
-    """Return how the agent will begin each cell that is not a sweep, by the cell's name.
+    """Return the agent's start line for each cell of a [[measure]] table, by the cell's name.
 
-    The agent of this machine is asked for all targets. Raises RtscopeError with the file's line
-    for the first cell that it would refuse.
+    The local agent validates the cells of all targets. Raises RtscopeError with the file's line
+    for the first cell that it refuses.
     """
     measured = [cell for cell in cells if isinstance(cell.work, Request)]
     known = _known_probes()
@@ -66,7 +66,7 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
             cell.request, seed=None, tuning=None, command=[], budget=[]
         )
         if cell.target != "local":
-            # To boot it would take longer than to fail: its agent is as ours, its CPUs are not.
+            # The local agent validates for a VM, too, because a boot is slow; only CPUs may differ.
             request = msgspec.structs.replace(request, cpus=None)
         _check_modules(file, cell, targets[cell.target])
         key = msgspec.json.encode(request)
@@ -79,16 +79,16 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
 
 
 def _check_lab(file: PlanFile, cell: Cell, target: Target) -> None:
-    """Refuse what only the lab can do, and sweeps that cannot run. Raises RtscopeError."""
+    """Refuse requests that the target cannot run. Raises RtscopeError."""
     if cell.seeds and target.capabilities.seed is None:
         raise file.refusal(
             ("seeds",),
             f"{cell.target} has no seeds: they are for the lab. A real machine varies by itself: "
             "measure longer, or name a target vm:KERNEL",
         )
-    if isinstance(cell.work, Sweep):
+    if isinstance(cell.work, PlacementSeries):
         try:
-            check_sweep(cell.work, target)
+            check_placements(cell.work, target)
         except RtscopeError as error:
             raise file.refusal(cell.where, str(error)) from None
         return
@@ -107,10 +107,9 @@ def _check_lab(file: PlanFile, cell: Cell, target: Target) -> None:
 def check_tuning(
     file: PlanFile, cells: Sequence[Cell], machine_of: Callable[[str], Machine]
 ) -> None:
-    """Refuse a profile whose CPUs a target has not, or that the agent may not apply there.
+    """Refuse a profile that the target's CPUs or permissions do not allow.
 
-    The lab's machines are left to the measuring: to boot one takes longer than to fail. Raises
-    RtscopeError with the file's line.
+    VMs are not checked, because a boot is slow. Raises RtscopeError with the file's line.
     """
     last: dict[tuple[int, str], Cell] = {}
     for cell in cells:
@@ -122,14 +121,14 @@ def check_tuning(
                 last[cell.table, cell.target] = cell
     for (table, target), cell in last.items():
         try:
-            rehearsed_on(target_of(target), filled(cell.request, machine_of(target)))
+            dry_run_on(target_of(target), filled(cell.request, machine_of(target)))
         except RtscopeError as error:
             sentence = str(error).removeprefix(f"rtscope-agent {cell.request.probe}: ")
             raise file.refusal(("measure", table, "tune"), sentence) from None
 
 
 def _unknown_probe(name: str, known: Sequence[str]) -> str:
-    """Return why this probe cannot be measured here, with the nearest names; empty if it can."""
+    """Return why there is no such probe, with the nearest names; empty if there is one."""
     if name == _OF_A_PROGRAM:
         return (
             f"the probe {name} times a program, which is given to 'rtscope scale -- PROGRAM' or "
@@ -144,9 +143,9 @@ def _unknown_probe(name: str, known: Sequence[str]) -> str:
 
 
 def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "local") -> None:
-    """Refuse limits on facts that the probe never has, or on threads that it has not.
+    """Refuse limits on metrics or threads that the probe does not have.
 
-    On another target than this machine, the threads may be others. Raises RtscopeError.
+    Threads are only checked for the local target. Raises RtscopeError.
     """
     names = list(dict.fromkeys(thread.name for thread in start.threads if thread.name))
     for limit in limits:
@@ -168,7 +167,7 @@ def _names(fact: str, figure: str) -> bool:
 
 
 def cell_ns(start: protocol.Start) -> int | None:
-    """Nanoseconds that a cell takes which begins so; None where only the probe's own speed decides.
+    """Return how long a cell with this start line takes, in ns; None where that is not known.
 
     The lesser of its duration and the time that its samples take at its interval.
     """
@@ -193,7 +192,7 @@ def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -
 
 
 def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
-    """Refuse a cell that its kernel lacks a module for."""
+    """Refuse a cell whose kernel lacks a required module."""
     if not target.capabilities.modules:
         return
     try:
@@ -205,7 +204,7 @@ def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
 
 def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
     try:
-        return rehearse(request)
+        return dry_run(request)
     except RtscopeError as error:
         sentence = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
         place: Place = (*cell.where, *_to_blame(request))
@@ -213,7 +212,7 @@ def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
 
 
 def _to_blame(request: Request) -> tuple[str, ...]:
-    """The key of [[measure]] without which the agent would take the request; empty for none."""
+    """Return the key of [[measure]] that the agent refuses; empty if it is not one key."""
     without: dict[tuple[str, ...], Request] = {
         ("loads",): msgspec.structs.replace(request, load="idle"),
         ("intervals",): msgspec.structs.replace(request, interval_ns=None),
@@ -232,7 +231,7 @@ def _to_blame(request: Request) -> tuple[str, ...]:
     for key, changed in without.items():
         if changed != request:
             try:
-                rehearse(changed)
+                dry_run(changed)
             except RtscopeError:
                 continue
             return key

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """An ensemble: one request measured with several seeds, side by side, and the union of its runs.
 
-A machine that counts instructions does the same each time: only another seed tells something new.
+A VM that counts instructions repeats itself exactly: only another seed gives new samples.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import msgspec
 
-from rtscope.engine.crew import Crew
+from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.measure import instructions, measure
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
@@ -25,26 +25,26 @@ def measure_ensemble(
     request: Request,
     seeds: Sequence[int],
     machine: Machine,
-    crew: Crew,
+    agents: AgentGroup,
     on_done: Callable[[Run], None],
     target: Target,
     at_once: int,
 ) -> Run:
-    """Measure once with each of `seeds`, `at_once` side by side; their union.
+    """Measure once with each of `seeds`, `at_once` of them side by side, and return their union.
 
-    `crew` gets all agents, so that a signal can interrupt them: what was measured until then is
+    `agents` gets all agents, so that a signal can interrupt them: what was measured until then is
     kept. `on_done` gets each run as it ends. Raises RtscopeError where one cannot be measured, or
     none was.
     """
 
     def measure_member(seed: int) -> Run | None:
-        if crew.interrupted:
+        if agents.interrupted:
             return None
         one = msgspec.structs.replace(request, seed=seed)
         try:
-            return measure(one, machine, crew.watch, _ignore, target)
+            return measure(one, machine, agents.watch, _ignore, target)
         except RtscopeError:
-            if crew.interrupted:
+            if agents.interrupted:
                 return None
             raise
 
@@ -58,7 +58,7 @@ def measure_ensemble(
                     runs[future_seeds[future]] = run
                     on_done(run)
         except BaseException:
-            crew.interrupt()
+            agents.interrupt()
             raise
     if not runs:
         raise RtscopeError("interrupted before anything was measured")
@@ -66,7 +66,7 @@ def measure_ensemble(
 
 
 def union(members: Sequence[tuple[int, Run]], asked: int) -> Run:
-    """One run that holds the samples of all, by thread, and each of them, by its seed.
+    """Return one run with the samples of all members by thread, and each member by its seed.
 
     It is complete where all of the `asked` members are. Raises RtscopeError where they hold more
     samples than can be counted.
@@ -157,4 +157,4 @@ def _loads(runs: Sequence[Run]) -> list[LoadWork]:
 
 
 def _ignore(line: AnyLine) -> None:
-    """A guest is silent while it measures: its lines all come at the end."""
+    """Ignore a line: a guest sends all of them at the end."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The engine: a plan in, runs out, and observers that watch. Every measurement goes through it."""
+"""The engine: it measures a plan and reports to observers. All measurements go through it."""
 
 import itertools
 import os
@@ -8,23 +8,23 @@ from functools import cache
 
 import msgspec
 
-from rtscope.engine.cells import Cell, cells_of, plan_hash, sweep_command
+from rtscope.engine.agent_group import AgentGroup
+from rtscope.engine.cells import Cell, cells_of, placement_command, plan_hash
 from rtscope.engine.check import cell_ns, check_cells, check_tuning
-from rtscope.engine.crew import Crew
 from rtscope.engine.ensemble import measure_ensemble
 from rtscope.engine.explain import Heard, explained
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.lab_cells import LabCells
 from rtscope.engine.measure import measure, read_machine
 from rtscope.engine.observer import Observer
+from rtscope.engine.placement import Machinery, measure_placements
 from rtscope.engine.planfile import PlanFile
 from rtscope.engine.rounds import Progress
 from rtscope.engine.runner import Experiment, open_experiment, run_cells, stamped
-from rtscope.engine.sweep import Machinery, measure_sweep
 from rtscope.engine.targets import target_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.model.plan import Sweep
+from rtscope.model.plan import PlacementSeries
 from rtscope.model.request import Request
 from rtscope.model.run import Run, RunWarning
 from rtscope.statistics.cells import CellResult
@@ -36,16 +36,16 @@ from rtscope.target.protocol import AnyLine
 
 
 class CheckedPlan(msgspec.Struct, frozen=True):
-    """The cells of a plan that nothing refuses."""
+    """A plan whose cells have been validated."""
 
     file: PlanFile
     cells: list[Cell]
     times_ns: dict[str, int | None]
-    """how long each cell takes, by its name; None where only its own speed decides"""
+    """duration of each cell by its name; None where it is not known"""
 
 
 def checked_plan(file: PlanFile, scale: float = 1.0) -> CheckedPlan:
-    """Check a plan before anything is measured. Raises RtscopeError with the file's line."""
+    """Validate a plan before anything is measured. Raises RtscopeError with the file's line."""
     cells = cells_of(file, scale)
     starts = check_cells(file, cells)
     times = {
@@ -57,10 +57,10 @@ def checked_plan(file: PlanFile, scale: float = 1.0) -> CheckedPlan:
 def measure_plan(
     plan: CheckedPlan, observer: Observer, interrupt: Interrupt, *, fresh: bool = False
 ) -> list[CellResult]:
-    """Measure the cells that are left of the plan; its results, in the order of the plan.
+    """Measure the remaining cells of a plan and return the results of all, in the plan's order.
 
-    A signal ends it early, with the cells that were measured until then. Raises RtscopeError where
-    nothing could be begun.
+    After a signal, the results are those of the cells measured until then. Raises RtscopeError
+    where no measurement could begin.
     """
 
     @cache
@@ -81,7 +81,7 @@ def measure_plan(
 
 
 class _Measurement:
-    """The measuring of an experiment's cells."""
+    """Measures the cells of one experiment."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class _Measurement:
         self._at_once = max(1, (os.cpu_count() or 1) // max(1, lab_cells))
 
     def results(self) -> list[CellResult]:
-        """Measure what is left; the result of each cell in the order of the plan."""
+        """Measure the remaining cells; return the results of all cells in the order of the plan."""
         experiment = self._experiment
         results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
         lab = LabCells(self._interrupt, self._machine_of, self._measure_on, self._observer)
@@ -119,26 +119,26 @@ class _Measurement:
         return [results.get(cell.name) or CellResult(cell.name) for cell in written]
 
     def _measure(self, cell: Cell) -> Run:
-        """Measure one cell alone."""
+        """Measure one cell, with no other at the same time."""
         machine = self._machine_of(cell.target)
-        crew = Crew()
+        agents = AgentGroup()
 
         def on_start(agent: Agent) -> None:
-            crew.watch(agent)
-            self._interrupt.watch(crew)
+            agents.watch(agent)
+            self._interrupt.watch(agents)
 
         try:
-            return self._measure_on(cell, machine, on_start, crew)
+            return self._measure_on(cell, machine, on_start, agents)
         finally:
             self._interrupt.agent = None
 
     def _measure_on(
-        self, cell: Cell, machine: Machine, on_start: Callable[[Agent], None], crew: Crew
+        self, cell: Cell, machine: Machine, on_start: Callable[[Agent], None], agents: AgentGroup
     ) -> Run:
         target = target_of(cell.target)
         self._observer.began(cell)
-        if isinstance(cell.work, Sweep):
-            return self._sweep(cell, cell.work, machine, target, on_start, crew)
+        if isinstance(cell.work, PlacementSeries):
+            return self._placements(cell, cell.work, machine, target, on_start, agents)
         if cell.seeds:
             self._observer.step(cell, "seeds", 0, cell.seeds)
             done = itertools.count(1)
@@ -146,7 +146,7 @@ class _Measurement:
             def on_done(run: Run) -> None:
                 self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
 
-            return self._ensemble(cell.work, cell.seeds, machine, target, crew, on_done)
+            return self._ensemble(cell.work, cell.seeds, machine, target, agents, on_done)
         heard = Heard()
 
         def on_line(line: AnyLine) -> None:
@@ -162,26 +162,26 @@ class _Measurement:
         count: int,
         machine: Machine,
         target: Target,
-        crew: Crew,
+        agents: AgentGroup,
         on_done: Callable[[Run], None] = lambda run: None,
     ) -> Run:
         """Measure a request with `count` seeds side by side."""
         first = request.seed if request.seed is not None else target.capabilities.seed or 0
         seeds = range(first, first + count)
-        return measure_ensemble(request, seeds, machine, crew, on_done, target, self._at_once)
+        return measure_ensemble(request, seeds, machine, agents, on_done, target, self._at_once)
 
-    def _sweep(
+    def _placements(
         self,
         cell: Cell,
-        sweep: Sweep,
+        series: PlacementSeries,
         machine: Machine,
         target: Target,
         on_start: Callable[[Agent], None],
-        crew: Crew,
+        agents: AgentGroup,
     ) -> Run:
         def run_of(request: Request) -> Run:
             if cell.seeds:
-                return self._ensemble(request, cell.seeds, machine, target, crew)
+                return self._ensemble(request, cell.seeds, machine, target, agents)
             return measure(request, machine, on_start, lambda line: None, target)
 
         earlier = self._experiment.begun.get(cell.name)
@@ -190,10 +190,10 @@ class _Measurement:
             on_round=lambda run: self._observer.partial(stamped(run, self._experiment, cell)),
             is_over=self._interrupt.is_set,
         )
-        return measure_sweep(
-            sweep,
+        return measure_placements(
+            series,
             Machinery(machine, target, on_start, run_of),
-            sweep_command(sweep, cell.target, cell.seeds),
+            placement_command(series, cell.target, cell.seeds),
             progress,
             database.load(earlier) if earlier else None,
         )
@@ -206,7 +206,7 @@ class _Measurement:
         target: Target,
         on_start: Callable[[Agent], None],
     ) -> Run:
-        """Return the run with its worst samples explained, or with the reason why they are not."""
+        """Return the run with its worst samples explained, or with a warning why they are not."""
         if not any(thread.count for thread in run.threads) or self._interrupt.is_set():
             return _unexplained(run, "the run ended before its end")
         self._observer.step(cell, "the same run again, observed by QEMU's plugin", 0, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Explain the worst samples of a run in the lab: the same run again, with a witness."""
+"""Explain the worst samples of a lab run: repeat the run exactly, with a trace source."""
 
 import tempfile
 from collections.abc import Callable
@@ -21,15 +21,15 @@ from rtscope.target.protocol import AnyLine, Hello, Start, ThreadResult, WorstSa
 
 
 class Heard(msgspec.Struct):
-    """What of a run's lines it takes to find its worst samples again."""
+    """The data needed to find a run's worst samples in its repetition."""
 
     pid: int = 0
     start: Start | None = None
     worst: list[tuple[int, WorstSample]] = []
-    """with the thread's index"""
+    """with the index of the thread"""
 
     def hear(self, line: AnyLine) -> None:
-        """Take a line of the agent's."""
+        """Take a line of the agent."""
         match line:
             case Hello():
                 self.pid = line.pid
@@ -40,11 +40,11 @@ class Heard(msgspec.Struct):
 
 
 _WORST_KEPT: Final = 10
-"""by each thread, where it is not told how many"""
+"""default number for each thread"""
 
 
 def check_explainable(target: Target, count: int, request: Request) -> None:
-    """Refuse `count` samples that could not be explained there. Raises RtscopeError."""
+    """Refuse a request whose samples cannot be explained. Raises RtscopeError."""
     _check_noticed_at_once(request)
     _watchable(target)
     kept = _WORST_KEPT if request.worst is None else request.worst
@@ -55,7 +55,7 @@ def check_explainable(target: Target, count: int, request: Request) -> None:
 
 
 def _check_noticed_at_once(request: Request) -> None:
-    """Refuse what is measured elsewhere than where it is noticed. Raises RtscopeError."""
+    """Refuse samples that the agent notices later than they are measured. Raises RtscopeError."""
     if request.loops_in_kernel:
         raise RtscopeError(
             "--explain cannot explain a loop in the kernel: the agent notices its periods later, "
@@ -86,7 +86,7 @@ def explained(
     count: int,
     on_start: Callable[[Agent], None],
 ) -> Run:
-    """The run with explanations of its `count` worst samples: it is run again with the plugin.
+    """Return the run with explanations of its `count` worst samples, from a repetition.
 
     Raises RtscopeError, also where the two runs are not the same.
     """

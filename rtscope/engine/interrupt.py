@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What SIGINT, SIGTERM and SIGHUP do while a command works."""
+"""SIGINT, SIGTERM and SIGHUP during a command."""
 
 import signal
 import sys
@@ -11,15 +11,15 @@ from rtscope.target.agent import Stoppable
 
 
 class Interrupt:
-    """Turns a signal into a kind word to the agent, and a second into an end."""
+    """Asks the agent to end at the first signal, and kills it at the second."""
 
     def __init__(self) -> None:
-        """Nothing has been received and no agent runs."""
+        """Start without a signal and without an agent."""
         self.signal: int | None = None
         self.agent: Stoppable | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal."""
+        """Handle a signal."""
         if self.agent:
             if self.signal is None:
                 self.agent.interrupt()
@@ -28,22 +28,22 @@ class Interrupt:
         self.signal = number
 
     def is_set(self) -> bool:
-        """Whether a signal has come."""
+        """Return whether a signal has been received."""
         return self.signal is not None
 
     def watch(self, agent: Stoppable) -> None:
-        """Pass signals on to this agent, also one that came before it."""
+        """Pass signals on to this agent, including one that was received before."""
         self.agent = agent
         if self.signal is not None:
             agent.interrupt()
 
     def installed(self) -> AbstractContextManager[None]:
-        """Take signals within the block, as before after it."""
+        """Handle signals within the block; restore the previous handlers afterwards."""
         return _signals_to(self)
 
 
 def ended_by_signals() -> AbstractContextManager[None]:
-    """Within the block, whoever asks this process to end lets it clean up first."""
+    """Let the process clean up within the block when a signal ends it."""
 
     def end(number: int, frame: FrameType | None) -> None:
         sys.exit(128 + number)

@@ -3,8 +3,8 @@
 
 from collections.abc import Callable, Iterable
 
+from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.cells import Cell
-from rtscope.engine.crew import Crew
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.observer import Observer
 from rtscope.engine.targets import target_of
@@ -13,11 +13,11 @@ from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent
 
-MeasureOn = Callable[[Cell, Machine, Callable[[Agent], None], Crew], Run]
+MeasureOn = Callable[[Cell, Machine, Callable[[Agent], None], AgentGroup], Run]
 
 
 class LabCells:
-    """Measures cells in threads; a signal is for all of them."""
+    """Measures cells in threads; a signal ends all of them."""
 
     def __init__(
         self,
@@ -33,14 +33,14 @@ class LabCells:
         self._machine_of = machine_of
         self._measure_on = measure_on
         self._machines: dict[str, Machine | RtscopeError] = {}
-        self._crew = Crew()
+        self._crew = AgentGroup()
 
     def takes(self, cell: Cell) -> bool:
-        """Whether each agent of the cell's target has a system of its own."""
+        """Return whether the cell's target gives each agent a system of its own."""
         return target_of(cell.target).capabilities.side_by_side
 
     def begin(self, cells: Iterable[Cell]) -> None:
-        """Read each fingerprint once, before several cells want it."""
+        """Read the fingerprint of each target once."""
         for name in dict.fromkeys(cell.target for cell in cells):
             if self._interrupt.signal is not None:
                 return
@@ -51,12 +51,12 @@ class LabCells:
         self._interrupt.watch(self._crew)
 
     def measure(self, cell: Cell) -> Run:
-        """Measure one. Raises RtscopeError, also where its machine could not be read."""
+        """Measure one cell. Raises RtscopeError, also where its system could not be read."""
         machine = self._machines[cell.target]
         if isinstance(machine, RtscopeError):
             raise machine
         return self._measure_on(cell, machine, self._crew.watch, self._crew)
 
     def interrupt(self) -> None:
-        """End all that are being measured."""
+        """End all running measurements."""
         self._crew.interrupt()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One measurement: the agent is asked for it, and its lines become a Run."""
+"""One measurement: request it from the agent and make a Run of the agent's lines."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ from rtscope.target.fingerprint import machine_of
 from rtscope.target.local import LOCAL
 
 _SILENCE_S = 90.0
-"""more than a load's 60 s to come up"""
+"""longer than the 60 s in which a load must start"""
 
 _COMPLAINT: Final = re.compile(
     r"^(?:\[[^\]\n]*\] ?|\[ )?(?:\w+: )?"
@@ -49,7 +49,7 @@ _COMPLAINT: Final = re.compile(
     r"|^rtscope-agent: cannot .*$",
     re.MULTILINE,
 )
-"""how the kernel, or its first program, begins to say that something went wrong"""
+"""beginnings of messages of the kernel or the agent about a fault"""
 _MOST_WARNINGS: Final = 100
 _MOST_LOADS: Final = 256
 _MOST_MATRICES: Final = 64
@@ -58,12 +58,12 @@ _MOST_MATRICES: Final = 64
 def read_machine(
     target: Target = LOCAL, on_start: Callable[[Agent], None] = lambda agent: None
 ) -> Machine:
-    """The fingerprint of the machine under test. Raises RtscopeError."""
+    """Return the fingerprint of the system under test. Raises RtscopeError."""
     return machine_of(target.machine_files(on_start))
 
 
 class _Heard(msgspec.Struct):
-    """What the agent has said so far."""
+    """The lines received so far."""
 
     hello: protocol.Hello | None = None
     start: protocol.Start | None = None
@@ -176,7 +176,7 @@ def _machine_warnings(
                 "it runs, so the worst case is the host's as much as this kernel's",
             )
         )
-    # A spinning thread that nothing disturbed has no gap to show, but says how long it looked.
+    # A spinning thread without interference has no gap, but reports how long it measured.
     seen = any(thread.count or "observed_ns" in thread.facts for thread in threads)
     if elapsed_ns and not seen and not matrices:
         warnings.append(RunWarning("no-samples", "no sample was taken: nothing was measured"))
@@ -258,7 +258,7 @@ def hear_run(
     lines: Iterable[protocol.AnyLine],
     on_line: Callable[[protocol.AnyLine], None],
 ) -> Run:
-    """Make a Run of an agent's lines, showing each to `on_line`.
+    """Make a Run of an agent's lines, and pass each line to `on_line`.
 
     An agent that dies once sampling has begun leaves a run with the status "failed". Raises
     RtscopeError where nothing was measured.
@@ -289,7 +289,7 @@ def hear_run(
 
 
 def _moment(utc_ns: int) -> str:
-    """ISO 8601 with microseconds, of nanoseconds since 1970."""
+    """Return ISO 8601 with microseconds of nanoseconds since 1970."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=utc_ns // 1000)
     return moment.isoformat(timespec="microseconds")
 
@@ -301,7 +301,7 @@ def measure(
     on_line: Callable[[protocol.AnyLine], None],
     target: Target = LOCAL,
 ) -> Run:
-    """Measure on `target`. `on_start` gets the agent, so that a signal can interrupt it."""
+    """Measure on `target`. `on_start` receives the agent, so that a signal can interrupt it."""
     interval_s = (request.interval_ns or 0) / 1e9
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     asked = filled(request, machine)
@@ -321,7 +321,7 @@ def measure(
 
 
 def instructions(run: Run, lab: Lab) -> dict[str, float]:
-    """Least, mean and most of all threads in instructions; empty where time is not counted so."""
+    """Return min, mean and max of all threads in instructions; empty where they are not counted."""
     if lab.mips is None:
         return {}
     known = figures_of_run(run)
@@ -332,7 +332,7 @@ def instructions(run: Run, lab: Lab) -> dict[str, float]:
 
 
 def in_lab(run: Run, lab: Lab, begun: str) -> Run:
-    """The run of an emulated machine: dated by the host, and with what its figures leave out."""
+    """Return the run of a VM with the host's date and the limits of its figures as warnings."""
     if lab.mode == "exact":
         text = (
             f"measured in the lab at {lab.mips:g} million instructions a second: time is the "

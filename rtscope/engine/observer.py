@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an experiment tells those who watch it: a live view, the store, reports."""
+"""The interface between an experiment and its observers: live view, store, reports."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -12,7 +12,7 @@ from rtscope.target.protocol import AnyLine
 
 
 class Observer:
-    """Watches an experiment. Each method does nothing unless it is overridden.
+    """Receives the events of an experiment. Each method does nothing unless it is overridden.
 
     Cells of the lab are measured side by side: their methods are called from several threads.
     """
@@ -21,84 +21,84 @@ class Observer:
     """whether a result could not be written or shown"""
 
     def opened(self, experiment: Experiment, times_ns: Mapping[str, int | None]) -> None:
-        """Take the cells, and how long each takes by its name where that is known."""
+        """The experiment begins; `times_ns` are the durations of its cells by name, where known."""
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Return a block during which this, which is no measurement, goes on."""
+        """Return a block during which an activity other than a measurement goes on."""
         return nullcontext()
 
     def began(self, cell: Cell) -> None:
-        """Note that a cell begins."""
+        """A cell begins."""
 
     def heard(self, cell: Cell, line: AnyLine) -> None:
-        """Take a line of the agent that measures a cell."""
+        """The agent that measures a cell has sent a line."""
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
-        """Note the progress of a cell of many measurements, and which one begins."""
+        """The next of several measurements of a cell begins."""
 
     def partial(self, run: Run) -> None:
-        """Take the record of an unfinished cell, which the cell's later records replace."""
+        """An unfinished cell has a record, which later records of the cell replace."""
 
     def measured(self, cell: Cell, result: CellResult) -> None:
-        """Take the result of a cell: its run, or why there is none."""
+        """A cell has ended, with a run or with the reason why there is none."""
 
     def tick(self) -> None:
-        """Note that about a second has passed."""
+        """About one second has passed."""
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
-        """Take all results in the order of the plan."""
+        """The experiment has ended; `results` are in the order of the plan."""
 
 
 class Observers(Observer):
     """Several observers as one."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        """Tell each of these, in this order."""
+        """Forward all events to these observers, in this order."""
         self._all = observers
 
     def opened(self, experiment: Experiment, times_ns: Mapping[str, int | None]) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.opened(experiment, times_ns)
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Tell each."""
+        """Forward."""
         stack = ExitStack()
         for one in self._all:
             stack.enter_context(one.busy(text))
         return stack
 
     def began(self, cell: Cell) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.began(cell)
 
     def heard(self, cell: Cell, line: AnyLine) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.heard(cell, line)
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.step(cell, text, done, total)
 
     def partial(self, run: Run) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.partial(run)
 
     def measured(self, cell: Cell, result: CellResult) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.measured(cell, result)
 
     def tick(self) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.tick()
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
-        """Tell each."""
+        """Forward."""
         for one in self._all:
             one.ended(experiment, results)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Periods of a loop in an emulated machine's kernel as its emulator sees them.
+"""Periods of a kernel loop in a VM, measured by the emulator.
 
 On a machine of one CPU nobody else could watch the loop. Where time counts instructions, the
 emulator does, and costs the machine nothing.
@@ -29,7 +29,7 @@ _NOBODY_WATCHED: Final = "loop-no-observer"
 def seen_from_outside(
     request: Request, target: Target, on_start: Callable[[Agent], None]
 ) -> Iterator[tuple[Target, Callable[[Run], Run]]]:
-    """The machine to measure on, and what adds to its run the facts that were seen from outside.
+    """Return the target, and the function that adds the emulator's metrics to its run.
 
     Others than a single loop in the kernel of a machine in exact mode are as they were. Raises
     RtscopeError.
@@ -51,7 +51,7 @@ def seen_from_outside(
 
 
 def _with_facts(run: Run, edges_ns: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Run:
-    """The run with the lengths of the periods that its thread counted, as seen from outside.
+    """Return the run with the emulator's lengths of the periods that its thread counted.
 
     Where the emulator saw fewer, nothing is added.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Plan files: probes × loads × intervals × policies × targets, as people write them."""
+"""Plan files: probes × loads × intervals × policies × targets in TOML."""
 
 import difflib
 from pathlib import Path
@@ -16,7 +16,7 @@ from rtscope.model.units import parse_time_ns
 _EXPECTED: Final = {
     "title": 'the plan\'s title in one line, such as "Idle and under load"',
     "measure": "one or several tables [[measure]]",
-    "sweep": "one or several tables [[sweep]]",
+    "placement": "one or several tables [[placement]]",
     "budget": "tables [[budget]]",
     "probes": 'a list of probes, such as ["cyclic", "gtod"]',
     "loads": 'a list of loads, such as ["idle", "files:50+network:1"]',
@@ -53,22 +53,22 @@ _EXPECTED: Final = {
     "options": "a table of the probe's own options by their names, whose values are text, numbers, "
     'or lists of these, such as { method = ["nanosleep", "timerfd"] }',
 }
-_TABLES: Final = ("measure", "sweep", "budget")
+_TABLES: Final = ("measure", "placement", "budget")
 _KIND: Final = TomlKind("plan", _EXPECTED)
 _SHIPPED: Final = Path(__file__).parents[1] / "plans"
 
 
 class PlanFile:
-    """A plan and the file that it was read from, which can tell where something stands."""
+    """A plan and its file, for errors that name the line."""
 
     def __init__(self, plan: Plan, path: Path | None = None, text: str = "") -> None:
-        """`text` is the file's; without a `path` the plan was made of a command's options."""
+        """Take the plan and the file's text; a command's plan has no `path`."""
         self.plan = plan
         self.path = path
         self._text = text
 
     def with_changes(self, **changes: Any) -> "PlanFile":  # noqa: ANN401 - any field of a plan
-        """Return the same with other values of these keys than the file has."""
+        """Return the plan with other values of these keys."""
         return PlanFile(msgspec.structs.replace(self.plan, **changes), self.path, self._text)
 
     def refusal(self, where: Place, sentence: str) -> RtscopeError:
@@ -86,12 +86,12 @@ class PlanFile:
 
 
 def shipped_names() -> list[str]:
-    """The names of the plans that come with rtscope."""
+    """Return the names of the plans that come with rtscope."""
     return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
 
 
 def find_plan(name: str) -> PlanFile:
-    """One of rtscope's own plans by its name, or a file by its path. Raises RtscopeError."""
+    """Return one of rtscope's own plans by its name, or a file by its path. Raises RtscopeError."""
     known = shipped_names()
     if name in known:
         return read_plan(_SHIPPED / f"{name}.toml")
@@ -115,7 +115,7 @@ def parse_plan(text: str, path: Path) -> PlanFile:
 
 
 def made_plan(content: dict[str, Any]) -> PlanFile:
-    """Return the plan that a command's options make. Raises RtscopeError."""
+    """Return a plan made from a command's options. Raises RtscopeError."""
     try:
         plan = msgspec.convert(content, type=Plan, dec_hook=lambda kind, value: kind(value))
     except msgspec.ValidationError as error:

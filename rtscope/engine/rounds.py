@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rounds of a sweep: all measurements once in each round, each round in another order.
+"""The rounds of a placement series: each round has all measurements in a new order.
 
 A machine's drift (clock speed, temperature, other work) then affects all cells alike, and times of
 one round can be compared with each other.
@@ -26,17 +26,17 @@ from rtscope.statistics.figures import as_arrays, merge
 from rtscope.store.database import new_run_id
 
 _REASONS: Final = ("thread-failed", "thread-moved", "watchdog")
-"""warnings that say why a run has ended"""
+"""codes of warnings that give the reason why a run has ended"""
 _NOT_THERE: Final = "could not be started: No such file"
 _OF_A_CELL: Final = ("form", "threads", "command")
-"""options of a run that are not the whole sweep's"""
+"""options of single runs, not of the whole series"""
 
 RunOf = Callable[[Request], Run]
 Key = tuple[str, Placement, str]
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """A cell before it is measured."""
+    """One measurement of each round."""
 
     workload: str
     placement: Placement
@@ -45,12 +45,12 @@ class Slot(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """What tells it from the sweep's others."""
+        """Its identity within the series."""
         return self.workload, self.placement, self.load
 
     @property
     def name(self) -> str:
-        """The same in words: scalar, 2 threads on CPUs 0,2 beside memory."""
+        """Its name: scalar, 2 threads on CPUs 0,2 with load memory."""
         cpus, threads = self.placement.cpus, self.placement.threads
         where = f"CPU{'s' if len(cpus) > 1 else ''} {format_cpu_list(cpus)}"
         beside = "" if self.load == "idle" else f" beside {self.load}"
@@ -58,10 +58,10 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """Who is told of a sweep's progress, and says when to stop."""
+    """Callbacks for the progress of a series."""
 
     on_slot: Callable[[str, int, int], None] = lambda name, done, total: None
-    """name of the measurement that begins, number of those done, number of all"""
+    """name of the next measurement, number of those done, number of all"""
     on_round: Callable[[Run], None] = lambda run: None
     """the record after each round but the last"""
     is_over: Callable[[], bool] = lambda: False
@@ -77,7 +77,7 @@ def begun(
     asked: Asked = Asked(),
     warnings: Sequence[RunWarning] = (),
 ) -> Run:
-    """The record of a sweep, scale or interfere, of which nothing has been measured yet."""
+    """Return the empty record of a placement series."""
     return Run(
         id=new_run_id(),
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
@@ -101,9 +101,9 @@ def swept(
     progress: Progress = Progress(),
     earlier: Run | None = None,
 ) -> Run:
-    """Measure all slots `rounds` times; what is over before ends with the last whole round.
+    """Measure all slots `rounds` times; after an interruption the record has the whole rounds.
 
-    What is over in the first round has the cells that were measured until then. With `earlier`,
+    A record that ends in the first round has the cells measured until then. With `earlier`,
     the record of these slots, only the rounds after its own are measured. A load that cannot run
     is left out, and a workload that fails ends the sweep, each with a warning. Raises RtscopeError
     where nothing was measured.
@@ -169,7 +169,7 @@ def _round(
     *,
     seed: int,
 ) -> bool:
-    """Put a run of each slot into `this`; false where that was interrupted.
+    """Put a run of each slot into `this`; return False if that was interrupted.
 
     `seed` is the number of the round: what loads and a machine of the lab leave to chance differs
     from round to round, as on a real one. What cannot run is no longer `left`. Raises RtscopeError
@@ -204,7 +204,7 @@ def _kept(
     elapsed_ns: int,
     earlier: Run | None,
 ) -> Run:
-    """Return the record with what was measured, now and earlier."""
+    """Return the record with all measurements, new and earlier ones."""
     assert record.sweep is not None
     changes: dict[str, Any] = {
         "status": status,
@@ -307,7 +307,7 @@ def _thread(number: int, name: str, runs: Sequence[Run], earlier: Thread | None)
 
 
 def checked(run: Run, name: str) -> Run:
-    """The run, unless it has no samples. Raises RtscopeError that tells `name`."""
+    """Return the run. Raises RtscopeError with `name` where it has no samples."""
     if run.status == "interrupted":
         raise RtscopeError("interrupted before anything was measured")
     if run.status == "complete" and run.threads and run.threads[0].count:
@@ -320,7 +320,7 @@ def checked(run: Run, name: str) -> Run:
 
 
 def median_ns(run: Run) -> float:
-    """The median of the run's times; of few, the mean of the middle two."""
+    """Return the median of the run's times; the mean of the middle two for an even number."""
     return _median(run.threads[0].histogram)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measure the cells of a plan one after the other, and go on where an earlier try ended.
+"""Measure the remaining cells of an experiment.
 
 What is done is what the store has: a run carries the id of its experiment and the name of its cell,
 so saving it and noting the cell as done are one step, and no crash can come between them.
@@ -30,11 +30,11 @@ _SAME: Final = {
     "preemption": "preemption",
     "kernel command line": "command_line",
 }
-"""what makes a machine another one, in words and as the fingerprint's field"""
+"""fields of the fingerprint that identify a system, by their names for people"""
 
 
 class Experiment(msgspec.Struct, frozen=True):
-    """The cells of a plan in their order, and the runs of those that are done."""
+    """The cells of a plan in their order, and the runs of finished cells."""
 
     id: str
     cells: list[Cell]
@@ -43,20 +43,20 @@ class Experiment(msgspec.Struct, frozen=True):
     begun: dict[str, str] = {}
     """name of a cell that is not done to the id of its record so far"""
     finished: str = ""
-    """id of the latest experiment of these cells, where it is finished and this one is new"""
+    """id of the latest experiment of these cells, if it is finished"""
     elsewhere: str = ""
-    """id of the latest experiment of these cells, where that was begun on another machine"""
+    """id of the latest experiment of these cells, if it was on another system"""
     differences: list[str] = []
-    """in what that machine is another"""
+    """differences of that system"""
 
     @property
     def left(self) -> list[Cell]:
-        """The cells that are yet to be measured."""
+        """The remaining cells."""
         return [cell for cell in self.cells if cell.name not in self.done]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one cell."""
+    """The outcome of one cell."""
 
     cell: Cell
     run: Run | None
@@ -71,7 +71,7 @@ def open_experiment(
     fresh: bool = False,
     store: Path | None = None,
 ) -> Experiment:
-    """The latest experiment of these cells on these machines if it is unfinished, else a new one.
+    """Return the latest experiment of these cells on these systems if unfinished, else a new one.
 
     `machine_of` tells the present machine of a target, and is asked where something is measured
     there already. With `fresh` it is a new one always. Raises StoreError and what
@@ -103,7 +103,7 @@ def open_experiment(
 def _differences(
     known: dict[str, str], machine_of: Callable[[str], Machine], store: Path | None
 ) -> list[str]:
-    """In what the targets are other machines than they were in the runs that are given for them."""
+    """Return how the targets differ from the systems of these runs."""
     told = []
     for target, run in known.items():
         then, now = database.load(run, store).machine, machine_of(target)
@@ -116,24 +116,24 @@ def _differences(
 
 
 class LabMeasure(Protocol):
-    """How the lab's cells are measured, several at once."""
+    """Measures the lab's cells, several at once."""
 
     def takes(self, cell: Cell) -> bool:
-        """Whether a cell is measured beside others."""
+        """Return whether a cell may be measured at the same time as others."""
         ...
 
     def begin(self, cells: Iterable[Cell]) -> None:
-        """Called once before the first of them."""
+        """Prepare; called once, before the first cell."""
 
     def measure(self, cell: Cell) -> Run:
-        """Measure one, in a thread of its own. Raises RtscopeError."""
+        """Measure one cell in a thread of its own. Raises RtscopeError."""
         ...
 
     def tick(self) -> None:
-        """Called about once a second while any is measured, to show that something goes on."""
+        """Called about once a second during the measurements."""
 
     def interrupt(self) -> None:
-        """End all that are being measured, from another thread."""
+        """End all running measurements; called from another thread."""
 
 
 def run_cells(
@@ -143,7 +143,7 @@ def run_cells(
     stopped: Callable[[], bool],
     lab: LabMeasure | None = None,
 ) -> Iterator[Outcome]:
-    """Measure what is left, keeping each run as it ends; yields each outcome.
+    """Measure the remaining cells, pass each run to `keep`, and yield each outcome.
 
     Real machines are measured one cell at a time; after those come the cells of the lab, as many
     at once as there are CPUs. A cell that cannot be measured does not stop the others. Ends early,
@@ -188,7 +188,7 @@ def _side_by_side(
 
 
 def _never_begun(future: Future[Run | None], stopped: Callable[[], bool]) -> bool:
-    """Whether the end came before the cell, or before its machine had booted."""
+    """Return whether the experiment ended before the cell, or before its VM had booted."""
     error = future.exception()
     return (error is None and future.result() is None) or (
         isinstance(error, RtscopeError) and stopped()
@@ -208,7 +208,7 @@ def _kept(
 
 
 def stamped(run: Run, experiment: Experiment, cell: Cell) -> Run:
-    """Return the run with the experiment and the cell that it is of."""
+    """Return the run with its experiment and cell."""
     return msgspec.structs.replace(
         run,
         experiment=experiment.id,

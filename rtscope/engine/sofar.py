@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is known of a run from its progress lines: all that is left when the agent vanishes."""
+"""The state of a run from its progress lines, for runs whose agent dies."""
 
 from typing import Final
 
@@ -14,13 +14,13 @@ from rtscope.model.units import LONGEST_NS
 from rtscope.target.protocol import Start, StartThread
 
 _BUCKETS_A_POWER: Final = 32
-"""into which a power of two is cut in the progress lines (docs/protocol.md)"""
+"""number of buckets for each power of two in progress lines (docs/protocol.md)"""
 _MOST_BUCKETS: Final = 1 << 20
-"""of all threads: 1088 threads of 960 buckets each, thirty powers of two"""
+"""limit for all threads: 1088 threads with 960 buckets (thirty powers of two) each"""
 
 
 class SoFar(msgspec.Struct):
-    """The last progress line, and what all of them add up to by thread."""
+    """The last progress line, and the sums of all of them by thread."""
 
     progress: Progress | None = None
     windows: dict[int, WindowLog] = {}
@@ -28,7 +28,7 @@ class SoFar(msgspec.Struct):
     """count by the bucket's lower limit in ns; no more than 1888 of them a thread"""
 
     def take(self, progress: Progress) -> None:
-        """Take in a progress line. Raises RtscopeError where it cannot be one."""
+        """Add a progress line. Raises RtscopeError where it is invalid."""
         for thread in progress.threads:
             log = self.windows.setdefault(thread.thread, WindowLog())
             log.add(progress.time_ns, thread.window)
@@ -46,16 +46,16 @@ class SoFar(msgspec.Struct):
         self.progress = progress
 
     def windows_of(self, thread: int) -> Windows:
-        """Latency over time of a thread."""
+        """Return the latency over time of a thread."""
         return self.windows.get(thread, WindowLog()).windows()
 
     def threads(self, start: Start) -> list[Thread]:
-        """The run's threads as far as the last progress line tells of them."""
+        """Return the threads with the data of the last progress line."""
         seen = {one.thread: one for one in self.progress.threads} if self.progress else {}
         return [self._thread(one, seen.get(one.thread)) for one in start.threads]
 
     def loads(self, start: Start) -> list[LoadWork]:
-        """The work that the loads had done by the last progress line."""
+        """Return the work of the loads up to the last progress line."""
         if self.progress is None or len(self.progress.loads) != len(start.loads):
             return []
         return [
@@ -101,5 +101,5 @@ class SoFar(msgspec.Struct):
 
 
 def _width_ns(lower_ns: int) -> int:
-    """Of the bucket that begins there."""
+    """Return the width of the bucket that begins there."""
     return max(1, (1 << lower_ns.bit_length() >> 1) // _BUCKETS_A_POWER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The targets that a user can name."""
+"""Targets by their names."""
 
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
@@ -9,7 +9,7 @@ from rtscope.target.ssh import ssh_target
 
 
 def target_of(name: str) -> Target:
-    """The target of this name: local, ssh: and a board, or vm: and one of the lab's kernels.
+    """Return the target of this name: local, ssh:BOARD, or vm:KERNEL.
 
     A board is connected when it is asked for first. Raises RtscopeError.
     """

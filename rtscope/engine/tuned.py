@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What of a tuning profile is in effect while a run is measured: the agent applies it and takes it
-back, and tells what became of each change."""
+"""The tuning profile of a run: the agent applies it, undoes it, and reports each change."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,9 +16,9 @@ _MOST_CHANGES: Final = 100_000
 _MOST_KEPT: Final = 1000
 _MOST_NOTES: Final = 100
 NOTES: Final = frozenset({"rule-unmatched", "threads-bound"})
-"""codes of warnings that are about the profile, and lessen no figure"""
+"""codes of warnings about the profile that do not affect the metrics"""
 _LOST: Final = BROKEN | {"left"}
-"""states after the measuring that tell of a change which was not there until its end"""
+"""states of changes that were not in effect until the end of the run"""
 
 
 class HeardChanges(msgspec.Struct):
@@ -30,22 +29,22 @@ class HeardChanges(msgspec.Struct):
     taken_back: dict[tuple[str, str], Change] = {}
     """after it"""
     notes: list[str] = []
-    """what the agent said of the profile, which lessens no figure"""
+    """warnings about the profile that do not affect the metrics"""
 
     def take(self, change: Change, *, measured: bool) -> None:
-        """Take in a line."""
+        """Add a line."""
         known = self.taken_back if measured else self.made
         if len(known) < _MOST_CHANGES:
             known[change.kind, change.where] = change
 
     def note(self, text: str) -> None:
-        """Take in a warning that is about the profile alone."""
+        """Add a warning about the profile."""
         if len(self.notes) < _MOST_NOTES:
             self.notes.append(text)
 
 
 def rules_of(step: TuningStep, machine: Machine) -> list[str]:
-    """The rules that the agent gets for this machine.
+    """Return the agent's rules for this system.
 
     Raises RtscopeError where the CPUs do not exist or are offline.
     """
@@ -53,7 +52,7 @@ def rules_of(step: TuningStep, machine: Machine) -> list[str]:
 
 
 def filled(request: Request, machine: Machine) -> Request:
-    """The request as the agent gets it: the rules of its tuning have this machine's CPUs.
+    """Return the request with this system's CPUs in its tuning rules.
 
     Raises RtscopeError where the CPUs do not exist or are offline.
     """
@@ -65,7 +64,7 @@ def filled(request: Request, machine: Machine) -> Request:
 
 
 def measurable(steps: Sequence[TuningStep]) -> list[TuningStep]:
-    """The steps of a profile that a measurement can tell from the one before."""
+    """Return the steps of a profile that change something without a boot."""
     return [
         step
         for place, step in enumerate(steps)
@@ -74,7 +73,7 @@ def measurable(steps: Sequence[TuningStep]) -> list[TuningStep]:
 
 
 def tuning_of(step: TuningStep | None, machine: Machine, heard: HeardChanges) -> Tuning | None:
-    """What became of the step; None where nothing was to be changed."""
+    """Return the results of the step; None for a request without tuning."""
     if step is None:
         return None
     left_out = [rule for rule in step.rules if rule.startswith(NEEDS_BOOT)]
@@ -100,7 +99,7 @@ def _applied(step: TuningStep) -> list[str]:
 
 
 def _filled_cpus(step: TuningStep, machine: Machine) -> str:
-    """The profile's CPUs; as booted they need not be there."""
+    """Return the profile's CPUs; the machine as booted need not have them."""
     try:
         return step.cpus and filled_rules(["{cpus}"], step.cpus, machine)[0]
     except RtscopeError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Latency over time, in bounded memory however long the run."""
+"""Latency over time in bounded memory."""
 
 import msgspec
 
@@ -10,19 +10,19 @@ MOST_WINDOWS = 2048
 
 
 class WindowLog(msgspec.Struct):
-    """The windows of one thread; when there are too many, neighbours become one."""
+    """The windows of one thread; adjacent windows are merged when there are too many."""
 
     end_ns: list[int] = []
     count: list[int] = []
     sum_ns: list[float] = []
     max_ns: list[int] = []
     joined: int = 1
-    """progress lines that make up one window"""
+    """number of progress lines in each window"""
     open_lines: int = 0
-    """lines in the last window so far"""
+    """number of lines in the last window so far"""
 
     def add(self, end_ns: int, window: WindowProgress) -> None:
-        """Take in what one progress line says."""
+        """Add a progress line."""
         total = window.count * (window.mean_ns or 0.0)
         largest = window.max_ns or 0
         if 0 < self.open_lines < self.joined:
@@ -48,7 +48,7 @@ class WindowLog(msgspec.Struct):
         self.joined *= 2
 
     def windows(self) -> Windows:
-        """The record: windows without a sample are left out."""
+        """Return the record, without empty windows."""
         kept = [index for index, count in enumerate(self.count) if count]
         return Windows(
             end_ns=[self.end_ns[index] for index in kept],

@@ -30,7 +30,7 @@ IdleStatesText = Annotated[str, Meta(pattern=r"^(default|off|limit:[0-9.]+[a-z]*
 
 
 THREADS: Final = "{n}"
-"""in the words of a sweep's program, the place of the number of threads"""
+"""in the words of a series's program, the place of the number of threads"""
 
 
 class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -88,8 +88,8 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             raise ValueError("an option's list is empty: give it a value, or leave it out")
 
 
-class Sweep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One [[sweep]] table: work placed on more and more CPUs, or beside each load.
+class PlacementSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One [[placement]] table: work placed on more and more CPUs, or beside each load.
 
     Raises ValueError for keys that exclude each other.
     """
@@ -162,7 +162,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     title: Annotated[OneLine, Meta(min_length=1)]
     measure: Annotated[list[Measure], Meta(max_length=1000)] = []
-    sweep: Annotated[list[Sweep], Meta(max_length=1000)] = []
+    placement: Annotated[list[PlacementSeries], Meta(max_length=1000)] = []
     description: str = ""
     reference: OneLine = ""
     """name of the published tables that the report puts beside the runs"""
@@ -179,5 +179,5 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     budget: list[BudgetRule] = []
 
     def __post_init__(self) -> None:
-        if not (self.measure or self.sweep):
-            raise ValueError("the plan measures nothing: add a table [[measure]] or [[sweep]]")
+        if not (self.measure or self.placement):
+            raise ValueError("the plan measures nothing: add a table [[measure]] or [[placement]]")

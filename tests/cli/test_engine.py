@@ -98,8 +98,8 @@ def test_each_command_goes_on_where_ctrl_c_ended_it(
         [run] = runs
         kept = json.loads(rtscope("show", run["id"], "--json").stdout)
         rounds = int(command[command.index("--rounds") + 1])
-        assert {len(cell["medians_ns"]) for cell in kept["sweep"]["cells"]} == {rounds}
-        assert kept["sweep"]["rounds"] == rounds
+        assert {len(cell["medians_ns"]) for cell in kept["placement"]["cells"]} == {rounds}
+        assert kept["placement"]["rounds"] == rounds
     else:
         assert len(complete) == 2
 

@@ -8,7 +8,7 @@ from threading import Event
 import msgspec
 import pytest
 
-from rtscope.engine.crew import Crew
+from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.ensemble import measure_ensemble, union
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
@@ -119,18 +119,18 @@ def test_a_crew_is_interrupted_together_with_those_that_come_late() -> None:
         def kill(self) -> None:
             self.told += "kill "
 
-    crew, early, late = Crew(), Stopped(), Stopped()
-    crew.watch(early)
-    crew.interrupt()
-    crew.watch(late)
-    crew.kill()
+    agents, early, late = AgentGroup(), Stopped(), Stopped()
+    agents.watch(early)
+    agents.interrupt()
+    agents.watch(late)
+    agents.kill()
 
     assert (early.told, late.told) == ("interrupt kill ", "interrupt kill ")
 
 
 @pytest.mark.parametrize("failure", [RtscopeError("no disk"), ZeroDivisionError()])
 def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
-    crew, waiting = Crew(), Event()
+    agents, waiting = AgentGroup(), Event()
 
     class Member:
         def __init__(self, seed: int | None) -> None:
@@ -168,5 +168,5 @@ def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
             return {}
 
     with pytest.raises(type(failure)):
-        measure_ensemble(Request(), [1, 2, 3, 4], Machine(), crew, lambda run: None, Place(), 4)
-    assert crew.interrupted
+        measure_ensemble(Request(), [1, 2, 3, 4], Machine(), agents, lambda run: None, Place(), 4)
+    assert agents.interrupted

@@ -87,7 +87,7 @@ def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -
     [
         ("", ":1: the plan lacks title"),
         ("title = 1", ":1: title: expected the plan's title"),
-        ('title = "a"', ":1: the plan measures nothing: add a table [[measure]] or [[sweep]]"),
+        ('title = "a"', ":1: the plan measures nothing: add a table [[measure]] or [[placement]]"),
         ('\ntitel = "a"', ":2: 'titel' is not a key of the plan"),
         ('title = "a"\n[measure]', ":2: measure: expected one or several tables [[measure]]"),
         ('title = "a"\nx = """', ":2, at the end of the file: this is not TOML"),

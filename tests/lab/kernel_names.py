@@ -18,5 +18,6 @@ DEBUG = [
     pytest.param(f"{name}-debug", marks=pytest.mark.long)
     for name in ["x86_64-rt", "x86_64-std", "malta-rt", "loongson2e-rt", "e6500-rt", "pseries-rt"]
 ]
+NEWEST = pytest.param("x86_64-rt-7.2", marks=pytest.mark.long)
 OLDEST = pytest.param("6.1-amd64", marks=pytest.mark.long)
 """that our modules are written for"""

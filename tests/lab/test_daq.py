@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rtscope.engine.dryrun import dry_run
 from rtscope.engine.measure import measure
-from rtscope.engine.rehearse import rehearse
 from rtscope.engine.targets import target_of
 from rtscope.lab.kernels import Kernel
 from rtscope.model.machine import Machine
@@ -19,7 +19,7 @@ from rtscope.model.request import Request
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import parse_time_ns
 from tests.lab.guest_program import tried
-from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST
+from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, NEWEST, OLDEST
 
 KernelNamed = Callable[[str], Kernel]
 
@@ -46,7 +46,7 @@ def thread_of(name: str, *, events: int = EVENTS, **options: str) -> Thread:
     (thread,) = run.threads
     assert (run.status, thread.count) == ("complete", events)
     assert thread.facts["data_errors"] == 0
-    assert set(thread.facts) == set(rehearse(Request(probe="daq", samples=1)).facts)
+    assert set(thread.facts) == set(dry_run(Request(probe="daq", samples=1)).facts)
     return thread
 
 
@@ -151,7 +151,9 @@ def test_eight_digitizers_are_read_by_eight_threads(kernel_named: KernelNamed) -
         assert thread.facts["lost"] == thread.facts["data_errors"] == 0
 
 
-@pytest.mark.parametrize("name", [*DEBIAN, OLDEST, *BUILT, ARM64_STD, *BUILT_OTHERS, *DEBUG])
+@pytest.mark.parametrize(
+    "name", [*DEBIAN, OLDEST, NEWEST, *BUILT, ARM64_STD, *BUILT_OTHERS, *DEBUG]
+)
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.target.local import LOCAL
 from tests.lab.guest_program import tried
-from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, OLDEST
+from tests.lab.kernel_names import BUILT, BUILT_OTHERS, DEBIAN, DEBUG, NEWEST, OLDEST
 
 KernelNamed = Callable[[str], Kernel]
 
@@ -133,7 +133,7 @@ def test_work_that_a_timer_queues_is_delayed_by_what_a_loop_of_its_own_is_not(
     assert longest["absolute"] < PERIOD_NS * 1.1
 
 
-@pytest.mark.parametrize("name", [*DEBIAN, OLDEST, *BUILT, *BUILT_OTHERS, *DEBUG])
+@pytest.mark.parametrize("name", [*DEBIAN, OLDEST, NEWEST, *BUILT, *BUILT_OTHERS, *DEBUG])
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:

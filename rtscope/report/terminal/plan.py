@@ -8,7 +8,7 @@ from rich.text import Text
 
 from rtscope.engine.cells import Cell
 from rtscope.engine.experiment import CheckedPlan
-from rtscope.model.plan import Sweep
+from rtscope.model.plan import PlacementSeries
 from rtscope.model.units import counted
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
@@ -45,12 +45,12 @@ class PlanView:
 
 
 def _budget(cell: Cell) -> str:
-    return "" if isinstance(cell.work, Sweep) else ", ".join(cell.work.budget)
+    return "" if isinstance(cell.work, PlacementSeries) else ", ".join(cell.work.budget)
 
 
 def _ends_after(cell: Cell) -> str:
     work = cell.work
-    if isinstance(work, Sweep):
+    if isinstance(work, PlacementSeries):
         return counted(work.rounds, "round")
     ends = [] if work.samples is None else [counted(work.samples, "sample")]
     if work.duration_ns is not None:

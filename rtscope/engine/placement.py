@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep: work placed on more and more CPUs (scale), or beside each load (interfere)."""
+"""Placement series: work on more and more CPUs (scale), or with each load (interfere)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from rtscope.engine.rehearse import rehearse, rehearsed_on
+from rtscope.engine.dryrun import dry_run, dry_run_on
 from rtscope.engine.rounds import Progress, RunOf, Slot, begun, checked, median_ns, swept
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
-from rtscope.model.plan import THREADS, Sweep
+from rtscope.model.plan import THREADS, PlacementSeries
 from rtscope.model.request import Request
 from rtscope.model.run import Asked, Run, RunWarning
 from rtscope.model.scaling import Placement, Swept
@@ -23,31 +23,31 @@ AGGRESSORS: Final = (
     *("cpu", "memory", "cache", "files", "disk"),
     *("network", "process", "ipc", "video", "timers"),
 )
-"""loads that interfere measures beside, unless others are named"""
+"""default loads of interfere"""
 _FORMS: Final = ("scalar", "vector")
 _CALIBRATION_PERIODS: Final = 20
 _ROOM: Final = 2.5
-"""of an interval to the time of one thread"""
+"""ratio of an interval to the time of one thread"""
 _INTERVAL_STEP_NS: Final = 100_000
 _NO_VECTOR: Final = "no vector unit"
 
 OnStart = Callable[[Agent], None]
 
 
-def check_sweep(sweep: Sweep, target: Target) -> None:
-    """Refuse what the agent of this machine would refuse. Raises RtscopeError."""
-    if sweep.program and not target.capabilities.user_programs:
+def check_placements(series: PlacementSeries, target: Target) -> None:
+    """Refuse a series that the target or the agent would refuse. Raises RtscopeError."""
+    if series.program and not target.capabilities.user_programs:
         raise RtscopeError(
             f"{target.name} cannot run your program: measure the reference algorithm there, or "
             "your program on a board over ssh"
         )
-    _thread_counts(sweep.threads)
-    for load in sweep.loads:
-        _without_name(Request(load=load), rehearse)
-    if not sweep.program:
-        form = "vector" if sweep.forms == ["vector"] else "scalar"
+    _thread_counts(series.threads)
+    for load in series.loads:
+        _without_name(Request(load=load), dry_run)
+    if not series.program:
+        form = "vector" if series.forms == ["vector"] else "scalar"
         try:
-            _without_name(_of_algorithm(sweep, form), rehearse)
+            _without_name(_of_algorithm(series, form), dry_run)
         except RtscopeError as error:
             if _NO_VECTOR not in str(error):
                 raise
@@ -58,7 +58,7 @@ def _thread_counts(text: str | None) -> list[int]:
 
 
 def _without_name(request: Request, ask: Callable[[Request], Start]) -> Start:
-    """Return how the agent begins. Raises RtscopeError without the agent's name."""
+    """Return the start line of a dry run. Raises RtscopeError without the agent's name."""
     try:
         return ask(request)
     except RtscopeError as error:
@@ -67,7 +67,7 @@ def _without_name(request: Request, ask: Callable[[Request], Start]) -> Start:
 
 
 class Machinery(msgspec.Struct, frozen=True):
-    """Where a sweep is measured, and how."""
+    """The system to measure, and how to request runs there."""
 
     machine: Machine
     target: Target
@@ -75,35 +75,35 @@ class Machinery(msgspec.Struct, frozen=True):
     run_of: RunOf
 
     def begins(self, request: Request) -> Start:
-        """Return how the agent there begins. Raises RtscopeError without the agent's name."""
+        """Return the start line of a dry run there. Raises RtscopeError."""
         return _without_name(
-            request, lambda one: rehearsed_on(self.target, one, on_start=self.on_start)
+            request, lambda one: dry_run_on(self.target, one, on_start=self.on_start)
         )
 
     def usable_cpus(self, wanted: str | None) -> list[int]:
-        """Return the CPUs that can be measured, of those wanted. Raises RtscopeError."""
+        """Return the CPUs that can be measured; `wanted` restricts them. Raises RtscopeError."""
         start = self.begins(Request(cpus=wanted))
         return sorted(thread.cpu for thread in start.threads if thread.cpu is not None)
 
 
-def measure_sweep(
-    sweep: Sweep,
+def measure_placements(
+    series: PlacementSeries,
     where: Machinery,
     command: list[str],
     progress: Progress = Progress(),
     earlier: Run | None = None,
 ) -> Run:
-    """Measure a sweep; `earlier` is its record after the rounds that are done already.
+    """Measure a placement series; `earlier` is its record with the rounds that are done.
 
     Raises RtscopeError where nothing was measured.
     """
     warnings: list[RunWarning] = []
-    workloads = _workloads_of(sweep, where, warnings)
-    usable = where.usable_cpus(sweep.cpus if sweep.kind == "scale" else None)
-    if sweep.kind == "scale":
-        slots, record = _scale(sweep, workloads, usable, where, command)
+    workloads = _workloads_of(series, where, warnings)
+    usable = where.usable_cpus(series.cpus if series.kind == "scale" else None)
+    if series.kind == "scale":
+        slots, record = _scale(series, workloads, usable, where, command)
     else:
-        slots, record = _interfere(sweep, workloads, usable, where, command)
+        slots, record = _interfere(series, workloads, usable, where, command)
     record = msgspec.structs.replace(record, warnings=[*record.warnings, *warnings])
     if earlier and _goes_on(earlier, slots):
         record = earlier
@@ -111,16 +111,16 @@ def measure_sweep(
         slots = [slot for slot in slots if slot.key in held]
     else:
         earlier = None
-    if not sweep.program:
+    if not series.program:
         interval_ns = (earlier and earlier.asked.interval_ns) or fitting_interval_ns(
             workloads, slots[0].placement.cpus[0], where.run_of
         )
         slots = [every(slot, interval_ns) for slot in slots]
-    return swept(slots, sweep.rounds, record, where.run_of, progress, earlier)
+    return swept(slots, series.rounds, record, where.run_of, progress, earlier)
 
 
 def _goes_on(earlier: Run, slots: Sequence[Slot]) -> bool:
-    """Whether more rounds of these slots can be added to a record."""
+    """Return whether more rounds of these slots can be added to a record."""
     if earlier.sweep is None or not earlier.sweep.whole:
         return False
     held = {(one.workload, one.placement, one.load) for one in earlier.sweep.cells}
@@ -128,40 +128,40 @@ def _goes_on(earlier: Run, slots: Sequence[Slot]) -> bool:
 
 
 def _scale(
-    sweep: Sweep,
+    series: PlacementSeries,
     workloads: Mapping[str, Request],
     usable: Sequence[int],
     where: Machinery,
     command: list[str],
 ) -> tuple[list[Slot], Run]:
-    counts = sorted({1, *(_thread_counts(sweep.threads) or thread_counts(len(usable)))})
+    counts = sorted({1, *(_thread_counts(series.threads) or thread_counts(len(usable)))})
     orders = orders_of(where.machine, usable, counts)
     pairs = pairs_of(where.machine, usable) if 2 in counts else []
     placed = [one for order in orders for one in order.placements]
     placed += [pair.placement for pair in pairs]
-    alone = kinds_of if sweep.program else each_alone
+    alone = kinds_of if series.program else each_alone
     placed += alone(where.machine, usable)
     record = begun(
         "scale",
         where.machine,
         where.target.name,
-        Swept(program=sweep.program, orders=orders, pairs=pairs),
-        asked=Asked(command=command, cpus=sweep.cpus, loads=["idle"]),
+        Swept(program=series.program, orders=orders, pairs=pairs),
+        asked=Asked(command=command, cpus=series.cpus, loads=["idle"]),
     )
     return slots_of(workloads, list(dict.fromkeys(placed))), record
 
 
 def _interfere(
-    sweep: Sweep,
+    series: PlacementSeries,
     workloads: Mapping[str, Request],
     usable: Sequence[int],
     where: Machinery,
     command: list[str],
 ) -> tuple[list[Slot], Run]:
-    victims = where.usable_cpus(sweep.cpus) if sweep.cpus else list(usable[-1:])
+    victims = where.usable_cpus(series.cpus) if series.cpus else list(usable[-1:])
     others = [cpu for cpu in usable if cpu not in victims]
-    aggressors = where.usable_cpus(sweep.load_cpus) if sweep.load_cpus else others or victims
-    loads = list(dict.fromkeys(sweep.loads or AGGRESSORS))
+    aggressors = where.usable_cpus(series.load_cpus) if series.load_cpus else others or victims
+    loads = list(dict.fromkeys(series.loads or AGGRESSORS))
     placements = [Placement(tuple(victims), len(victims))]
     text = "the loads ran on the measured CPUs too: they took time of these CPUs themselves"
     beside = not set(aggressors) & set(victims)
@@ -169,38 +169,40 @@ def _interfere(
         "interfere",
         where.machine,
         where.target.name,
-        Swept(program=sweep.program, load_cpus=aggressors),
+        Swept(program=series.program, load_cpus=aggressors),
         load=", ".join(loads),
-        asked=Asked(command=command, cpus=sweep.cpus, loads=["idle", *loads]),
+        asked=Asked(command=command, cpus=series.cpus, loads=["idle", *loads]),
         warnings=[] if beside else [RunWarning("loads-not-beside", text)],
     )
     return slots_of(workloads, placements, ["idle", *loads], aggressors), record
 
 
-def _of_algorithm(sweep: Sweep, form: str) -> Request:
-    parallel = None if sweep.parallel is None else str(sweep.parallel)
-    options = {"form": form, "table": sweep.table, "parallel": parallel}
+def _of_algorithm(series: PlacementSeries, form: str) -> Request:
+    parallel = None if series.parallel is None else str(series.parallel)
+    options = {"form": form, "table": series.table, "parallel": parallel}
     return Request(
         probe="scaling",
-        duration_ns=int(sweep.duration),
+        duration_ns=int(series.duration),
         options={name: value for name, value in options.items() if value is not None},
         worst=0,
     )
 
 
-def _workloads_of(sweep: Sweep, where: Machinery, warnings: list[RunWarning]) -> dict[str, Request]:
+def _workloads_of(
+    series: PlacementSeries, where: Machinery, warnings: list[RunWarning]
+) -> dict[str, Request]:
     """Return the requests by workload, without their CPUs. Raises RtscopeError."""
-    if sweep.program:
-        request = Request(probe="exec", samples=1, program=list(sweep.program), worst=0)
-        return {sweep.program[0]: request}
-    requests = {form: _of_algorithm(sweep, form) for form in sweep.forms or _FORMS}
+    if series.program:
+        request = Request(probe="exec", samples=1, program=list(series.program), worst=0)
+        return {series.program[0]: request}
+    requests = {form: _of_algorithm(series, form) for form in series.forms or _FORMS}
     found: dict[str, Request] = {}
     for form, request in requests.items():
         try:
             where.begins(request)
             found[form] = request
         except RtscopeError as error:
-            if sweep.forms or form != "vector" or _NO_VECTOR not in str(error):
+            if series.forms or form != "vector" or _NO_VECTOR not in str(error):
                 raise
             text = "the CPU has no vector unit that the agent can use: only scalar was measured"
             warnings.append(RunWarning("no-vector-unit", text))
@@ -213,7 +215,7 @@ def slots_of(
     loads: Sequence[str] = ("idle",),
     load_cpus: Sequence[int] = (),
 ) -> list[Slot]:
-    """Each workload at each placement beside each load."""
+    """Return each workload at each placement with each load."""
     return [
         Slot(name, place, _placed(request, place, load, load_cpus), load)
         for name, request in workloads.items()
@@ -240,7 +242,7 @@ def _placed(request: Request, place: Placement, load: str, load_cpus: Sequence[i
 def fitting_interval_ns(
     workloads: Mapping[str, Request], cpu: int, run_of: Callable[[Request], Run]
 ) -> int:
-    """An interval that one thread's work fits into, for all workloads. Raises RtscopeError."""
+    """Return an interval that is long enough for the work of one thread. Raises RtscopeError."""
     longest = 0.0
     for name, request in workloads.items():
         one = _placed(request, Placement((cpu,), 1), "idle", ())
@@ -250,6 +252,6 @@ def fitting_interval_ns(
 
 
 def every(slot: Slot, interval_ns: int) -> Slot:
-    """The slot with this interval."""
+    """Return the slot with this interval."""
     request = msgspec.structs.replace(slot.request, interval_ns=interval_ns)
     return msgspec.structs.replace(slot, request=request)

@@ -37,20 +37,20 @@ Duration = Annotated[
 ]
 
 
-def measure_sweeps(
-    sweep: dict[str, Any],
+def measure_placements(
+    series: dict[str, Any],
     targets: list[str] | None,
     seeds: int | None,
     outputs: Outputs,
     *,
     fresh: bool,
 ) -> NoReturn:
-    """Measure one sweep on each target and end. Raises RtscopeError."""
+    """Measure one series on each target and end. Raises RtscopeError."""
     outputs.check()
     file = made_plan(
         {
-            "title": f"rtscope {sweep['kind']}",
-            "sweep": [sweep],
+            "title": f"rtscope {series['kind']}",
+            "placement": [series],
             "seeds": seeds,
             "order": "as written",
             "targets": list(dict.fromkeys(targets or ["local"])),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Agents that run side by side, as one to whoever ends them."""
+"""A group of agents that run side by side and are stopped together."""
 
 from rtscope.target.agent import Stoppable
 
 
-class Crew:
-    """Passes on to all of its agents, and to those that come later, that they are to end."""
+class AgentGroup:
+    """Stops all of its agents, including those that are added later."""
 
     def __init__(self) -> None:
         """No agent runs yet."""
@@ -13,19 +13,19 @@ class Crew:
         self._agents: list[Stoppable] = []
 
     def watch(self, agent: Stoppable) -> None:
-        """Take in an agent; those that have ended are no harm."""
+        """Add an agent."""
         self._agents.append(agent)
         if self.interrupted:
             agent.interrupt()
 
     def interrupt(self) -> None:
-        """Ask all to end early and still say what they measured."""
+        """Ask all agents to end early and to report their results."""
         self.interrupted = True
         for agent in self._agents:
             agent.interrupt()
 
     def kill(self) -> None:
-        """End all at once; what they measured is lost."""
+        """End all agents at once; their results are lost."""
         self.interrupted = True
         for agent in self._agents:
             agent.kill()

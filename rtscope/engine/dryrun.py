@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ask an agent how it would begin a measurement, without measuring."""
+"""Dry runs: the agent validates a request and reports its start line without measuring."""
 
 from collections.abc import Callable
 from typing import Final
@@ -15,22 +15,22 @@ from rtscope.target.local import LOCAL
 SILENCE_S: Final = 20.0
 
 
-def rehearse(request: Request, target: str = "local") -> protocol.Start:
-    """Return how the agent would begin this request. Raises RtscopeError where it refuses.
+def dry_run(request: Request, target: str = "local") -> protocol.Start:
+    """Return the start line of a dry run. Raises RtscopeError where the agent refuses.
 
-    The agent of this machine is asked for every target: a boot would take longer than to fail.
+    The local agent is asked for every target, because a boot is slow.
     """
     if target != "local":
         request = msgspec.structs.replace(request, cpus=None)
-    return rehearsed_on(LOCAL, request)
+    return dry_run_on(LOCAL, request)
 
 
-def rehearsed_on(
+def dry_run_on(
     place: Target,
     request: Request,
     on_start: Callable[[Agent], None] = lambda agent: None,
 ) -> protocol.Start:
-    """Return how the agent of that place would begin. Raises RtscopeError where it refuses."""
+    """Return the start line of a dry run there. Raises RtscopeError where the agent refuses."""
     with place.started_agent(DryRun(request)) as agent:
         on_start(agent)
         for line in agent.lines(SILENCE_S):

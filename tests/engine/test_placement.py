@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from rtscope.engine.placement import fitting_interval_ns, slots_of
 from rtscope.engine.rounds import Progress, begun, swept
-from rtscope.engine.sweep import fitting_interval_ns, slots_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
