@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line: one file a command, which parses, calls and prints."""
+"""The command line: one file for each command."""

@@ -12,10 +12,10 @@ from rtscope.target.local import agent_path
 
 
 class AgentCommand(TyperCommand):
-    """A command whose every word is the agent's: --help and -- too."""
+    """A command that passes all its words to the agent, including --help and --."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - as in main.py
-        """Leave the words as they are."""
+        """Pass the words on unchanged."""
         ctx.args = args
         return args
 

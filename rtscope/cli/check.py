@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope check: what of a machine's settings costs latency."""
+"""rtscope check: settings of a system that cost latency."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,16 +29,16 @@ def check(
         str | None,
         typer.Option(
             metavar="SEVERITY",
-            help="Exit 1 where something of this severity or worse is found: fatal, high, medium "
-            "or info.",
+            help="Exit with status 1 at a finding of this severity or worse: fatal, high, "
+            "medium or info.",
         ),
     ] = None,
     sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, a result a finding.")
+        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, one result per finding.")
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write JUnit XML, a test case for each rule."),
+        typer.Option(metavar="FILE", help="Write JUnit XML, one test case per rule."),
     ] = None,
     rules: Annotated[
         bool, typer.Option("--rules", help="Print all rules as Markdown and exit.")
@@ -48,7 +48,7 @@ def check(
         typer.Option(
             "--details",
             "-v",
-            help="Print all of each finding: what should be, why, all remedies, profile and link.",
+            help="Print each finding in full: wanted state, reason, remedies, profile and link.",
         ),
     ] = False,
     force: Force = False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope compare: is B better or worse than A? What did others measure?"""
+"""rtscope compare: runs with each other, or with published tables."""
 
 from typing import Annotated
 
@@ -32,7 +32,7 @@ def compare(
     reference: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Print these published tables with the runs' figures beside them."
+            metavar="NAME", help="Print these published tables with the metrics of the runs."
         ),
     ] = None,
     json: Json = False,

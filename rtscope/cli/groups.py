@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Groups of commands: whole summaries in their help, commands imported when they are called."""
+"""Groups of commands that import a command when it is called."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class CommandGroup(TyperGroup):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a command is, and the first sentence of its help.
+    """The place of a command, and the first sentence of its help.
 
     The docstring of the command continues that sentence: the list of commands needs the sentence
     before the command's module is imported, and the command's help begins with it.

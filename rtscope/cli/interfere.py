@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope interfere: what each kind of work beside it does to a program."""
+"""rtscope interfere: the slowdown of a program with each kind of work on other CPUs."""
 
 from typing import Annotated
 
@@ -35,11 +35,13 @@ def interfere(
     program: Program = None,
     cpus: Annotated[
         str | None,
-        typer.Option("--cpus", "-a", metavar="LIST", help="Measure here. [default: the last CPU]"),
+        typer.Option(
+            "--cpus", "-a", metavar="LIST", help="CPUs to measure. [default: the last CPU]"
+        ),
     ] = None,
     load_cpus: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Run the loads here. [default: all the others]"),
+        typer.Option(metavar="LIST", help="CPUs of the loads. [default: all others]"),
     ] = None,
     load: Annotated[
         list[str] | None,
@@ -47,7 +49,7 @@ def interfere(
             "--load",
             "-L",
             metavar="LOAD",
-            help="Measure beside each; those of rtscope measure. [default: each kind by itself]",
+            help="Measure with this load, as in rtscope measure. [default: each kind by itself]",
         ),
     ] = None,
     form: Forms = None,
@@ -68,7 +70,7 @@ def interfere(
 ) -> None:
     """
     Without a command the reference algorithm of rtscope scale is measured, one thread on each of
-    its CPUs. Every load is tried in every round, and none; a program is run once in each.
+    its CPUs. Each round measures without a load and with each load once.
 
     \b
     sudo rtscope interfere -- ./app

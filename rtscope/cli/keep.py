@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope list, show, rm, export and import: what has been measured."""
+"""rtscope list, show, rm, export and import: the runs in the store."""
 
 import sys
 from datetime import UTC, datetime
@@ -36,11 +36,14 @@ class ExportFormat(StrEnum):
 
 
 def list_runs(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs shown.")] = 30,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Number of newest runs to list.")
+    ] = 30,
     experiment: Annotated[
-        str, typer.Option("--experiment", "-e", metavar="ID", help="Only its runs, of every cell.")
+        str,
+        typer.Option("--experiment", "-e", metavar="ID", help="List all runs of this experiment."),
     ] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
 ) -> None:
     """
     \b
@@ -53,7 +56,9 @@ def list_runs(
         for run in runs:
             print_json(run)
     elif experiment and not runs:
-        raise RtscopeError(f"no run is of an experiment whose id begins with '{experiment[:40]}'")
+        raise RtscopeError(
+            f"no experiment has runs in the store and an id that begins with '{experiment[:40]}'"
+        )
     elif runs:
         output_console().print(run_table(runs))
     else:
@@ -79,7 +84,7 @@ def show(
             "--budget",
             "-B",
             metavar="LIMIT",
-            help="Limits to judge by, such as "
+            help="Judge by these limits, such as "
             "'max<50us'; exit 1 unless kept. [default: the run's own]",
         ),
     ] = None,
@@ -102,7 +107,9 @@ def show(
 
 
 def remove(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids or their beginnings.")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Ids, or their first characters.")
+    ],
 ) -> None:
     """
     \b
@@ -120,7 +127,7 @@ def remove(
         except FileNotFoundError:
             continue
         except OSError as error:
-            complain(f"{report} is still there: {error.strerror}")
+            complain(f"cannot remove {report}: {error.strerror}")
             continue
         typer.echo(f"removed {report}")
 

@@ -32,27 +32,27 @@ app = typer.Typer(
 def add(
     source: Annotated[
         str,
-        typer.Argument(metavar="SOURCE", help="A kernel's file, or debian: and a package's name."),
+        typer.Argument(metavar="SOURCE", help="A kernel image, or debian:PACKAGE."),
     ],
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What to call it. [default: the source's]")
+        str | None, typer.Option(metavar="NAME", help="Name of the kernel. [default: the source's]")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The configuration it was built with.")
+        Path | None, typer.Option(metavar="FILE", help="Configuration of the kernel's build.")
     ] = None,
     modules: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where its modules are, at any depth.")
+        Path | None, typer.Option(metavar="DIR", help="Directory with the kernel's modules.")
     ] = None,
     load: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODULE", help="Load this one at boot, and what it needs."),
+        typer.Option(metavar="MODULE", help="Load this module and its dependencies at boot."),
     ] = None,
     board: Annotated[
         str | None,
-        typer.Option(metavar="BOARD", help="What it runs on. [default: its architecture's]"),
+        typer.Option(metavar="BOARD", help="Board to boot it on. [default: the architecture's]"),
     ] = None,
 ) -> None:
-    """Keep a kernel under a name.
+    """Add a kernel under a name.
 
     A package is downloaded by apt and unpacked, not installed; no root is needed. Where its headers
     and a compiler are to be had, rtscope's own modules are built for it.
@@ -91,13 +91,13 @@ def _added(
     try:
         return give_modules(kernel)
     except RtscopeError as error:
-        complain(f"{kernel.name} is kept without rtscope's modules: {error}")
+        complain(f"{kernel.name} is added without rtscope's modules: {error}")
         return kernel
 
 
 @app.command("list")
 def show() -> None:
-    """Tell the kernels that have been added."""
+    """List the kernels."""
     found = list_kernels()
     for kernel in found:
         print(f"{kernel.name}: {_told(kernel)}")
@@ -114,37 +114,37 @@ def show() -> None:
 @app.command("build")
 def build(
     recipe: Annotated[
-        str, typer.Argument(metavar="NAME", help="x86_64-rt or another that `list` tells.")
+        str, typer.Argument(metavar="NAME", help="x86_64-rt, or another name of `list`.")
     ],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call it. [default: NAME]")
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Name of the kernel. [default: NAME]"),
     ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="A kernel's tree, which stays as it is, or a tarball. "
+            help="A kernel source tree (not modified) or a tarball. "
             "[default: the recipe's package of Debian, such as linux-source-6.12]",
         ),
     ] = None,
     config: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FRAGMENT", help="More configuration, over the recipe's own."),
+        typer.Option(metavar="FRAGMENT", help="Additional configuration, after the recipe's."),
     ] = None,
     patches: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="DIR", help="A series to apply: the patches of the file `series`, or *.patch."
+            metavar="DIR", help="Patches to apply: those of the file `series`, or *.patch."
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="[default: one a CPU]")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Parallel compiler jobs. [default: one per CPU]"),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Build it anew, from nothing.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Build again from nothing.")] = False,
 ) -> None:
-    """Build a kernel and keep it under a name.
+    """Build a kernel and add it under a name.
 
     It takes some minutes, and is done once for each source, configuration, patches and compiler.
 
@@ -170,7 +170,7 @@ def build(
 
 @contextmanager
 def _shown_build(name: str) -> Iterator[Said]:
-    """What to tell of the progress: a live line on a terminal, else a line for each step."""
+    """Return the progress display: a live line on a terminal, else a line for each step."""
     console = output_console(sys.stderr)
     last = ""
     columns = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope lab: emulated machines, and the proof that they repeat."""
+"""rtscope lab: virtual machines whose runs repeat exactly."""
 
 import sys
 from pathlib import Path
@@ -23,10 +23,12 @@ app.command("patchstat")(patchstat.patchstat)
 
 @app.command("boot")
 def boot(
-    name: Annotated[str, typer.Argument(metavar="KERNEL", help="As vm:KERNEL takes it.")],
+    name: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
+    ],
     verb: Annotated[
         list[str] | None,
-        typer.Argument(help="What the agent does there. [default: cyclic --duration 5s]"),
+        typer.Argument(help="Arguments of the agent. [default: cyclic --duration 5s]"),
     ] = None,
 ) -> None:
     """Boot with the console on this terminal and run the agent; Ctrl-C or Ctrl-A x ends it.
@@ -45,18 +47,20 @@ def boot(
 
 @app.command("shell")
 def shell(
-    name: Annotated[str, typer.Argument(metavar="KERNEL", help="As vm:KERNEL takes it.")],
+    name: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
+    ],
     bring: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Put this file into /bin there, such as a program that is linked statically; "
+            help="Copy this file into the VM's /bin, such as a statically linked program; "
             "may be given more than once.",
             dir_okay=False,
         ),
     ] = None,
 ) -> None:
-    """Boot into a shell on this terminal, with the agent at hand; exit or Ctrl-A x ends it.
+    """Boot into a shell on this terminal; exit or Ctrl-A x ends it.
 
     \b
     rtscope lab shell 6.12-rt-amd64
@@ -69,19 +73,21 @@ def shell(
 
 
 def _for_a_person(name: str) -> VmTarget:
-    """The machine of this name; one whose time would race while nobody types is not meant."""
+    """Return the VM of this name in fast mode: exact time would race while the user types."""
     return vm_target(name if ",mode=" in name else f"{name},mode=fast")
 
 
 @app.command("verify")
 def verify(
-    name: Annotated[str, typer.Argument(metavar="KERNEL", help="As vm:KERNEL takes it.")],
-    probe: Annotated[str, typer.Option(metavar="PROBE", help="What to measure.")] = "cyclic",
+    name: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
+    ],
+    probe: Annotated[str, typer.Option(metavar="PROBE", help="Probe to measure.")] = "cyclic",
     load: Annotated[str, typer.Option("--load", "-L", metavar="LOAD")] = "idle",
     samples: Annotated[int, typer.Option("--samples", "-l", min=1)] = 1000,
     interval: Annotated[str | None, typer.Option("--interval", "-i", metavar="TIME")] = None,
 ) -> None:
-    """Measure three times, the last beside a busy host, and compare every sample.
+    """Measure three times, the last time on a busy host, and compare every sample.
 
     Exit status: 0 when all are the same to the bit, 1 when they part, and where.
     """

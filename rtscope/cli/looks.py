@@ -33,7 +33,7 @@ def follow(
     live: bool,
     busy: AbstractContextManager[object] | None = None,
 ) -> None:
-    """Show what the agent sends until it has no more, or Ctrl-C has asked it to end.
+    """Show the agent's readings until it ends, or until Ctrl-C.
 
     With `line_of` each look is a line. Else `view` is a table of it, which lives where it may, and
     is shown of the last one where not. `busy` goes on until then.

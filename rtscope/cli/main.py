@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command table, and what every command has in common: errors become sentences."""
+"""The command table, and the errors of all commands."""
 
 import sys
 from typing import Any
@@ -17,31 +17,32 @@ Measure how late this machine answers, idle and under load, and judge it:
 \b
   sudo rtscope measure --duration 30s --load idle --load mixed --budget 'p99.99<50us'
 
-See what was measured, compare two runs, draw them:
+List the runs, compare two of them, and draw them:
 
 \b
   rtscope list
   rtscope compare last~1 last
   rtscope report last~1 last -o report.html
 
-See what stands in the way of this machine:
+Find the settings of this machine that cost latency:
 
 \b
   sudo rtscope check
 
-Change it by a profile, see what each step buys, and take it back:
+Change it by a profile, measure the effect of each step, and undo it:
 
 \b
   sudo rtscope tune measure isolated-cores --cpus 1-3 --load mixed
   sudo rtscope tune apply isolated-cores --cpus 1-3
   sudo rtscope tune undo
 
-Runs are kept in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); what sudo measured is in root's.
+Runs are stored in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); runs made with
+sudo are in root's store.
 """
 
 
 class _Commands(LazyGroup):
-    """All commands; one whose reader goes away, such as head(1), ends as SIGPIPE would end it."""
+    """All commands. A closed pipe ends a command with the status of SIGPIPE."""
 
     sources = {  # noqa: RUF012
         "measure": Source(
@@ -131,7 +132,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    # Rich would take '[default: 10s]' and 'name[part]' for markup and leave them out.
+    # Rich would interpret '[default: 10s]' and 'name[part]' as markup and drop them.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -153,7 +154,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; an error that is meant for a person exits with 2."""
+    """Run the command line; an RtscopeError becomes a sentence and exit status 2."""
     try:
         ready_streams()
         app(prog_name="rtscope", standalone_mode=True)

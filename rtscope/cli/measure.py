@@ -42,7 +42,7 @@ def measure(
     probe: Annotated[
         str,
         typer.Argument(
-            help="What to measure: cyclic, gtod, sched, noise, async, signal, event, daq, loop, "
+            help="Probe: cyclic, gtod, sched, noise, async, signal, event, daq, loop, "
             "pi, migrate, topology, memory or scaling."
         ),
     ] = "cyclic",
@@ -52,7 +52,7 @@ def measure(
             "--load",
             "-L",
             metavar="LOAD",
-            help="Measure once under each: idle, mixed, files:50, "
+            help="Measure once under this load: idle, mixed, files:50, "
             "network:1+disk, 'stress-ng:--cpu 2', 'cmd:make -j4'. [default: idle]",
         ),
     ] = None,
@@ -62,7 +62,7 @@ def measure(
             "--duration",
             "-D",
             metavar="TIME",
-            help="How long under each load, such as 30s or 8h. "
+            help="Duration under each load, such as 30s or 8h. "
             f"[default: the probe's own number of samples, or {DEFAULT_DURATION}]",
         ),
     ] = None,
@@ -74,7 +74,7 @@ def measure(
             "--cpus",
             "-a",
             metavar="LIST",
-            help="0-3,8, first or all. [default: the probe's, mostly all]",
+            help="CPUs to measure: 0-3,8, first or all. [default: the probe's, mostly all]",
         ),
     ] = None,
     priority: Priority = None,
@@ -88,13 +88,13 @@ def measure(
             "--budget",
             "-B",
             metavar="LIMIT",
-            help="Exit 1 unless the run meets it: 'max<50us', 'p99.99<30us' (default unit: us), "
-            "'missed<1', 'inversions[inherit]<1' (a metric of the probe, for its threads of that "
-            "name).",
+            help="Exit with status 1 unless the run meets this limit: 'max<50us', 'p99.99<30us' "
+            "(default unit: us), 'missed<1', 'inversions[inherit]<1' (a metric of the probe, for "
+            "its threads of that name).",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of loads and phases. [default: 1]")
+        int | None, typer.Option(min=0, help="Seed of loads and phases. [default: 1]")
     ] = None,
     seeds: Seeds = None,
     worst: Worst = None,
@@ -104,12 +104,12 @@ def measure(
             metavar="COUNT",
             min=1,
             max=64,
-            help="Tell how this many of the worst samples came about, function by function; "
-            "for a vm: target in exact mode, whose run is made again for it.",
+            help="Explain this number of worst samples function by function; "
+            "needs a vm: target in exact mode, whose run is repeated.",
         ),
     ] = None,
     samples_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every sample here, as TSV.")
+        Path | None, typer.Option(metavar="FILE", help="Write every sample to FILE, as TSV.")
     ] = None,
     watchdog: Watchdog = None,
     idle_states: IdleStates = None,
@@ -192,7 +192,7 @@ def time_ns(text: str | None, bare_unit: str) -> int | None:
 
 
 def _tables(loads: list[str]) -> list[dict[str, Any]]:
-    """Return the keys of each [[measure]] table that differ: a load that is named again has one."""
+    """Return the differing keys of the [[measure]] tables: one table for each repeated load."""
     if len(set(loads)) == len(loads):
         return [{"loads": loads}]
     times = [loads[:at].count(load) + 1 for at, load in enumerate(loads)]

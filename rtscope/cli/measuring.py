@@ -30,7 +30,7 @@ from rtscope.store.files import check_files
 
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
-    """What a command shows and writes."""
+    """The outputs of a command."""
 
     output: Path | None = None
     report: Path | None = None
@@ -41,14 +41,14 @@ class Outputs:
     quiet: bool = False
     phases: bool = False
     table: bool = False
-    """one table of all cells in place of each run's figures"""
+    """print one table of all cells instead of each run's metrics"""
 
     def check(self) -> None:
         """Refuse files that exist or cannot be written. Raises RtscopeError."""
         check_files([self.report, self.junit], force=self.force)
 
     def observers(self, plan: CheckedPlan) -> list[Observer]:
-        """Return the observers in the order in which they learn of a result."""
+        """Return the observers in the order in which they receive a result."""
         files = run_files(self.output, plan.cells)
         check_files(list(files.values()), force=self.force)
         title = plan.file.plan.title
@@ -78,7 +78,7 @@ def measure_and_end(
     dry_run: bool = False,
     fresh: bool = False,
 ) -> NoReturn:
-    """Measure a plan and end with the status that says what became of it. Raises RtscopeError."""
+    """Measure a plan and exit with the status of its results. Raises RtscopeError."""
     if not outputs.quiet:
         for sentence in unmeasured_steps(file):
             note(sentence)
@@ -103,7 +103,7 @@ def measure_and_end(
         raise typer.Exit(128 + interrupt.signal) from None
     if interrupt.signal is not None:
         if any(_is_left(result) for result in results):
-            complain("interrupted; the same command goes on with what is left")
+            complain("interrupted: the same command continues with the remaining measurements")
         raise typer.Exit(128 + interrupt.signal)
     raise typer.Exit(_status(results, lost=any(one.lost for one in observers)))
 

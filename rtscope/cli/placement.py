@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options that scale and interfere have in common, and the plan that they make."""
+"""The common options of scale and interfere, and their plan."""
 
 from typing import Annotated, Any, NoReturn
 

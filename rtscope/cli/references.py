@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope references: the published tables that runs can be held against."""
+"""rtscope references: published tables to compare runs with."""
 
 from typing import Annotated
 
@@ -38,10 +38,10 @@ def references(context: typer.Context, json: Json = False) -> None:
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As rtscope references lists it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name from rtscope references list.")],
     json: Json = False,
 ) -> None:
-    """Show a publication's tables, its machine, and what must be known to read them.
+    """Show a publication's tables, its system, and notes on how to read them.
 
     \b
     rtscope references show NAME

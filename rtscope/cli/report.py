@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope report: runs as one HTML file that opens with no network."""
+"""rtscope report: runs as one HTML file that opens without a network."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,10 @@ def report(
         typer.Argument(metavar="RUN...", help="Ids, last, last~1, files of runs, or experiments."),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - for stdout.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write; - for standard output."
+        ),
     ] = Path("report.html"),
     budget: Annotated[
         list[str] | None,
@@ -28,14 +31,12 @@ def report(
             "--budget",
             "-B",
             metavar="LIMIT",
-            help="Limits to judge by, such as 'max<50us'. [default: each run's own]",
+            help="Judge by these limits, such as 'max<50us'. [default: each run's own]",
         ),
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            "--reference", "-r", metavar="NAME", help="Add these published tables and figures."
-        ),
+        typer.Option("--reference", "-r", metavar="NAME", help="Add these published tables."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
 ) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope run: all cells of a plan; the same command goes on where an earlier one ended."""
+"""rtscope run: measure all cells of a plan, or continue an interrupted experiment."""
 
 import math
 from typing import Annotated
@@ -32,13 +32,15 @@ def run(
         str,
         typer.Argument(
             metavar="PLAN",
-            help="A plan that comes with rtscope, such as quick, or a plan's file (docs/plans.md).",
+            help="Plan: a name such as quick, or a file (docs/plans.md).",
             autocompletion=_plan_names,
         ),
     ],
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", "-n", help="Check the plan, show its cells and time, and end."),
+        typer.Option(
+            "--dry-run", "-n", help="Check the plan, print its cells and duration, and exit."
+        ),
     ] = False,
     fresh: Fresh = False,
     target: Annotated[
@@ -47,15 +49,15 @@ def run(
             "--target",
             "-t",
             metavar="TARGET",
-            help="Where instead of where the plan says: local, ssh:BOARD or vm:KERNEL, as in "
-            "rtscope measure; may be given several times.",
+            help="Target instead of the plan's: local, ssh:BOARD or vm:KERNEL, as in "
+            "rtscope measure. May be given several times.",
         ),
     ] = None,
     seeds: Seeds = None,
     scale: Annotated[
         float,
         typer.Option(
-            metavar="FACTOR", help="Multiply samples and durations, such as 0.01 for a try."
+            metavar="FACTOR", help="Multiply samples and durations by FACTOR, such as 0.01."
         ),
     ] = 1.0,
     report: Report = None,
@@ -66,8 +68,8 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """
-    A bad plan is refused before anything starts. Every finished cell is kept at once; after a crash
-    or Ctrl-C the same command goes on with the cells that are left, if the machine is the same.
+    A bad plan is refused before anything starts. Every finished cell is stored at once. After a
+    crash or Ctrl-C the same command continues with the remaining cells on the same system.
     Exit status: 0, 1 when a budget fails or is inconclusive or a cell could not be measured, 2 for
     a bad plan, 130 on Ctrl-C.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope scale: how work scales over this machine's CPUs, and where its threads should run."""
+"""rtscope scale: how work scales over the CPUs, and where its threads should run."""
 
 from typing import Annotated
 
@@ -34,14 +34,14 @@ from rtscope.model.units import parse_time_ns
 def scale(
     program: Program = None,
     cpus: Annotated[
-        str | None, typer.Option("--cpus", "-a", metavar="LIST", help="Use these. [default: all]")
+        str | None, typer.Option("--cpus", "-a", metavar="LIST", help="CPUs to use. [default: all]")
     ] = None,
     threads: Annotated[
         str | None,
         typer.Option(
             "--threads",
             metavar="LIST",
-            help="Numbers of threads, such as 1-4,8. [default: from 1 to that of the CPUs]",
+            help="Numbers of threads, such as 1-4,8. [default: 1 to the number of CPUs]",
         ),
     ] = None,
     form: Forms = None,
@@ -64,8 +64,8 @@ def scale(
     The reference algorithm is periodic and 95 % parallel; it computes with scalar and with vector
     units. It is placed on one CPU after the other in each order that makes sense here: a core for
     each thread first, a core's hardware threads first, and so on. Amdahl's law and the Universal
-    Scalability Law are fitted to the times. A program of yours is given the CPUs and run once a
-    round.
+    Scalability Law are fitted to the times. Your own program gets the CPUs as its
+    affinity and runs once in each round.
 
     \b
     sudo rtscope scale

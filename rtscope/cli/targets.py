@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Targets by name, with a word where reaching one takes a while."""
+"""Targets by name, with a note on a terminal where a connection takes time."""
 
 import sys
 
@@ -10,7 +10,7 @@ from rtscope.target.agent import Target
 
 
 def connecting(*names: str) -> None:
-    """Tell, on a terminal, of the boards among these; nothing moves, for ssh may ask there."""
+    """Print the boards among these targets on a terminal, where ssh may ask for a password."""
     if sys.stderr.isatty():
         for name in dict.fromkeys(names):
             if name.startswith("ssh:"):
@@ -18,7 +18,7 @@ def connecting(*names: str) -> None:
 
 
 def reached(name: str) -> Target:
-    """The target of this name. Raises RtscopeError."""
+    """Return the target of this name. Raises RtscopeError."""
     connecting(name)
     with ended_by_signals():
         return target_of(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope threads: the machine's threads, who can preempt whom first."""
+"""rtscope threads: the threads of a system in the order of preemption."""
 
 import sys
 from typing import Annotated
@@ -25,17 +25,20 @@ def threads(
     target: OneTarget = "local",
     live: Annotated[
         bool,
-        typer.Option("--live", "-l", help="Look again and again until Ctrl-C, in a terminal."),
+        typer.Option("--live", "-l", help="Refresh the table on the terminal until Ctrl-C."),
     ] = False,
     interval: Annotated[
         str | None,
         typer.Option(
-            "--interval", "-i", metavar="TIME", help="Between two looks of --live (1s); bare: s."
+            "--interval",
+            "-i",
+            metavar="TIME",
+            help="Refresh interval of --live (default unit: s) [default: 1s].",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="Show every thread.")] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print each look as a line of JSON, with every thread.")
+        bool, typer.Option("--json", help="Print each reading as a line of JSON, with all threads.")
     ] = False,
 ) -> None:
     """
@@ -52,7 +55,7 @@ def threads(
     rtscope threads --target vm:6.12-rt-amd64
     """
     if interval and not live:
-        raise RtscopeError("--interval is between the looks of --live: give that too")
+        raise RtscopeError("--interval is the refresh interval of --live: add --live")
     interval_ns = parse_time_ns(interval or "1s", "s")
     place = reached(target)
     emulated = not place.capabilities.lasting

@@ -48,7 +48,7 @@ Journal = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Where the target keeps what it changed. [default: /var/lib/rtscope/tune]",
+        help="Directory of the journal on the target. [default: /var/lib/rtscope/tune]",
     ),
 ]
 MaybeProfile = Annotated[
@@ -59,7 +59,9 @@ MaybeProfile = Annotated[
 
 @app.command("list")
 def list_profiles(
-    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print each profile as a line of JSON.")
+    ] = False,
 ) -> None:
     """List the profiles that come with rtscope."""
     profiles = [read_profile(name) for name in shipped_names()]
@@ -113,7 +115,7 @@ def apply(
     journal: Journal = None,
     json: JsonLines = False,
 ) -> None:
-    """Show the changes, ask, make them, and look whether they hold.
+    """Show the changes, ask, make them, and check that they hold.
 
     Each is in a journal before it is made, so that `undo` takes it back whatever happens. Exit
     status: 0, 1 where a change did not hold or failed, 2 for bad use, 130 on Ctrl-C.
@@ -153,7 +155,7 @@ def undo(
     journal: Journal = None,
     json: JsonLines = False,
 ) -> None:
-    """Take back what a profile has changed, or all of them.
+    """Undo the changes of a profile, or of all profiles.
 
     What somebody else has changed since is left as it is, and told; so is a thread that has ended.
 
@@ -176,7 +178,7 @@ def tell_status(
     journal: Journal = None,
     json: JsonLines = False,
 ) -> None:
-    """Tell which changes are in effect, and which ended with a boot or were set back since.
+    """Show which changes are in effect, and which ended with a boot or were reverted.
 
     \b
     sudo rtscope tune status
@@ -197,17 +199,18 @@ def hold(
     unit: Annotated[
         bool,
         typer.Option(
-            "--unit", help="Print a systemd unit that holds it from each boot on, and end."
+            "--unit", help="Print a systemd unit that holds the profile from boot on, and exit."
         ),
     ] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the changes when it ends; `undo` takes them back.")
+        bool,
+        typer.Option("--keep", help="Leave the changes in effect at the end; `undo` reverts them."),
     ] = False,
     target: OneTarget = "local",
     journal: Journal = None,
     json: JsonLines = False,
 ) -> None:
-    """Apply a profile, and apply it to threads and interrupts that come later, until Ctrl-C.
+    """Apply a profile, also to new threads and interrupts, until Ctrl-C.
 
     It waits for the kernel to tell of them and does nothing in between. At the end all is taken
     back.
@@ -220,7 +223,7 @@ def hold(
     request = msgspec.structs.replace(_request("hold", profile, cpus, journal, place), keep=keep)
     if unit:
         if place.name != "local":
-            raise RtscopeError("--unit is for this machine: run it there")
+            raise RtscopeError("--unit is for the local machine: run it on the target")
         words = tune_command(request, json=False)
         typer.echo(systemd_unit(request.profile or "", str(agent_path()), words), nl=False)
         return
@@ -245,7 +248,7 @@ app.command("measure")(measure_steps)
 def _request(
     verb: TuneVerb, name: str, cpus: str | None, journal: str | None, place: Target
 ) -> TuneRequest:
-    """The request for a whole profile on this target. Raises RtscopeError."""
+    """Return the request for a whole profile on this target. Raises RtscopeError."""
     profile = read_profile(name)
     last = steps_of(profile, cpus)[-1]
     rules = last.rules
@@ -253,12 +256,12 @@ def _request(
         with status(f"reading {place.name}"):
             rules = filled_rules(rules, last.cpus, read_machine(place))
     elif cpus:
-        complain(f"the profile {profile.name} is for no chosen CPUs: --cpus changes nothing")
+        complain(f"the profile {profile.name} does not use --cpus")
     return TuneRequest(verb, profile.name, rules, journal)
 
 
 def _name_in_journal(profile: str | None) -> str | None:
-    """The name of a profile whose file may be gone."""
+    """Return the name of a profile whose file may have been removed."""
     return profile and profile.rpartition("/")[2].removesuffix(".toml")
 
 
@@ -280,7 +283,7 @@ def _changes(
     each: Callable[[Change], None] | None = None,
     silence_s: float = _SILENCE_S,
 ) -> tuple[list[Change], list[RunWarning]]:
-    """The agent's report of each change, printed line by line with `json` or `each`.
+    """Return the agent's report of each change; with `json` or `each`, print it line by line.
 
     Raises RtscopeError; typer.Exit where a signal ended it, which undoes the changes. With `each`
     a signal is the expected end.

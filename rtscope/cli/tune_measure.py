@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rtscope tune measure: apply a profile step by step, and tell what each step bought."""
+"""rtscope tune measure: the effect of each step of a profile."""
 
 from pathlib import Path
 from typing import Annotated
@@ -36,7 +36,7 @@ DEFAULT_DURATION = "30s"
 
 
 def profile_names(incomplete: str) -> list[str]:
-    """For the shell's completion."""
+    """Complete the name of a profile."""
     return [name for name in shipped_names() if name.startswith(incomplete)]
 
 
@@ -44,7 +44,7 @@ ProfileArgument = Annotated[
     str,
     typer.Argument(
         metavar="PROFILE",
-        help="A name of `rtscope tune list`, or a file: docs/tune.md.",
+        help="Profile: a name of `rtscope tune list`, or a file (docs/tune.md).",
         autocompletion=profile_names,
     ),
 ]
@@ -53,7 +53,7 @@ CpusOption = Annotated[
     typer.Option(
         "--cpus",
         metavar="LIST",
-        help="The CPUs to keep free, such as 1-3; N is the last: 1-N. For profiles that want them.",
+        help="CPUs to isolate, such as 1-3 or 1-N (N: the last CPU), for profiles that use them.",
     ),
 ]
 
@@ -64,16 +64,19 @@ def measure_steps(
     steps: Annotated[
         str | None,
         typer.Option(
-            metavar="LIST", help="Only these, such as 0,3; 0 is as booted. [default: all]"
+            metavar="LIST",
+            help="Measure only these steps, such as 0,3; 0 is as booted. [default: all]",
         ),
     ] = None,
     rounds: Annotated[
-        int, typer.Option(min=1, max=1000, help="How often to go through all steps.")
+        int, typer.Option(min=1, max=1000, help="Number of rounds of all steps.")
     ] = 5,
-    probe: Annotated[str, typer.Option(help="What to measure, as in rtscope measure.")] = "cyclic",
+    probe: Annotated[str, typer.Option(help="Probe, as in rtscope measure.")] = "cyclic",
     load: Annotated[
         list[str] | None,
-        typer.Option("--load", "-L", metavar="LOAD", help="Once under each. [default: idle]"),
+        typer.Option(
+            "--load", "-L", metavar="LOAD", help="Measure under this load. [default: idle]"
+        ),
     ] = None,
     duration: Annotated[
         str | None,
@@ -81,33 +84,36 @@ def measure_steps(
             "--duration",
             "-D",
             metavar="TIME",
-            help=f"Of each step in each round. [default: {DEFAULT_DURATION}]",
+            help=f"Duration of each step in each round. [default: {DEFAULT_DURATION}]",
         ),
     ] = None,
     samples: Samples = None,
     interval: Interval = None,
     measure_cpus: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST", help="The CPUs to measure. [default: the probe's, mostly all]"
-        ),
+        typer.Option(metavar="LIST", help="CPUs to measure. [default: the probe's, mostly all]"),
     ] = None,
     priority: Priority = None,
     policy: PolicyName = None,
     option: ProbeOption = None,
     break_at: Break = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order, loads and phases.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order, loads and phases.")] = 1,
     worst: Worst = None,
     watchdog: Watchdog = None,
     idle_states: IdleStates = None,
     budget: Annotated[
         list[str] | None,
-        typer.Option("--budget", "-B", metavar="LIMIT", help="Exit 1 unless each run keeps it."),
+        typer.Option(
+            "--budget",
+            "-B",
+            metavar="LIMIT",
+            help="Exit with status 1 unless each run meets this limit.",
+        ),
     ] = None,
     target: Targets = None,
     seeds: Seeds = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-n", help="Show what would be measured, and end.")
+        bool, typer.Option("--dry-run", "-n", help="Print the cells and exit.")
     ] = False,
     fresh: Fresh = False,
     report: Report = None,
@@ -117,17 +123,17 @@ def measure_steps(
     json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Print each run, and at the end what the steps bought, as lines of JSON."
+            "--json",
+            help="Print each run, and at the end the effect of each step, as lines of JSON.",
         ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a machine as booted and after each step of a profile, and tell what each bought.
+    """Measure a system as booted and after each step of a profile, and show the effect of each.
 
-    Every run applies the steps up to its own and takes them back at its end. The rounds go through
-    all of them again, each in an order of its own, so that what changes meanwhile is not taken for
-    an effect. Steps that take a boot are not applied. Ctrl-C keeps what was measured; the same
-    command goes on.
+    Every run applies the steps up to its own and undoes them at its end. Each round measures all
+    steps in a new order, so that other changes of the system are not mistaken for an effect. Steps
+    that need a boot are not applied. After Ctrl-C the same command continues.
 
     \b
     sudo rtscope tune measure isolated-cores --cpus 1-3 --load mixed

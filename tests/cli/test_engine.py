@@ -86,11 +86,11 @@ def test_each_command_goes_on_where_ctrl_c_ended_it(
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
-    assert "the same command goes on" in said.splitlines()[-1]
+    assert "the same command continues" in said.splitlines()[-1]
 
     done = rtscope(*command, "--no-report")
     assert done.returncode == 0, done.stderr
-    assert "going on with experiment" in done.stderr
+    assert "continuing experiment" in done.stderr
     runs = [json.loads(line) for line in rtscope("list", "--json").stdout.splitlines()]
     assert len({run["experiment"] for run in runs}) == 1
     complete = [run for run in runs if run["status"] == "complete"]
@@ -98,8 +98,8 @@ def test_each_command_goes_on_where_ctrl_c_ended_it(
         [run] = runs
         kept = json.loads(rtscope("show", run["id"], "--json").stdout)
         rounds = int(command[command.index("--rounds") + 1])
-        assert {len(cell["medians_ns"]) for cell in kept["placement"]["cells"]} == {rounds}
-        assert kept["placement"]["rounds"] == rounds
+        assert {len(cell["medians_ns"]) for cell in kept["sweep"]["cells"]} == {rounds}
+        assert kept["sweep"]["rounds"] == rounds
     else:
         assert len(complete) == 2
 

@@ -169,7 +169,7 @@ def test_what_was_broken_off_is_gone_on_with(
     assert status == (-number if number == signal.SIGKILL else 128 + number)
     done = rtscope("run", str(plan), "--no-report")
     assert done.returncode == 0, done.stderr
-    assert "1 of 4 cells are done; --fresh begins anew" in done.stderr.splitlines()[0]
+    assert "1 of 4 cells are done; --fresh starts a new experiment" in done.stderr.splitlines()[0]
     held = runs(rtscope)
     complete = [run["load"] for run in held if run["status"] == "complete"]
     assert complete == ["idle", "cpu:1", "timers:1", "files:1"]

@@ -133,7 +133,7 @@ def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
     ("arguments", "said"),
     [
         (["--live", "--target", "vm:6.12-rt-amd64"], "--live is for real machines"),
-        (["--interval", "5s"], "--interval is between the looks of --live"),
+        (["--interval", "5s"], "--interval is the refresh interval of --live"),
         (["--live", "--interval", "soon"], "is not a time"),
         (["--live", "--json", "--interval", "1ms"], "is not a time of at least 100ms"),
         (["--target", "elsewhere"], "'elsewhere' cannot be reached"),

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What becomes of an experiment's results while and after it is measured."""
+"""Observers of experiments: they store, show and write results."""

@@ -68,14 +68,14 @@ class Page(Observer):
     def __init__(
         self, chosen: Path | None, *, reference: str = "", to_stderr: bool, quiet: bool
     ) -> None:
-        """The page is the file `chosen`, else one beside the store, with `reference`'s tables."""
+        """Write the file `chosen`, else one in the store's directory, with `reference`'s tables."""
         self._chosen = chosen
         self._reference = reference
         self._to_stderr = to_stderr
         self._quiet = quiet
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
-        """Write the page and say where it is."""
+        """Write the page and print its path."""
         measured = [result for result in results if result.run]
         runs = [result.run for result in measured if result.run]
         if not runs:
@@ -96,14 +96,14 @@ class Page(Observer):
             self.lost |= not told(lambda: print(f"report: {path}", file=place))
 
     def _reference_of(self, runs: list[Run]) -> Reference | None:
-        """The published tables; None, with a sentence, where none of them fits the runs."""
+        """Return the published tables; None, with a sentence, where none of them fits the runs."""
         if not self._reference:
             return None
         reference = reference_named(self._reference)
         try:
             tables_beside(reference, runs)
         except RtscopeError as error:
-            complain(f"the report is without the plan's reference: {error}")
+            complain(f"the report does not have the plan's reference: {error}")
             return None
         return reference
 

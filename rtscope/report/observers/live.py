@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Progress on standard error: a live view on a terminal, a line now and then elsewhere."""
+"""Progress on standard error: a live view on a terminal, else a line every ten seconds."""
 
 import sys
 import threading
@@ -30,10 +30,10 @@ _PIPED_PROGRESS_NS: Final = 10_000_000_000
 
 
 class LiveProgress(Observer):
-    """Keeps what is known of the experiment and shows it."""
+    """Shows the state of the experiment."""
 
     def __init__(self, title: str) -> None:
-        """The view has this title where there are several cells."""
+        """Use this title for several cells."""
         self._state = ExperimentState(title, 0)
         self._left_ns: dict[str, int | None] = {}
         self._console = output_console(sys.stderr)
@@ -46,7 +46,7 @@ class LiveProgress(Observer):
         """Begin to show."""
         self._state.cells = len(experiment.cells)
         self._state.done = len(experiment.done)
-        # How long the host takes for a second of a guest's time is not known beforehand.
+        # The host's time for one second of a VM is not known in advance.
         self._left_ns = {
             cell.name: None if _emulated(cell) else times_ns[cell.name] for cell in experiment.left
         }
@@ -54,7 +54,7 @@ class LiveProgress(Observer):
         self.tick()
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Show this while it goes on."""
+        """Show this activity."""
         return self._busy(text)
 
     @contextmanager
@@ -81,7 +81,7 @@ class LiveProgress(Observer):
         self.tick()
 
     def heard(self, cell: Cell, line: AnyLine) -> None:
-        """Show what the agent has measured so far."""
+        """Show the metrics so far."""
         state = self._state.cell
         if state is None or _emulated(cell):
             return
@@ -91,14 +91,14 @@ class LiveProgress(Observer):
         self.tick()
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
-        """Show which measurement of a cell begins."""
+        """Show the current measurement of a cell."""
         with self._lock:
             self._state.steps[cell.name] = (text, done, total)
         if not _emulated(cell):
             self.tick()
 
     def measured(self, cell: Cell, result: CellResult) -> None:
-        """Note that the cell is done, and hide the view while its result is printed."""
+        """Count the cell as done, and hide the view while its result is printed."""
         self.close()
         with self._lock:
             self._state.begun_s.pop(cell.name, None)
@@ -116,7 +116,7 @@ class LiveProgress(Observer):
             )
 
     def tick(self) -> None:
-        """Draw again."""
+        """Draw the view."""
         if not self._seen:
             return
         with self._lock:
@@ -130,7 +130,7 @@ class LiveProgress(Observer):
                     )
                     self._live.start()
                 self._live.update(ExperimentView(self._state), refresh=True)
-            except OSError:  # nobody looks any more, but the runs are wanted
+            except OSError:  # the terminal is gone, but the runs are wanted
                 self._seen = False
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
@@ -138,7 +138,7 @@ class LiveProgress(Observer):
         self.close()
 
     def close(self) -> None:
-        """Remove the view until there is something to show again."""
+        """Hide the view until the next drawing."""
         with self._lock:
             if self._live:
                 with suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Notes on standard error: which experiment is measured, and what could not be measured."""
+"""Notes on standard error: the experiment's id, and cells that could not be measured."""
 
 from collections.abc import Mapping
 
@@ -19,27 +19,27 @@ class Notes(Observer):
         self._finished = finished
 
     def opened(self, experiment: Experiment, times_ns: Mapping[str, int | None]) -> None:
-        """Say which experiment this is, and which one it is not."""
+        """Print which experiment is continued, and which ones are not."""
         if self._quiet:
             return
         if experiment.elsewhere and self._finished:
             note(
                 f"experiment {experiment.elsewhere} of this plan is of another machine "
-                f"({'; '.join(experiment.differences)}) and is left as it is"
+                f"({'; '.join(experiment.differences)}) and is not continued"
             )
         if experiment.finished and self._finished:
             note(
                 f"experiment {experiment.finished} of this plan is finished (rtscope list "
-                f"--experiment {experiment.finished}); this is a new one"
+                f"--experiment {experiment.finished}); this is a new experiment"
             )
         if experiment.done or experiment.begun:
             begun = "" if experiment.done else ", one is begun"
             note(
-                f"going on with experiment {experiment.id}: {len(experiment.done)} of "
-                f"{len(experiment.cells)} cells are done{begun}; --fresh begins anew"
+                f"continuing experiment {experiment.id}: {len(experiment.done)} of "
+                f"{len(experiment.cells)} cells are done{begun}; --fresh starts a new experiment"
             )
 
     def measured(self, cell: Cell, result: CellResult) -> None:
-        """Say why a cell has no run."""
+        """Print why a cell has no run."""
         if result.failure:
             complain(f"{cell.name}: {result.failure}")

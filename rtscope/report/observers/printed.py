@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results on standard output: each run's figures, or one table of all cells, or lines of JSON."""
+"""Results on standard output: each run's metrics, one table of all cells, or lines of JSON."""
 
 from collections.abc import Container, Sequence
 
@@ -18,7 +18,7 @@ from rtscope.store.database import by_sudo, default_path
 
 
 class JsonLines(Observer):
-    """Prints each run as a line of JSON, and at the end what each step of a profile changed."""
+    """Prints each run as a line of JSON, and at the end the effect of each step of a profile."""
 
     def measured(self, cell: Cell, result: CellResult) -> None:
         """Print a run."""
@@ -37,10 +37,10 @@ class JsonLines(Observer):
 
 
 class Summaries(Observer):
-    """Prints each run's figures as soon as it is measured."""
+    """Prints each run's metrics as soon as it is measured."""
 
     def __init__(self, stored: Container[str], *, quiet: bool, phases: bool = False) -> None:
-        """With `quiet` not where a run is stored, with `phases` when its load came up and ended.
+        """With `quiet`, omit the run's place in the store; with `phases`, add the load's phases.
 
         `stored` has the ids of the runs in the store.
         """
@@ -72,11 +72,11 @@ class Table(Observer):
     """Prints one table of all cells at the end."""
 
     def __init__(self, *, quiet: bool) -> None:
-        """With `quiet` not the experiment's id."""
+        """With `quiet`, omit the experiment's id."""
         self._quiet = quiet
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
-        """Print all cells, what each step of a profile changed, and limits that do not pass."""
+        """Print all cells, the effect of each step, and limits that do not pass."""
 
         def show() -> None:
             console = output_console()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every run goes into the store as soon as it is measured."""
+"""Stores every run as soon as it is measured."""
 
 from rtscope.engine.cells import Cell
 from rtscope.engine.observer import Observer
@@ -11,7 +11,7 @@ from rtscope.store import database
 
 
 class Store(Observer):
-    """Stores runs; what the store does not take is written to a file."""
+    """Stores runs; a run that cannot be stored is written to a file."""
 
     def __init__(self) -> None:
         """Nothing is stored yet."""
