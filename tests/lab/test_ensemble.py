@@ -46,4 +46,4 @@ def test_seeds_are_refused_where_nothing_repeats() -> None:
     )  # fmt: skip
 
     assert done.returncode == 2
-    assert "--seeds is for the lab" in done.stderr
+    assert "local has no seeds" in done.stderr

@@ -81,6 +81,6 @@ def test_what_goes_on_is_shown_on_a_terminal_and_since_when(
         assert shown.end() == 0, shown.text
     text = shown.text
 
-    assert f"looking at the machine vm:{rt_kernel.name},seed=2: for" in text
+    assert f"reading the system vm:{rt_kernel.name},seed=2: for" in text
     for seed in (1, 2):
         assert f"cyclic, load idle, on vm:{rt_kernel.name},seed={seed}: for 1 s" in text
