@@ -18,6 +18,7 @@ void hello_write(struct json *json)
 	json_begin(json, "hello");
 	json_u64(json, "protocol", PROTOCOL_VERSION);
 	json_string(json, "agent", RTSCOPE_VERSION);
+	json_u64(json, "description", DESCRIPTION_VERSION);
 	json_string(json, "arch", uname(&name) ? "unknown" : name.machine);
 	json_i64(json, "pid", getpid());
 	json_array_begin(json, "probes");

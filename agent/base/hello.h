@@ -5,13 +5,13 @@
 
 #define PROTOCOL_VERSION 1
 
+/* Of `describe`: increased when an option, a probe, a load or a metric is added, changed or removed. */
+#define DESCRIPTION_VERSION 2
+
 /* The variable that tells, in a sentence, what of the machine's boot was not over. */
 #define HELLO_UNSETTLED "rtscope_unsettled"
 
 struct json;
-
-/* The names of all loads, a NULL last: main() sets it, as base knows of no load. */
-extern const char *const *hello_loads;
 
 /* The names of all loads, a NULL last: main() sets it, as base knows of no load. */
 extern const char *const *hello_loads;

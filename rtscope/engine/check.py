@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from rtscope.engine.cells import Cell
-from rtscope.engine.dryrun import SILENCE_S, dry_run, dry_run_on
+from rtscope.engine.dryrun import dry_run, dry_run_on
 from rtscope.engine.explain import check_explainable
 from rtscope.engine.placement import check_placements
 from rtscope.engine.planfile import PlanFile
@@ -20,11 +20,12 @@ from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import PlacementSeries
-from rtscope.model.request import DryRun, Request
+from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
-from rtscope.target import local, protocol
+from rtscope.target import protocol
 from rtscope.target.agent import Target
+from rtscope.target.description import our_description
 
 _OF_A_PROGRAM: Final = "exec"
 _START_NS: Final = 100_000_000
@@ -40,7 +41,7 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
     for the first cell that it refuses.
     """
     measured = [cell for cell in cells if isinstance(cell.work, Request)]
-    known = _known_probes()
+    known = [probe.name for probe in our_description().probes]
     for cell in measured:
         if refusal := _unknown_probe(cell.request.probe, known):
             raise file.refusal((*cell.where, "probes"), refusal)
@@ -175,11 +176,6 @@ def cell_ns(start: protocol.Start) -> int | None:
     if not spans:
         return None
     return min(spans) + _START_NS + (_LOAD_NS if start.loads else 0)
-
-
-def _known_probes() -> list[str]:
-    with local.started_agent(DryRun(Request())) as agent:
-        return protocol.check_hello(next(agent.lines(SILENCE_S))).probes
 
 
 def _check_limit(file: PlanFile, cell: Cell, start: protocol.Start, text: str) -> None:

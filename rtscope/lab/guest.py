@@ -11,11 +11,12 @@ import msgspec
 from rtscope.lab.boot import Boot, machine_files_written, resume
 from rtscope.lab.emulator import STALE_CODE, Emulator
 from rtscope.lab.snapshot import snapshot_of
+from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
 from rtscope.target.bounds import Span
-from rtscope.target.protocol import AgentWarning, AnyLine, End
+from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, check_description
 
 _SAMPLES_WARNING: Final = "samples-file-"
 SAMPLES_LOST: Final = f"{_SAMPLES_WARNING}failed"
@@ -30,14 +31,21 @@ class Guest:
     """An agent whose machine lives until `close`. Its lines are read once."""
 
     def __init__(
-        self, boot: Boot, limit_s: float, unseen: list[str], samples_file: Path | None
+        self,
+        boot: Boot,
+        limit_s: float,
+        unseen: list[str],
+        samples_file: Path | None,
+        described: Description | None = None,
     ) -> None:
         """`limit_s` of the emulator's CPU time are for the boot; `unseen`: more options of QEMU's,
-        which the guest cannot notice; `samples_file` gets what the agent writes to its own."""
+        which the guest cannot notice; `samples_file` gets what the agent writes to its own;
+        `described`: what the agent's words were made for."""
         self._boot = boot
         self._unseen = unseen
         self._limit_s = limit_s
         self._samples_file = samples_file
+        self._described = described
         self._directory = _folder()
         self._boots = 1
         self._emulator: Emulator | None = None
@@ -67,6 +75,8 @@ class Guest:
             emulator = self._start()
         try:
             for line in emulator.lines(silence_limit_s, span):
+                if isinstance(line, Hello):
+                    check_description(line, self._described)
                 if isinstance(line, End):
                     yield from self._keep_samples(emulator)
                 if not self._is_about_unwanted_samples(line):

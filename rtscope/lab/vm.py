@@ -35,7 +35,7 @@ from rtscope.model.run import Lab
 from rtscope.store.files import write_file
 from rtscope.target.agent import Agent, Capabilities
 from rtscope.target.command import guest_command
-from rtscope.target.local import agent_path
+from rtscope.target.local import agent_description, agent_path
 from rtscope.target.protocol import files_of
 
 _SILENCE_S: Final = 90.0
@@ -102,7 +102,8 @@ class VmTarget(msgspec.Struct, frozen=True):
         samples_file = Path(wanted) if wanted else None
         check_whole(self.kernel)
         boot = self.fitted(request)._boot(request)
-        guest = Guest(boot, self.boot_limit_s, self.unseen, samples_file)
+        described = agent_description(self.kernel.arch)
+        guest = Guest(boot, self.boot_limit_s, self.unseen, samples_file, described)
         try:
             yield guest
         finally:
@@ -169,7 +170,8 @@ class VmTarget(msgspec.Struct, frozen=True):
         seed = self.spec.seed
         if (asked := measurement_in(request)) and asked.seed is not None:
             seed = asked.seed
-        words = guest_command(request, seed, exact=self.spec.mode == "exact")
+        described = agent_description(self.kernel.arch)
+        words = guest_command(request, seed, described, exact=self.spec.mode == "exact")
         given = "".join(f"{word}\n" for word in words).encode()
         stops = self.restores and len(given) < ARGUMENTS_SIZE
         image = self._image({} if stops else {"rtscope.args": given})

@@ -86,3 +86,12 @@ class Description(msgspec.Struct, frozen=True, tag="description"):
     def probe(self, name: str) -> Probe | None:
         """Return the probe of this name."""
         return next((probe for probe in self.probes if probe.name == name), None)
+
+    def options_of(self, name: str) -> dict[str, Option] | None:
+        """Return all options of a probe or a command, by name; None where there is none of it."""
+        if probe := self.probe(name):
+            return {option.name: option for option in [*self.session, *probe.options]}
+        for command in self.commands:
+            if command.name == name:
+                return {option.name: option for option in command.options}
+        return None

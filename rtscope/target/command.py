@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import (
     AgentRequest,
@@ -17,7 +18,7 @@ from rtscope.model.request import (
     TuneRequest,
     measurement_in,
 )
-from rtscope.target.description import our_description
+from rtscope.target.description import check_known, our_description
 
 WATCHDOG_CONNECTION: Final = "--tether=8s"
 """the agent ends when its standard input is silent for this long"""
@@ -27,11 +28,19 @@ _GUEST_PROGRESS: Final = "1s"
 _GUEST_SAMPLES: Final = "/samples/all"
 
 
-def command_of(request: AgentRequest) -> list[str]:
-    """Return the agent's words for a request.
+def command_of(request: AgentRequest, agent: Description | None = None) -> list[str]:
+    """Return the words of a request to an agent of this description; None: of this release.
 
-    Raises RtscopeError where an option is not the probe's own: the record would not contain it.
+    Raises RtscopeError where an option is not the probe's own, as the record would not contain it,
+    and where the agent is older than this rtscope and lacks what is asked.
     """
+    words = _words(request)
+    if agent and agent != our_description():
+        check_known(words, agent)
+    return words
+
+
+def _words(request: AgentRequest) -> list[str]:
     match request:
         case Request():
             words = _measure(request)
@@ -63,7 +72,9 @@ def tune_command(request: TuneRequest, *, json: bool) -> list[str]:
     ]
 
 
-def guest_command(request: AgentRequest, seed: int, *, exact: bool) -> list[str]:
+def guest_command(
+    request: AgentRequest, seed: int, agent: Description | None = None, *, exact: bool
+) -> list[str]:
     """Return the words for init of an emulated system, which runs the agent.
 
     The words lie on the agent's stack, so words of another length or order are another run. Where
@@ -72,8 +83,9 @@ def guest_command(request: AgentRequest, seed: int, *, exact: bool) -> list[str]
     """
     asked = measurement_in(request)
     if asked is None:
-        return command_of(request)
+        return command_of(request, agent)
     sent = asked.samples_file is not None
+    command_of(request, agent)
     bare = msgspec.structs.replace(asked, seed=None, samples_file=None)
     return [
         f"rtscope_seed={seed}",

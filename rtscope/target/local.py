@@ -9,16 +9,20 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 
+from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import AgentRequest, MachineRequest
 from rtscope.target.agent import Agent, Capabilities, Target
 from rtscope.target.building import built_agent, is_checkout
 from rtscope.target.command import command_of
+from rtscope.target.description import our_description
 from rtscope.target.process import AgentProcess
 from rtscope.target.protocol import files_of
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _SILENCE_S: Final = 90.0
+_BAD_USE: Final = 2
+"""exit status of an agent that does not know an option or a command"""
 
 
 def agent_path(arch: str | None = None) -> Path:
@@ -63,10 +67,48 @@ def _installed_agent() -> Path | None:
     return found[0].resolve() if found else None
 
 
+def agent_description(arch: str | None = None) -> Description | None:
+    """Return what the agent for `arch` can do; None of one that is too old to describe it.
+
+    Only an agent of RTSCOPE_AGENT is asked. The others are of this release. Raises RtscopeError.
+    """
+    chosen = os.environ.get("RTSCOPE_AGENT")
+    if not chosen or arch not in (None, os.uname().machine):
+        return our_description()
+    return _described(agent_path())
+
+
+@cache
+def _described(path: Path) -> Description | None:
+    try:
+        agent = AgentProcess([str(path), "describe"])
+    except RtscopeError:
+        return None  # starting it for a request says why
+    try:
+        return agent.description()
+    finally:
+        agent.close()
+
+
+class _OldAgent(AgentProcess):
+    """An agent of RTSCOPE_AGENT that does not describe what it can do."""
+
+    def why_it_ended(self) -> str:
+        """A sentence for an agent that ended before its last line."""
+        refused = self.outcome()[0] == _BAD_USE
+        hint = (
+            "; the agent in RTSCOPE_AGENT is older than this rtscope: unset it, or name the agent "
+            "of this release there"
+        )
+        return super().why_it_ended() + hint * refused
+
+
 @contextmanager
 def started_agent(request: AgentRequest) -> Iterator[AgentProcess]:
     """An agent that surely ends with the block. Raises RtscopeError where it cannot be started."""
-    agent = AgentProcess([str(agent_path()), *command_of(request)])
+    described = agent_description()
+    kind = AgentProcess if described else _OldAgent
+    agent = kind([str(agent_path()), *command_of(request, described)])
     try:
         yield agent
     finally:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
+from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.target.bounds import (
@@ -36,6 +39,7 @@ _CHUNK = 1 << 20
 _LEAST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 2.0
 _LONGEST_END_S = 20.0
+_DESCRIBE_S = 20.0
 
 
 class AgentProcess:
@@ -127,6 +131,18 @@ class AgentProcess:
                 break
         if not ended:
             raise RtscopeError(self.why_it_ended())
+
+    def description(self) -> Description | None:
+        """Return the answer of `describe`; None of an agent too old for that. Raises RtscopeError.
+
+        The bounds are those of `lines`.
+        """
+        self._silence_limit_s = _DESCRIBE_S
+        try:
+            answer = next(self._raw_lines(), b"")
+            return msgspec.json.decode(answer, type=Description)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
 
     def _bound_measuring(self, start: Start, span: Span) -> None:
         """Measuring begins: it may take what was asked for, and a margin to end."""

@@ -6,6 +6,7 @@ from typing import Annotated, Final, get_args
 
 import msgspec
 
+from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Throttling
 from rtscope.model.points import Points
@@ -56,6 +57,8 @@ class Hello(Line, frozen=True, tag="hello"):
 
     protocol: int
     agent: str
+    description: Count = 0
+    """version of what `describe` prints; 0: the agent has no such command"""
     arch: str = ""
     pid: Count = 0
     probes: list[str] = []
@@ -296,6 +299,18 @@ def check_hello(line: AnyLine) -> Hello:
             "install the same version of both"
         )
     return line
+
+
+def check_description(hello: Hello, made_for: Description | None) -> None:
+    """Refuse an agent that is older than the description its words were made for.
+
+    Raises RtscopeError.
+    """
+    if made_for and hello.description < made_for.version:
+        raise RtscopeError(
+            f"the agent is older than this rtscope: its options are of version {hello.description} "
+            f"and rtscope's of version {made_for.version}. Build it anew with `make agents`"
+        )
 
 
 def files_of(lines: Iterable[AnyLine]) -> dict[str, str | bytes]:

@@ -20,7 +20,14 @@ from rtscope.target.bounds import Span
 from rtscope.target.command import WATCHDOG_CONNECTION, command_of
 from rtscope.target.connection import ANSWER, LOST, Connection, destination_of, printable
 from rtscope.target.process import AgentProcess
-from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, files_of
+from rtscope.target.protocol import (
+    AgentWarning,
+    AnyLine,
+    End,
+    Hello,
+    check_description,
+    files_of,
+)
 from rtscope.target.samples import Samples
 from rtscope.target.upload import Installed, installed_agent
 
@@ -42,7 +49,8 @@ class SshAgent(AgentProcess):
         """Start it. Raises RtscopeError."""
         self._board = board
         self._samples = Samples(board.connection, board.installed.folder, request)
-        words = [*board.installed.command, WATCHDOG_CONNECTION, *command_of(self._samples.request)]
+        words = command_of(self._samples.request, board.installed.description)
+        words = [*board.installed.command, WATCHDOG_CONNECTION, *words]
         super().__init__(board.connection.command(_START, *words), stdin=subprocess.PIPE)
         self._wanted = True
         self._lost = False
@@ -71,6 +79,8 @@ class SshAgent(AgentProcess):
     def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last. Raises RtscopeError."""
         for line in super().lines(silence_limit_s, span):
+            if isinstance(line, Hello):
+                check_description(line, self._board.installed.description)
             if isinstance(line, End):
                 yield from self._samples.fetched()
             yield line

@@ -9,9 +9,10 @@ from typing import Final
 
 import msgspec
 
+from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.target.connection import LOST, Connection
-from rtscope.target.local import agent_path
+from rtscope.target.local import agent_description, agent_path
 
 _PLACES: Final = ("cache", "/tmp", "/dev/shm")  # noqa: S108 - none but a private folder is used
 _ARCHES: Final = {
@@ -102,6 +103,8 @@ class Installed(msgspec.Struct, frozen=True):
     """what starts it, before its own words"""
     folder: str
     """where it is, a private one"""
+    description: Description | None
+    """what it can do; None of an agent that is too old to describe it"""
     not_root: str = ""
     """a sentence where it has to do without root's rights"""
 
@@ -111,25 +114,25 @@ def installed_agent(name: str, connection: Connection) -> Installed:
 
     Raises RtscopeError where there is none, or no place for it.
     """
-    agent, uid = _looked(name, connection)
+    arch, agent, uid = _looked(name, connection)
+    description = agent_description(arch)
     content = agent.read_bytes()
     words = (f"rtscope-agent-{hashlib.sha256(content).hexdigest()[:16]}", str(len(content)))
     found = connection.run(_FIND, *words, *_PLACES).answers
     path = found[0] if found else _brought(name, connection, agent, words)
     folder = path.rpartition("/")[0]
     if uid == 0:
-        return Installed([path], folder)
+        return Installed([path], folder, description)
     asked = connection.run(_BECOME_ROOT, path)
     if asked.status == 0:
-        return Installed(["sudo", "-n", path], folder)
+        return Installed(["sudo", "-n", path], folder, description)
     why = asked.complaint or f"it ended with status {asked.status}"
-    return Installed(
-        [path], folder, f"the agent on {name} ran without root's rights: sudo -n refused it ({why})"
-    )
+    not_root = f"the agent on {name} ran without root's rights: sudo -n refused it ({why})"
+    return Installed([path], folder, description, not_root)
 
 
-def _looked(name: str, connection: Connection) -> tuple[Path, int]:
-    """The agent for the board, as it is here, and the user's number there."""
+def _looked(name: str, connection: Connection) -> tuple[str, Path, int]:
+    """The board's architecture, the agent for it, as it is here, and the user's number there."""
     said = connection.run(_LOOK)
     found = _MACHINE.fullmatch(said.answers[0]) if said.answers else None
     if not found:
@@ -141,12 +144,13 @@ def _looked(name: str, connection: Connection) -> tuple[Path, int]:
     if machine == "mips64" and said.answers[1:] == [_BIG_ENDIAN]:
         machine = "mips64 of big endian"
     if machine == os.uname().machine:
-        return agent_path(), int(found["uid"])
+        return machine, agent_path(), int(found["uid"])
     if machine not in _ARCHES:
         known = ", ".join(_ARCHES.values())
         raise RtscopeError(f"{name} is {machine}: there are agents for {known}, and none for it")
     try:
-        return agent_path(_ARCHES[machine]), int(found["uid"])
+        arch = _ARCHES[machine]
+        return arch, agent_path(arch), int(found["uid"])
     except RtscopeError as error:
         raise RtscopeError(f"{name} is {machine}: {error}") from None
 

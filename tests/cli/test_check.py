@@ -24,7 +24,8 @@ def read_once(rtscope: Rtscope, agent_path: Path, tmp_path: Path) -> Rtscope:
     once = tmp_path / "agent-once"
     answer = tmp_path / "answer"
     once.write_text(
-        f'#!/bin/sh\n[ -e {answer} ] || {agent_path} "$@" > {answer} || exit\ncat {answer}\n'
+        f'#!/bin/sh\n[ "$1" = machine ] || exec {agent_path} "$@"\n'
+        f'[ -e {answer} ] || {agent_path} "$@" > {answer} || exit\ncat {answer}\n'
     )
     once.chmod(0o755)
 

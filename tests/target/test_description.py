@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What an older agent lacks is refused by name, before anything is measured."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from rtscope.model.description import Description
+from rtscope.model.errors import RtscopeError
+from rtscope.model.request import DryRun, MachineRequest, Request
+from rtscope.target.command import command_of
+from rtscope.target.description import our_description
+from rtscope.target.local import started_agent
+from rtscope.target.protocol import Hello, Start, check_description
+
+DIGEST: Final = (2, "7f8f7a4846874ade")
+"""version of the description, and the digest of what it has"""
+
+
+def older(change: Callable[[Any], None]) -> Description:
+    """Our description after `change`, one version earlier."""
+    raw = msgspec.json.decode(msgspec.json.encode(our_description()))
+    change(raw)
+    raw["version"] -= 1
+    return msgspec.convert(raw, Description)
+
+
+def without_phase(raw: Any) -> None:  # noqa: ANN401 - JSON
+    cyclic = next(probe for probe in raw["probes"] if probe["name"] == "cyclic")
+    cyclic["options"] = [one for one in cyclic["options"] if one["name"] != "phase"]
+
+
+def without_timerfd(raw: Any) -> None:  # noqa: ANN401
+    cyclic = next(probe for probe in raw["probes"] if probe["name"] == "cyclic")
+    next(one for one in cyclic["options"] if one["name"] == "method")["choices"] = ["nanosleep"]
+
+
+def without_probe(raw: Any) -> None:  # noqa: ANN401
+    raw["probes"] = [probe for probe in raw["probes"] if probe["name"] != "cyclic"]
+
+
+def without_audit(raw: Any) -> None:  # noqa: ANN401
+    machine = next(one for one in raw["commands"] if one["name"] == "machine")
+    machine["options"] = [one for one in machine["options"] if one["name"] != "audit"]
+
+
+def without_ipc(raw: Any) -> None:  # noqa: ANN401
+    raw["loads"] = [load for load in raw["loads"] if load["name"] != "ipc"]
+
+
+ASKED: Final = Request(options={"phase": "fixed", "method": "timerfd"}, load="cpu:1+ipc:1")
+
+
+@pytest.mark.parametrize(
+    ("change", "request_", "named"),
+    [
+        (without_phase, ASKED, "option --phase"),
+        (without_timerfd, ASKED, "choice --method=timerfd"),
+        (without_ipc, ASKED, "load ipc"),
+        (without_probe, ASKED, "probe or command cyclic"),
+        (without_audit, MachineRequest(audit=True), "option --audit"),
+    ],
+)
+def test_an_older_agent_is_not_asked_for_what_it_lacks(
+    change: Callable[[Any], None], request_: Request | MachineRequest, named: str
+) -> None:
+    with pytest.raises(RtscopeError, match=f"lacks the {named}: unset RTSCOPE_AGENT"):
+        command_of(request_, older(change))
+
+
+def test_an_older_agent_is_asked_for_what_it_has() -> None:
+    request = Request(options={"method": "timerfd"}, load="cpu:1")
+    for change in (without_phase, without_ipc, without_audit):
+        assert command_of(request, older(change)) == command_of(request)
+
+
+@pytest.fixture
+def agent(
+    tmp_path: Path, agent_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
+    """Put an agent in the place of ours that answers `describe` by a script's lines."""
+
+    def choose(lines: str) -> None:
+        script = tmp_path / "agent"
+        script.write_text(f'#!/bin/sh\nif [ "$1" = describe ]; then\n{lines}\nfi\n'
+                          f'case "$*" in *--phase*) echo no option --phase >&2; exit 2;; esac\n'
+                          f'exec {agent_path} "$@"\n')  # fmt: skip
+        script.chmod(0o755)
+        monkeypatch.setenv("RTSCOPE_AGENT", str(script))
+
+    return choose
+
+
+def start_of(request: Request) -> Start:
+    with started_agent(DryRun(request)) as agent:
+        return next(line for line in agent.lines(20) if isinstance(line, Start))
+
+
+def test_the_agent_of_rtscope_agent_is_asked_what_it_can_do(
+    agent: Callable[[str], None], tmp_path: Path
+) -> None:
+    trimmed = tmp_path / "description.json"
+    trimmed.write_bytes(msgspec.json.encode(older(without_phase)) + b"\n")
+    agent(f"cat {trimmed}; exit")
+    assert start_of(Request(options={"method": "timerfd"})).options["method"] == "timerfd"
+    with pytest.raises(RtscopeError, match="lacks the option --phase: unset RTSCOPE_AGENT"):
+        start_of(ASKED)
+
+
+@pytest.mark.parametrize("answer", ["echo no command >&2; exit 2", "echo hello; exit", "exit 1"])
+def test_an_agent_too_old_to_describe_itself_refuses_with_advice(
+    agent: Callable[[str], None], answer: str
+) -> None:
+    agent(answer)
+    assert start_of(Request()).probe == "cyclic"
+    with pytest.raises(RtscopeError, match="no option --phase; the agent in RTSCOPE_AGENT is old"):
+        start_of(ASKED)
+
+
+def test_hello_has_the_version_of_the_description() -> None:
+    with started_agent(DryRun(Request())) as agent:
+        hello = next(agent.lines(20))
+    assert isinstance(hello, Hello)
+    assert hello.description == our_description().version
+    check_description(hello, our_description())
+    with pytest.raises(RtscopeError, match="`make agents`"):
+        check_description(Hello(1, "0"), our_description())
+
+
+def test_a_change_of_the_options_increases_the_version() -> None:
+    """Help and defaults in words may change freely: no request depends on them."""
+    free = {"help", "summary", "wanted", "computed", "agent", "version"}
+
+    def bare(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, dict):
+            return {key: bare(one) for key, one in value.items() if key not in free}
+        return [bare(one) for one in value] if isinstance(value, list) else value
+
+    content = bare(msgspec.json.decode(msgspec.json.encode(our_description())))
+    digest = hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:16]
+    assert (our_description().version, digest) == DIGEST, (
+        "what agents can be asked for has changed: increase DESCRIPTION_VERSION in "
+        f"agent/base/hello.h, and write here the new version with the digest {digest}"
+    )
