@@ -30,8 +30,8 @@ duration = "{}"
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "steps.toml").write_text(
-        'description = "Ours"\n[[step]]\nname = "nicer"\n'
-        '[[step.thread]]\nname = "rtscope-none-such"\nnice = 1\n'
+        'description = "Ours"\n[[step]]\nname = "in batches"\n'
+        '[[step.thread]]\nname = "rtscope-none-such"\npolicy = "batch"\n'
     )
     (tmp_path / "plan.toml").write_text(PLAN.format("200ms"))
     (tmp_path / "long.toml").write_text(PLAN.format("2s"))
