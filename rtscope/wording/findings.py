@@ -5,10 +5,11 @@ import msgspec
 
 from rtscope.model.finding import CpuDiffers, Finding, Severity
 from rtscope.model.run import Run
-from rtscope.statistics.findings import findings_of
+from rtscope.statistics.findings import advice_of, findings_of
 from rtscope.wording.cpus import cpus_sentence
 from rtscope.wording.memory import memory_sentence
-from rtscope.wording.sweep import sweep_sentences
+from rtscope.wording.placements import placement_sentence
+from rtscope.wording.plain import plain
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -22,12 +23,10 @@ class Sentence(msgspec.Struct, frozen=True):
 
 def sentence(found: Finding) -> Sentence:
     """The finding in words."""
-    text = cpus_sentence(found) or memory_sentence(found)
+    text = cpus_sentence(found) or memory_sentence(found) or plain(placement_sentence(found))
     return Sentence(text, found.severity, found.cpu if isinstance(found, CpuDiffers) else None)
 
 
 def sentences_of(run: Run) -> list[Sentence]:
     """A run's findings in words, most important first; empty for the probes that only measure."""
-    if run.sweep:
-        return [Sentence(text) for told in sweep_sentences(run) for text in told]
-    return [sentence(found) for found in findings_of(run)]
+    return [sentence(found) for found in (*advice_of(run), *findings_of(run))]

@@ -1,29 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The words that all that is said of a sweep has in common."""
+"""Ratios, CPUs and laws of placement series in words."""
 
 from collections.abc import Sequence
 
 from rtscope.model.cpulist import cpus_named
-from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Cell
+from rtscope.model.placement_finding import Times
 from rtscope.model.units import format_ns
-from rtscope.statistics.placing import Curve, Ratio, jitter
+from rtscope.statistics.placing import Curve, Ratio
 from rtscope.statistics.scaling import Fit
 from rtscope.wording.plain import plain
 
 
-def ratio_text(one: Ratio) -> str:
+def ratio_text(one: Ratio | Times) -> str:
     """1.87 (1.85 to 1.90)."""
     if one.low is None or one.high is None:
         return f"{one.value:.2f}"
     return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
-
-
-def shared_text(shared: str) -> str:
-    """What the kernel says that two CPUs share, as the end of a sentence."""
-    if not shared:
-        return "share no core, cache or package"
-    return f"share {'an' if shared.startswith('L') else 'a'} {shared}"
 
 
 def curve_name(curve: Curve) -> str:
@@ -59,9 +51,8 @@ def _percent(share: float, places: int) -> str:
     return text if float(text.replace("−", "-")) else f"{0:.{places}f}"
 
 
-def jitter_text(cell: Cell) -> str:
-    """, with 2.5 % jitter; nothing where that is not known."""
-    share = jitter(cell)
+def jitter_text(share: float | None) -> str:
+    """, with 2.5 % jitter; empty where it is not known."""
     return "" if share is None else f", with {share * 100:.1f} % jitter"
 
 
@@ -74,13 +65,3 @@ def threads_text(workload: str, count: int = 1) -> str:
 def cpus_text(cpus: Sequence[int]) -> str:
     """CPU 3, or CPUs 0-3, 8."""
     return cpus_named(cpus).replace(",", ", ")
-
-
-def place_text(placement: Placement) -> str:
-    """Of its CPUs."""
-    return cpus_text(placement.cpus)
-
-
-def more_text(rounds: int) -> str:
-    """What to do about too few data."""
-    return f"Give more --rounds than {rounds}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep in words: advice, findings, how it was measured and which laws it follows."""
+"""How a placement series was measured, and the laws that it follows."""
 
 from collections.abc import Iterator
 
@@ -11,19 +11,9 @@ from rtscope.statistics.placing import (
     slower_cpus,
 )
 from rtscope.statistics.scaling import Fit
-from rtscope.wording.advice import advice
 from rtscope.wording.placement import cpus_text, curve_name, law_text
-from rtscope.wording.placing import findings, interference, left_out
 from rtscope.wording.plain import plain
 from rtscope.wording.run import machine_name, moment_text
-
-
-def sweep_sentences(run: Run) -> tuple[list[str], list[str]]:
-    """What to do, and what was found besides."""
-    sweep = sweep_of(run)
-    if sweep.has_loads:
-        return [plain(text) for text in interference(sweep)], left_out(sweep)
-    return [plain(text) for text in advice(sweep)], [plain(text) for text in findings(sweep)]
 
 
 def where_text(run: Run) -> str:

@@ -93,10 +93,11 @@ def test_two_threads_forced_on_one_cpu_are_found_and_named(rtscope: Rtscope) -> 
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["advice"][0].startswith(f"Use CPU {FIRST_CPU} for one scalar thread; ")
-    text, *_ = told["findings"]
-    assert text.startswith(f"2 scalar threads on CPU {FIRST_CPU} are ")
-    assert text.endswith(f"they take turns at CPU {FIRST_CPU} itself.")
+    [advice] = told["advice"]
+    assert (advice["kind"], advice["best"]["cpus"]) == ("best-placement", [FIRST_CPU])
+    turns = told["findings"][0]
+    assert (turns["kind"], turns["threads"]["cpus"]) == ("threads-take-turns", [FIRST_CPU])
+    assert turns["threads"]["count"] == 2
     assert [len(cell["medians_ns"]) for cell in told["sweep"]["cells"]] == [5, 5]
 
 
@@ -109,11 +110,11 @@ def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
         done = rtscope("scale", "--threads", "1,2", "--rounds", "8", "--", *bucket)
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
-    assert "they take turns at something that they share: a lock or a limit of" in shown
+    assert "they take turns. They share a lock, a limit of the program" in shown
     assert " for one thread; " in shown
     report = Path(done.stdout.rpartition("report: ")[2].strip())
     page = report.read_text()
-    assert "they take turns at something that they share" in page
+    assert "they take turns. They share a lock" in page
     assert "--threads=1,2" in page
 
 
@@ -129,7 +130,9 @@ def test_what_holds_the_lock_of_a_program_is_found_and_named(
         done = rtscope("interfere", *beside, "--load", holder, "--no-report", "--", *bucket, "5")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert f"times as long beside {holder} on CPU {LAST_CPU}." in told["advice"][0]
+    first = told["advice"][0]
+    assert (first["kind"], first["load"]) == ("interference", holder)
+    assert first["load_cpus"] == [LAST_CPU]
     assert "the loads ran on the measured CPUs too" in told["warnings"][0]["text"]
     assert told["sweep"]["load_cpus"] == [LAST_CPU]
 
@@ -205,12 +208,10 @@ def test_in_a_container_its_cpus_are_used_and_it_is_said_of_the_others(
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    here = f"CPU {LAST_CPU}"
     scaled = told("scale")
-    assert scaled["advice"] == [
-        f"Only one scalar thread on {here} was measured: nothing is to choose."
-    ]
-    assert scaled["findings"][-1].startswith(f"Nothing ran on CPU{'s' * (LAST_CPU > 1)} 0")
+    assert [one["kind"] for one in scaled["advice"]] == ["only-placement"]
+    unused = scaled["findings"][-1]
+    assert (unused["kind"], unused["cpus"][0], unused["offline"]) == ("cpus-not-measured", 0, False)
     disturbed = told("interfere", "--load", "cpu")
     assert "the loads ran on the measured CPUs too" in disturbed["warnings"][0]["text"]
     assert disturbed["sweep"]["load_cpus"] == [LAST_CPU]

@@ -38,8 +38,10 @@ def told(*words: str) -> dict[str, Any]:
 def test_an_offline_cpu_is_left_alone_and_named(rt_kernel: Kernel) -> None:
     run = told("scale", "--target", f"vm:{rt_kernel.name},shape=1x1x2,offline=1")
     assert [cell["placement"]["cpus"] for cell in run["sweep"]["cells"]] == [[0]]
-    assert run["advice"] == ["Only one scalar thread on CPU 0 was measured: nothing is to choose."]
-    assert run["findings"] == ["CPU 1 is offline."]
+    assert [one["kind"] for one in run["advice"]] == ["only-placement"]
+    assert run["findings"] == [
+        {"kind": "cpus-not-measured", "severity": "info", "cpus": [1], "offline": True}
+    ]
     assert "functional-only" in {warning["code"] for warning in run["warnings"]}
     assert run["lab"]["cpus"] == 2
 
@@ -47,7 +49,7 @@ def test_an_offline_cpu_is_left_alone_and_named(rt_kernel: Kernel) -> None:
 def test_a_machine_of_one_cpu_gives_sense(rt_kernel: Kernel) -> None:
     target = f"vm:{rt_kernel.name}"
     run = told("scale", "--target", target)
-    assert run["advice"] == ["Only one scalar thread on CPU 0 was measured: nothing is to choose."]
+    assert [one["kind"] for one in run["advice"]] == ["only-placement"]
     run = told("interfere", "--target", target, "--load", "cpu")
     assert run["warnings"][0]["code"] == "loads-not-beside"
     assert [cell["load"] for cell in run["sweep"]["cells"]] == ["idle", "cpu"]

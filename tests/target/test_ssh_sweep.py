@@ -36,7 +36,7 @@ def test_the_algorithm_scales_there_and_the_record_is_in_the_store(board: Board)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["target"] == "ssh:board"
-    assert " scalar thread" in told["advice"][0]
+    assert told["advice"][0]["workload"] == "scalar"
     assert json.loads(rtscope("show", "--json").stdout)["id"] == told["id"]
     assert not board.agents()
 

@@ -40,6 +40,26 @@ from rtscope.model.finding import (
     TooFewRepeats,
     Victim,
 )
+from rtscope.model.placement_finding import (
+    BestPlacement,
+    Elsewhere,
+    Interference,
+    InterferenceUndecided,
+    Largest,
+    LawFails,
+    NearCpusSlower,
+    NoBaseline,
+    NoInterference,
+    NoSingleThread,
+    OnlyPlacement,
+    PlacementUndecided,
+    Serial,
+    SlowCpus,
+    Threads,
+    ThreadsTakeTurns,
+    Times,
+    VectorUnitShared,
+)
 
 _ONE: Final = {"scalar": Range(2.0, 2.0)}
 _TWO: Final = {"scalar": Range(1.02, 2.31), "vector": Range(3.0, 3.0)}
@@ -125,4 +145,57 @@ MEMORY: Final[list[Finding]] = [
     Partitioning(state="not mounted"),
     Partitioning(state="unused", caches=[CachePartition(3, 11, 16)], bandwidth_step_percent=10),
     Partitioning(state="used", caches=[CachePartition(2, 1, None)]),
+]
+
+_TIMES: Final = Times(1.87, 1.85, 1.9)
+PLACEMENTS: Final = [
+    BestPlacement(workload="scalar", best=Threads(8, [*range(8)], 0.025), speedup=_TIMES),
+    BestPlacement(
+        workload="vector",
+        best=Threads(4, [0, 2, 4, 6]),
+        speedup=_TIMES,
+        largest=Largest(Threads(8, [*range(8)], 0.031), Times(1.04), Times(0.96), False),
+        elsewhere=Elsewhere(Threads(4, [0, 1, 2, 3]), _TIMES, [Threads(4, [1, 3, 5, 7])]),
+        as_fast_counts=[5, 6],
+        fast_cpus=[0, 2],
+        slow_cpus=[4, 5, 6, 7],
+    ),
+    BestPlacement(
+        workload="./app",
+        best=Threads(1, [2]),
+        several=_TIMES,
+        several_not_faster=True,
+        elsewhere=Elsewhere(as_fast=[Threads(1, [cpu]) for cpu in range(3, 8)]),
+        fast_cpus=[2],
+        slow_cpus=[0],
+    ),
+    BestPlacement(workload="./app", best=Threads(1, [0]), several=Times(1.02, 0.9, 1.2)),
+    BestPlacement(workload="./app", best=Threads(1, [0]), serial=Serial([2, 3, 4], 1.02, 0.99)),
+    PlacementUndecided(
+        workload="scalar", threads=Threads(2, [0, 1]), speedup=Times(1.2, 0.9, 1.6), rounds=2
+    ),
+    PlacementUndecided(workload="./app", threads=None, speedup=Times(1.2, 0.9, 1.6), rounds=5),
+    OnlyPlacement(workload="scalar", threads=Threads(1, [0])),
+    NoSingleThread(workload="scalar"),
+    NearCpusSlower(
+        workload="vector",
+        near=[0, 1],
+        near_share="core",
+        far=[0, 4],
+        far_share="",
+        slowdown=_TIMES,
+    ),
+    VectorUnitShared(cpus=[0, 1], vector_speedup=Times(1.01), scalar_speedup=_TIMES),
+    ThreadsTakeTurns(workload="scalar", threads=Threads(2, [0]), speedup=Times(1.0)),
+    ThreadsTakeTurns(workload="scalar", threads=Threads(4, [0, 1]), speedup=Times(1.0), than=2),
+    ThreadsTakeTurns(workload="./app", threads=Threads(2, [0, 1]), speedup=Times(1.0)),
+    LawFails(workload="vector", order="cores first", up_to=4, beyond=5, excess=0.72, slow_cpus=[]),
+    LawFails(
+        workload="scalar", order="cores first", up_to=4, beyond=5, excess=0.3, slow_cpus=[0, 1]
+    ),
+    SlowCpus(workload="scalar", slow=[0, 1], fast=[2, 3], slowdown=_TIMES, is_one_value=False),
+    Interference(workload="./app", load="memory", load_cpus=[0, 1], slowdown=_TIMES),
+    NoInterference(workload="./app", loads=["disk", "cpu"]),
+    InterferenceUndecided(workload="./app", loads=["disk"], at_most=1.4, rounds=5),
+    NoBaseline(workload="./app"),
 ]

@@ -12,10 +12,10 @@ import msgspec
 
 from rtscope.model.finding import Finding
 from rtscope.wording.findings import sentence
-from tests.wording.examples import CPUS, MEMORY
+from tests.wording.examples import CPUS, MEMORY, PLACEMENTS
 
 GOLDEN: Final = Path(__file__).parent / "golden" / "findings.txt"
-EXAMPLES: Final = [*CPUS, *MEMORY]
+EXAMPLES: Final = [*CPUS, *MEMORY, *PLACEMENTS]
 
 
 def kinds(base: type[Finding] = Finding) -> Iterator[type[Finding]]:

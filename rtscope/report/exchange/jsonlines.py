@@ -6,9 +6,8 @@ import re
 import msgspec
 
 from rtscope.model.run import Run
-from rtscope.statistics.findings import findings_of
+from rtscope.statistics.findings import advice_of, findings_of
 from rtscope.store.runfile import encode_run
-from rtscope.wording.sweep import sweep_sentences
 
 _STEERING = re.compile(
     "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u08e2\u180e\u200b-\u200f\u2028-\u202e"
@@ -34,12 +33,11 @@ def print_json(value: object) -> None:
 
 
 def print_run(run: Run) -> None:
-    """Print a run as a line of JSON, with its findings; a sweep's with its advice too."""
+    """Print a run as a line of JSON, with its findings; a placement series with its advice."""
     record = msgspec.json.decode(encode_run(run))
     if run.sweep:
-        record["advice"], record["findings"] = sweep_sentences(run)
-    else:
-        record["findings"] = msgspec.to_builtins(findings_of(run))
+        record["advice"] = msgspec.to_builtins(advice_of(run))
+    record["findings"] = msgspec.to_builtins(findings_of(run))
     print_json(record)
 
 

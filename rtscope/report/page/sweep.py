@@ -9,16 +9,19 @@ from rtscope.report.page.render import render_page
 from rtscope.report.page.sweep_charts import sweep_charts
 from rtscope.report.tables.sweep import table_of
 from rtscope.statistics.confidence import LEVEL
+from rtscope.statistics.findings import advice_of, findings_of
+from rtscope.wording.findings import sentence
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
 from rtscope.wording.run import doubts
-from rtscope.wording.sweep import how_text, laws_of, sweep_sentences, where_text
+from rtscope.wording.sweep import how_text, laws_of, where_text
 
 
 def sweep_page(run: Run) -> str:
     """The sweep as a page."""
     sweep = sweep_of(run)
-    first, more = sweep_sentences(run)
+    first = [sentence(found).text for found in advice_of(run)]
+    more = [sentence(found).text for found in findings_of(run)]
     charts = sweep_charts(sweep)
     facts, details = fingerprint(run)
     return render_page(

@@ -12,11 +12,13 @@ from rtscope.report.page.render import render_page
 from rtscope.report.page.sweep_charts import charts_together
 from rtscope.report.tables.sweeps import loads_together, placements_together
 from rtscope.statistics.confidence import LEVEL
+from rtscope.statistics.findings import advice_of, findings_of
 from rtscope.statistics.reference import column_label
+from rtscope.wording.findings import sentence
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
 from rtscope.wording.run import doubts_of_all
-from rtscope.wording.sweep import how_text, laws_of, sweep_sentences, where_text
+from rtscope.wording.sweep import how_text, laws_of, where_text
 
 
 class _View(msgspec.Struct, frozen=True):
@@ -58,7 +60,8 @@ def _title(placed: int, loaded: int) -> str:
 
 
 def _view(label: str, run: Run) -> _View:
-    first, more = sweep_sentences(run)
+    first = [sentence(found).text for found in advice_of(run)]
+    more = [sentence(found).text for found in findings_of(run)]
     facts, details = fingerprint(run)
     return _View(
         label,
