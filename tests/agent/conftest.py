@@ -58,3 +58,8 @@ def checked_load_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_load_driver(
         path, "cc", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
     )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _agent_is_built(agent_path: Path) -> Path:
+    return agent_path

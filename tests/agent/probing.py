@@ -19,6 +19,9 @@ import pytest
 
 from tests.places import needs_realtime
 
+AGENT = Path(__file__).parents[2] / "build" / "native" / "rtscope-agent"
+"""of this checkout, built for this machine"""
+
 Lines = list[dict[str, Any]]
 
 needs_root = needs_realtime
@@ -74,20 +77,31 @@ def hogged(cpu: int, burst_ms: float, period_ms: float, priority: int) -> Iterat
             process.kill()
 
 
+def run(
+    *words: str | Path, prefix: tuple[str, ...] = (), agent: Path = AGENT
+) -> subprocess.CompletedProcess[str]:
+    """Run the agent to its end, whatever its exit status is."""
+    return subprocess.run(
+        [*prefix, agent, *words], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
 def measure(
-    agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = (), status: int = 0
+    probe: str,
+    *options: str,
+    prefix: tuple[str, ...] = (),
+    status: int = 0,
+    agent: Path = AGENT,
 ) -> Lines:
     """The lines of a probe that ends by itself, with this exit status."""
-    done = subprocess.run(
-        [*prefix, agent, probe, "--json", *options], capture_output=True, timeout=60, check=False
-    )
+    done = run(probe, "--json", *options, prefix=prefix, agent=agent)
     assert done.returncode == status, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def as_nobody(agent: Path, probe: str, *options: str) -> Lines:
     """The lines of a probe that an ordinary user runs; the agent has to be in a public place."""
-    return measure(agent, probe, *options, prefix=NOBODY)
+    return measure(probe, *options, prefix=NOBODY, agent=agent)
 
 
 @contextmanager
@@ -100,14 +114,10 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def started(
-    agent: Path,
-    probe: str,
-    *options: str,
-    until: str = "progress",
-    prefix: tuple[str, ...] = (),
+    probe: str, *options: str, until: str = "progress", prefix: tuple[str, ...] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A probe that has written its first line of the type `until`; none outlives the block."""
-    command: list[str | Path] = [*prefix, agent, probe, "--json", *options]
+    command: list[str | Path] = [*prefix, AGENT, probe, "--json", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
@@ -127,23 +137,21 @@ def lines_left(process: subprocess.Popen[bytes], status: int = 0) -> Lines:
 
 
 @contextmanager
-def measuring(
-    agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()
-) -> Iterator[Lines]:
+def measuring(probe: str, *options: str, prefix: tuple[str, ...] = ()) -> Iterator[Lines]:
     """A probe that measures within the block and is interrupted after it; then its lines.
 
     One at a time, whatever else tests on this machine: two disturbances would disturb each other.
     """
     lines: Lines = []
-    with undisturbed(), started(agent, probe, *options, prefix=prefix) as process:
+    with undisturbed(), started(probe, *options, prefix=prefix) as process:
         yield lines
         process.terminate()
         lines += lines_left(process)
 
 
-def measure_stopped(agent: Path, probe: str, *options: str) -> tuple[Lines, float]:
+def measure_stopped(probe: str, *options: str) -> tuple[Lines, float]:
     """The lines of a probe that was stopped whole once, and for how many seconds."""
-    with started(agent, probe, *options) as process:
+    with started(probe, *options) as process:
         process.send_signal(signal.SIGSTOP)
         start_s = time.monotonic()
         time.sleep(0.5)
@@ -186,15 +194,9 @@ def middle_ns(lines: Lines, name: str) -> float:
     return statistics.median(samples(lines, thread=threads(lines)[name]["thread"]))
 
 
-def refusal(agent: Path, probe: str, *options: str, prefix: tuple[str, ...] = ()) -> str:
+def refusal(probe: str, *options: str, prefix: tuple[str, ...] = (), agent: Path = AGENT) -> str:
     """The one sentence with which a probe refuses to measure."""
-    done = subprocess.run(
-        [*prefix, agent, probe, "-D", "1s", *options],
-        capture_output=True,
-        text=True,
-        timeout=10,
-        check=False,
-    )
+    done = run(probe, "-D", "1s", *options, prefix=prefix, agent=agent)
     assert done.returncode == 2
     assert done.stdout == ""
     sentences = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from rtscope import __version__
 from rtscope.model.threads import Threads
 from rtscope.target.protocol import decode_line
 
@@ -54,13 +53,6 @@ def emulated(arch: str, emulator: str, cpu: str | None, *arguments: str) -> str:
     )
     assert run.returncode == 0, run.stderr
     return run.stdout
-
-
-@pytest.mark.parametrize(("arch", "emulator", "cpu"), CPUS)
-def test_an_agent_tells_its_version(arch: str, emulator: str, cpu: str | None) -> None:
-    assert (
-        emulated(arch, emulator, cpu, "--version") == f"rtscope-agent {__version__} (protocol 1)\n"
-    )
 
 
 @pytest.mark.parametrize(("arch", "emulator", "cpu"), CPUS)

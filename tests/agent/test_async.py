@@ -2,13 +2,12 @@
 """The agent's async verb on this machine: every way, and known disturbances in its figures."""
 
 import os
-import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from tests.agent.probing import (
+    AGENT,
     LAST_CPU,
     hog,
     measure,
@@ -27,8 +26,8 @@ FIRST_CPU = min(os.sched_getaffinity(0))
 ON_LAST_CPU = ("-a", str(LAST_CPU))
 
 
-def test_all_ways_are_measured_in_turn(agent_path: Path) -> None:
-    lines = measure(agent_path, "async", "-D", "600ms", "--via", "all", *ON_LAST_CPU)
+def test_all_ways_are_measured_in_turn() -> None:
+    lines = measure("async", "-D", "600ms", "--via", "all", *ON_LAST_CPU)
     assert list(threads(lines)) == [f"{way} from same CPU" for way in WAYS]
     for thread in of_type(lines, "thread"):
         assert thread["cpu"] == thread["facts"]["sender_cpu"] == LAST_CPU
@@ -37,8 +36,8 @@ def test_all_ways_are_measured_in_turn(agent_path: Path) -> None:
 
 
 @needs_two_cpus
-def test_each_cpu_hears_from_itself_and_from_another(agent_path: Path) -> None:
-    lines = measure(agent_path, "async", "-D", "200ms", "-a", f"{FIRST_CPU},{LAST_CPU}")
+def test_each_cpu_hears_from_itself_and_from_another() -> None:
+    lines = measure("async", "-D", "200ms", "-a", f"{FIRST_CPU},{LAST_CPU}")
     found = [
         (thread["name"], thread["cpu"], thread["facts"]["sender_cpu"])
         for thread in of_type(lines, "thread")
@@ -55,11 +54,9 @@ def test_each_cpu_hears_from_itself_and_from_another(agent_path: Path) -> None:
 @needs_root
 @needs_two_cpus
 @pytest.mark.parametrize("way", ["cond", "mqueue"])
-def test_a_busy_thread_on_the_receivers_cpu_delays_as_long_as_it_runs(
-    agent_path: Path, way: str
-) -> None:
+def test_a_busy_thread_on_the_receivers_cpu_delays_as_long_as_it_runs(way: str) -> None:
     options = ("-a", f"{FIRST_CPU},{LAST_CPU}", "--place", "other", "--via", way)
-    with measuring(agent_path, "async", *options) as lines:
+    with measuring("async", *options) as lines:
         hog(LAST_CPU, 20, 80, 20, 95)
     thread = next(line for line in of_type(lines, "thread") if line["cpu"] == LAST_CPU)
     # The first message of each burst waits for its end, and until then none is sent.
@@ -71,8 +68,8 @@ def test_a_busy_thread_on_the_receivers_cpu_delays_as_long_as_it_runs(
 
 @needs_quiet
 @needs_root
-def test_a_busy_thread_on_the_only_cpu_stops_the_sender_too(agent_path: Path) -> None:
-    with measuring(agent_path, "async", *ON_LAST_CPU) as lines:
+def test_a_busy_thread_on_the_only_cpu_stops_the_sender_too() -> None:
+    with measuring("async", *ON_LAST_CPU) as lines:
         hog(LAST_CPU, 20, 80, 20, 95)
     thread = of_type(lines, "thread")[0]
     assert thread["missed"] >= 0.9 * 19 * 20
@@ -80,9 +77,9 @@ def test_a_busy_thread_on_the_only_cpu_stops_the_sender_too(agent_path: Path) ->
     assert len(samples(lines, 17_000_000, thread["thread"])) <= 5
 
 
-def test_a_way_that_cannot_be_had_is_left_out_with_a_warning(agent_path: Path) -> None:
+def test_a_way_that_cannot_be_had_is_left_out_with_a_warning() -> None:
     done = subprocess.run(
-        ["prlimit", "--msgqueue=0", agent_path, "async", "-D", "200ms", "--via", "all",
+        ["prlimit", "--msgqueue=0", AGENT, "async", "-D", "200ms", "--via", "all",
          *ON_LAST_CPU],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -90,19 +87,7 @@ def test_a_way_that_cannot_be_had_is_left_out_with_a_warning(agent_path: Path) -
     assert done.stdout.count("from same CPU not_waiting") == 5
 
 
-def test_the_only_way_asked_for_that_cannot_be_had_is_refused(agent_path: Path) -> None:
-    sentence = refusal(agent_path, "async", "--via", "mqueue", prefix=("prlimit", "--msgqueue=0"))
+def test_the_only_way_asked_for_that_cannot_be_had_is_refused() -> None:
+    sentence = refusal("async", "--via", "mqueue", prefix=("prlimit", "--msgqueue=0"))
     assert "--via mqueue is not possible here" in sentence
     assert "ulimit -q" in sentence
-
-
-@needs_two_cpus
-def test_a_person_can_tell_two_pairs_of_one_way_by_the_receivers_cpu(agent_path: Path) -> None:
-    done = subprocess.run(
-        [agent_path, "async", "-l", "20", "-q", "--policy", "other", "--place", "other"],
-        capture_output=True, text=True, check=True, timeout=30,
-    )  # fmt: skip
-    for start in ("T:", "# T:"):
-        rows = [line for line in done.stdout.splitlines() if line.startswith(start)]
-        cpus = [re.search(r" CPU:(\d+) cond from other CPU", row) for row in rows]
-        assert [int(match[1]) for match in cpus if match] == sorted(os.sched_getaffinity(0))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.probing import Lines, children, hogged, needs_quiet, needs_root, of_type
+from tests.agent.probing import AGENT, Lines, children, hogged, needs_quiet, needs_root, of_type
 from tests.agent.tuning import MARK, given, waiting_threads
 
 DURATION_S = 5
@@ -111,10 +111,10 @@ LONG = pytest.param(20, 16, (), marks=pytest.mark.kernels)
     [(DURATION_S, BLOCKED_S, ("--progress=50ms", *RUN)), LONG],
 )
 def test_json_on_a_terminal_that_nobody_reads(
-    agent_path: Path, duration_s: int, blocked_s: float, options: tuple[str, ...]
+    duration_s: int, blocked_s: float, options: tuple[str, ...]
 ) -> None:
     words = ("cyclic", "--json", f"--duration={duration_s}s", *options)
-    with on_a_terminal(agent_path, *words) as (process, master):
+    with on_a_terminal(AGENT, *words) as (process, master):
         time.sleep(blocked_s)
         check_whole(parsed(all_of(master)), duration_s)
     assert process.returncode == 0
@@ -127,11 +127,9 @@ def test_json_on_a_terminal_that_nobody_reads(
         LONG,
     ],
 )
-def test_ctrl_s_on_the_table(
-    agent_path: Path, duration_s: int, blocked_s: float, options: tuple[str, ...]
-) -> None:
+def test_ctrl_s_on_the_table(duration_s: int, blocked_s: float, options: tuple[str, ...]) -> None:
     words = ("cyclic", f"--duration={duration_s}s", *options)
-    with on_a_terminal(agent_path, *words) as (process, master):
+    with on_a_terminal(AGENT, *words) as (process, master):
         read_to_the_table(master)
         os.write(master, CTRL_S)
         time.sleep(blocked_s)
@@ -145,11 +143,11 @@ def test_ctrl_s_on_the_table(
 
 
 @needs_root
-def test_a_measurement_under_ctrl_s_is_tuned_and_undone(agent_path: Path, tmp_path: Path) -> None:
+def test_a_measurement_under_ctrl_s_is_tuned_and_undone(tmp_path: Path) -> None:
     tune = ("--tune", f"thread name={MARK}-o* nice=4", "--tune-journal", str(tmp_path / "journal"))
     with (
         waiting_threads(f"{MARK}-o main", f"{MARK}-o two") as (undone, changed),
-        on_a_terminal(agent_path, "cyclic", *tune, *RUN) as (process, master),
+        on_a_terminal(AGENT, "cyclic", *tune, *RUN) as (process, master),
     ):
         os.write(master, CTRL_S)  # the first change is reported a second later
         wait_until(lambda: has_measuring_threads(process.pid))
@@ -170,7 +168,7 @@ def nearly_full(fd: int) -> None:
     os.write(fd, b"\n" * (PIPE_BYTES - 4 * select.PIPE_BUF))
 
 
-def test_a_reader_of_a_pipe_that_is_stopped(agent_path: Path, tmp_path: Path) -> None:
+def test_a_reader_of_a_pipe_that_is_stopped(tmp_path: Path) -> None:
     words = ("cyclic", "--json", "--progress=10ms", "--interval=100us", "--load=cpu:1", *RUN)
     stopped_cat = ["sh", "-c", "kill -STOP $$; exec cat"]
     with (
@@ -179,7 +177,7 @@ def test_a_reader_of_a_pipe_that_is_stopped(agent_path: Path, tmp_path: Path) ->
     ):
         assert reader.stdin
         nearly_full(reader.stdin.fileno())
-        with bounded(subprocess.Popen([agent_path, *words], stdout=reader.stdin)) as process:
+        with bounded(subprocess.Popen([AGENT, *words], stdout=reader.stdin)) as process:
             reader.stdin.close()
             time.sleep(2)
             assert children(process.pid)
@@ -192,7 +190,7 @@ def test_a_reader_of_a_pipe_that_is_stopped(agent_path: Path, tmp_path: Path) ->
     assert lines[-1]["progress_dropped"] > 0
 
 
-def test_a_standard_error_that_nobody_reads(agent_path: Path) -> None:
+def test_a_standard_error_that_nobody_reads() -> None:
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     while True:
@@ -203,7 +201,7 @@ def test_a_standard_error_that_nobody_reads(agent_path: Path) -> None:
     os.set_blocking(ends[1], True)
     load = "--load=cmd:timeout 2 yes > /dev/null"  # it ends: a warning
     with bounded(
-        subprocess.Popen([agent_path, "cyclic", load, *RUN], stdout=subprocess.PIPE, stderr=ends[1])
+        subprocess.Popen([AGENT, "cyclic", load, *RUN], stdout=subprocess.PIPE, stderr=ends[1])
     ) as process:
         os.close(ends[1])
         time.sleep(BLOCKED_S + 1)
@@ -216,12 +214,12 @@ def test_a_standard_error_that_nobody_reads(agent_path: Path) -> None:
     assert b"# complete after" in output
 
 
-def test_a_samples_file_that_takes_nothing(agent_path: Path, tmp_path: Path) -> None:
+def test_a_samples_file_that_takes_nothing(tmp_path: Path) -> None:
     fifo = tmp_path / "samples"
     os.mkfifo(fifo)
     end = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     words = ("cyclic", "--json", f"--samples-file={fifo}", "--interval=100us", "--cpus=first")
-    with bounded(subprocess.Popen([agent_path, *words, *RUN], stdout=subprocess.PIPE)) as process:
+    with bounded(subprocess.Popen([AGENT, *words, *RUN], stdout=subprocess.PIPE)) as process:
         time.sleep(BLOCKED_S)
         os.set_blocking(end, True)
         samples = all_of(end).splitlines()
@@ -233,11 +231,9 @@ def test_a_samples_file_that_takes_nothing(agent_path: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_gives_up_a_result_that_nobody_reads(
-    agent_path: Path, number: signal.Signals
-) -> None:
+def test_a_second_signal_gives_up_a_result_that_nobody_reads(number: signal.Signals) -> None:
     words = ("cyclic", "--json", "--policy=other", "--progress=50ms")
-    with on_a_terminal(agent_path, *words) as (process, _):
+    with on_a_terminal(AGENT, *words) as (process, _):
         time.sleep(1.5)
         process.send_signal(number)
         time.sleep(2)
@@ -246,16 +242,28 @@ def test_a_second_signal_gives_up_a_result_that_nobody_reads(
         assert process.wait(timeout=5) == 1
 
 
+@pytest.mark.parametrize("words", ["cyclic --progress 0", "threads -i 100ms", "machine"])
+def test_an_agent_whose_reader_has_left_ends(words: str) -> None:
+    with bounded(subprocess.Popen([AGENT, *words.split(), "--json"], stdout=subprocess.PIPE)) as it:
+        assert it.stdout is not None
+        assert json.loads(it.stdout.readline())["type"] == "hello"
+        it.stdout.close()
+        assert it.wait(timeout=10) is not None
+
+
 @needs_quiet
 @needs_root
-def test_a_table_that_the_watchdog_ended_exits_3_too(agent_path: Path) -> None:
+@pytest.mark.parametrize(("form", "said"), [("-q", "# watchdog after"), ("--json", '"watchdog"')])
+def test_a_run_that_leaves_no_time_for_housekeeping_is_ended_by_the_watchdog(
+    form: str, said: str
+) -> None:
     # Of the only CPU that housekeeping may use, throttling leaves it 50 ms of each second.
     with hogged(0, 19_000, 19_001, 50):
         done = subprocess.run(
-            ["taskset", "-c", "0", agent_path, "cyclic", "-D15s", "--watchdog=300ms"],
+            ["taskset", "-c", "0", AGENT, "cyclic", form, "-D15s", "--watchdog=300ms"],
             capture_output=True,
             timeout=60,
             check=False,
         )
-    assert b"# watchdog after" in done.stdout
+    assert said.encode() in done.stdout
     assert done.returncode == 3

@@ -26,9 +26,9 @@ def device_interrupts() -> int:
     return sum(int(line[column]) for line in words if line[0][:-1].isdigit())
 
 
-def test_interrupts_are_the_kernels_and_of_the_measurement_alone(agent_path: Path) -> None:
+def test_interrupts_are_the_kernels_and_of_the_measurement_alone() -> None:
     before = device_interrupts()
-    lines = measure(agent_path, "cyclic", *OPTIONS, "--cpu-counts")
+    lines = measure("cyclic", *OPTIONS, "--cpu-counts")
     most = device_interrupts() - before
     assert of_type(lines, "start")[0]["facts"][-2:] == ["device_interrupts", "switches"]
     (thread,) = threads(lines).values()
@@ -36,14 +36,14 @@ def test_interrupts_are_the_kernels_and_of_the_measurement_alone(agent_path: Pat
 
 
 @pytest.mark.skipif(not SCHEDSTAT.exists(), reason="this kernel has no CONFIG_SCHEDSTATS")
-def test_switches_are_the_kernels_and_at_least_those_to_the_thread(agent_path: Path) -> None:
+def test_switches_are_the_kernels_and_at_least_those_to_the_thread() -> None:
     before = switches()
-    lines = measure(agent_path, "cyclic", *OPTIONS, "--cpu-counts")
+    lines = measure("cyclic", *OPTIONS, "--cpu-counts")
     (thread,) = threads(lines).values()
     assert thread["count"] <= thread["facts"]["switches"] <= switches() - before
 
 
-def test_nobody_gets_them_unasked(agent_path: Path) -> None:
-    lines = measure(agent_path, "cyclic", *OPTIONS)
+def test_nobody_gets_them_unasked() -> None:
+    lines = measure("cyclic", *OPTIONS)
     (thread,) = threads(lines).values()
     assert "switches" not in [*of_type(lines, "start")[0]["facts"], *thread["facts"]]

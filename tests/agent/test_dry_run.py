@@ -9,21 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.probing import NOBODY, needs_root
+from tests.agent.probing import AGENT, NOBODY, needs_root
 
 
-def dry_run(agent: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def dry_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [agent, *arguments, "--dry-run"], capture_output=True, text=True, timeout=20, check=False
+        [AGENT, *arguments, "--dry-run"], capture_output=True, text=True, timeout=20, check=False
     )
 
 
-def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_path: Path) -> None:
+def test_what_would_be_measured_is_told_and_nothing_is(tmp_path: Path) -> None:
     samples = tmp_path / "samples.tsv"
     marker = tmp_path / "load-ran"
     samples.write_text("mine")
-    done = dry_run(
-        agent_path, "cyclic", "--json", "-i", "500us", "-D", "1h", "-a", "0",
+    done = dry_run("cyclic", "--json", "-i", "500us", "-D", "1h", "-a", "0",
         "--load", f"cmd:touch {marker}", "--samples-file", str(samples),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -55,14 +54,12 @@ def test_what_would_be_measured_is_told_and_nothing_is(agent_path: Path, tmp_pat
         *(pytest.param(probe, marks=needs_root) for probe in ("pi", "migrate")),
     ],
 )
-def test_every_fact_that_a_probe_gives_is_told_before_it_begins(
-    agent_path: Path, probe: str
-) -> None:
-    told = dry_run(agent_path, probe, "--json").stdout.splitlines()
+def test_every_fact_that_a_probe_gives_is_told_before_it_begins(probe: str) -> None:
+    told = dry_run(probe, "--json").stdout.splitlines()
     start = next(line for line in map(json.loads, told) if line["type"] == "start")
     patterns = [fact.replace("N", "[0-9]+") for fact in start["facts"]]
     done = subprocess.run(
-        [agent_path, probe, "--json", "-D", "200ms"],
+        [AGENT, probe, "--json", "-D", "200ms"],
         capture_output=True, text=True, timeout=20, check=True,
     )  # fmt: skip
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.agent.probing import (
+    AGENT,
     LAST_CPU,
     NOBODY,
     Lines,
@@ -32,9 +33,9 @@ ON_LAST_CPU = f"-a {LAST_CPU}"
 WAYS = ("cond", "futex", "eventfd", "pipe", "semaphore", "mqueue")
 
 
-def start_of(agent: Path, probe: str, *options: str) -> dict[str, Any]:
+def start_of(probe: str, *options: str) -> dict[str, Any]:
     """The start line of a dry run."""
-    command: list[str | Path] = [agent, probe, "--json", "--dry-run", *options]
+    command: list[str | Path] = [AGENT, probe, "--json", "--dry-run", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return next(line for line in lines if line["type"] == "start")
@@ -54,8 +55,8 @@ def has_result(lines: Lines) -> bool:
         *(pytest.param(f"{name} -i 40ms", marks=needs_root) for name in ("migrate", "pi")),
     ],
 )
-def test_an_interrupt_keeps_what_was_measured(agent_path: Path, probe: str) -> None:
-    with started(agent_path, *probe.split()) as process:
+def test_an_interrupt_keeps_what_was_measured(probe: str) -> None:
+    with started(*probe.split()) as process:
         process.terminate()
         lines = lines_left(process)
     assert lines[-1]["status"] == "interrupted"
@@ -69,8 +70,8 @@ def test_an_interrupt_keeps_what_was_measured(agent_path: Path, probe: str) -> N
         pytest.param("pi -i 1m", marks=needs_root),
     ],
 )
-def test_a_long_sleep_does_not_delay_an_interrupt(agent_path: Path, probe: str) -> None:
-    with started(agent_path, *probe.split(), until="start") as process:
+def test_a_long_sleep_does_not_delay_an_interrupt(probe: str) -> None:
+    with started(*probe.split(), until="start") as process:
         began_s = time.monotonic()
         process.terminate()
         assert lines_left(process)[-1]["status"] == "interrupted"
@@ -84,6 +85,7 @@ def test_a_long_sleep_does_not_delay_an_interrupt(agent_path: Path, probe: str) 
         *("cyclic -D 300ms", f"async -D 300ms --via all {ON_LAST_CPU}", "loop -D 1s"),
         *(f"signal -D 1s {ON_LAST_CPU}", "memory --slot 1ms --largest 16 -a 0 -l 1"),
         pytest.param("topology --slot 1ms -l 1", marks=needs_two_cpus),
+        "noise -D 300ms --threshold 1us --policy fifo",
     ],
 )
 def test_an_ordinary_user_measures_with_ordinary_threads(public_agent: Path, probe: str) -> None:
@@ -98,7 +100,7 @@ def test_an_ordinary_user_measures_with_ordinary_threads(public_agent: Path, pro
 def test_where_order_needs_real_time_priority_a_user_without_is_refused(
     public_agent: Path, probe: str
 ) -> None:
-    assert "refused to this user" in refusal(public_agent, probe, prefix=NOBODY)
+    assert "refused to this user" in refusal(probe, prefix=NOBODY, agent=public_agent)
 
 
 @needs_root
@@ -113,11 +115,9 @@ def test_where_order_needs_real_time_priority_a_user_without_is_refused(
         pytest.param("migrate -a 0,1 -i 10ms --work 2ms -p 98", 100, marks=needs_two_cpus),
     ],
 )
-def test_a_stop_of_the_whole_agent_is_missed_periods(
-    agent_path: Path, probe: str, periods_per_s: int
-) -> None:
+def test_a_stop_of_the_whole_agent_is_missed_periods(probe: str, periods_per_s: int) -> None:
     with undisturbed():
-        lines, stopped_s = measure_stopped(agent_path, *probe.split())
+        lines, stopped_s = measure_stopped(*probe.split())
     for thread in of_type(lines, "thread"):
         if not probe.startswith("async") or thread["thread"] == 0:
             assert thread["missed"] == pytest.approx(stopped_s * periods_per_s, rel=0.1)
@@ -135,8 +135,8 @@ def test_a_stop_of_the_whole_agent_is_missed_periods(
         "loop -l 40 -i 2ms --work 100us",
     ],
 )
-def test_each_series_has_the_samples_asked_for(agent_path: Path, probe: str) -> None:
-    lines = measure(agent_path, *probe.split())
+def test_each_series_has_the_samples_asked_for(probe: str) -> None:
+    lines = measure(*probe.split())
     assert lines[-1]["status"] == "complete"
     (wanted,) = re.findall(r"-l (\d+)", probe)
     assert {thread["count"] for thread in of_type(lines, "thread")} == {int(wanted)}
@@ -156,20 +156,22 @@ def test_each_series_has_the_samples_asked_for(agent_path: Path, probe: str) -> 
         ("sched -D 1s -i 2ms --busy 200us", 500, 2),
     ],
 )
-def test_every_period_is_a_sample_or_missed(
-    agent_path: Path, probe: str, periods: int, tolerance: int
-) -> None:
-    for thread in of_type(measure(agent_path, *probe.split()), "thread"):
+def test_every_period_is_a_sample_or_missed(probe: str, periods: int, tolerance: int) -> None:
+    for thread in of_type(measure(*probe.split()), "thread"):
         before_start = thread.get("facts", {}).get("start_ns", 0) / 1e9 * periods
         counted = thread["count"] + thread["missed"]
         assert counted == pytest.approx(periods - before_start, abs=tolerance)
 
 
 @pytest.mark.parametrize(
-    "probe", [pytest.param("async --break 1us --via all", marks=needs_root), "signal --break 1us"]
+    "probe",
+    [
+        pytest.param("async --break 1us --via all", marks=needs_root),
+        *("signal --break 1us", "cyclic --break 1us", "noise --break 1us"),
+    ],
 )
-def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path, probe: str) -> None:
-    end = measure(agent_path, *probe.split())[-1]
+def test_it_breaks_at_the_first_latency_over_the_threshold(probe: str) -> None:
+    end = measure(*probe.split())[-1]
     assert end["status"] == "threshold"
     assert end["time_ns"] < 5e9
 
@@ -194,9 +196,9 @@ def test_it_breaks_at_the_first_latency_over_the_threshold(agent_path: Path, pro
     ],
 )  # fmt: skip
 def test_the_defaults_are_those_of_the_published_measurement(
-    agent_path: Path, probe: str, plan: dict[str, object], options: dict[str, object]
+    probe: str, plan: dict[str, object], options: dict[str, object]
 ) -> None:
-    start = start_of(agent_path, probe)
+    start = start_of(probe)
     assert start | plan == start
     assert start["options"] | options == start["options"]
 
@@ -204,23 +206,21 @@ def test_the_defaults_are_those_of_the_published_measurement(
 @pytest.mark.parametrize(
     "road", ["sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring"]
 )
-def test_every_notification_path_of_event_is_a_series_of_its_name(
-    agent_path: Path, road: str
-) -> None:
-    (thread,) = start_of(agent_path, "event", "--via", road)["threads"]
+def test_every_notification_path_of_event_is_a_series_of_its_name(road: str) -> None:
+    (thread,) = start_of("event", "--via", road)["threads"]
     assert thread["name"] == road
     assert (thread["policy"] == "other") == (road == "sigio" or os.geteuid() != 0)
 
 
-def test_each_digitizer_of_daq_has_a_thread_with_its_name(agent_path: Path) -> None:
-    threads = start_of(agent_path, "daq", "--modules", "8")["threads"]
+def test_each_digitizer_of_daq_has_a_thread_with_its_name() -> None:
+    threads = start_of("daq", "--modules", "8")["threads"]
     assert [thread["name"] for thread in threads] == [f"module {n}" for n in range(1, 9)]
 
 
 @pytest.mark.parametrize(
     ("probe", "module"), [("daq", "rtdaq"), ("event", "rtevent"), ("loop --in kernel", "rtloop")]
 )
-def test_without_its_module_a_probe_names_it(agent_path: Path, probe: str, module: str) -> None:
+def test_without_its_module_a_probe_names_it(probe: str, module: str) -> None:
     if Path(f"/dev/{module}").exists():
         pytest.skip(f"the module {module} is loaded here")
-    assert f"load the module {module} (make modules" in refusal(agent_path, *probe.split())
+    assert f"load the module {module} (make modules" in refusal(*probe.split())

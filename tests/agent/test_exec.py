@@ -18,8 +18,8 @@ from tests.agent.probing import (
 )
 
 
-def test_each_run_of_the_command_is_a_sample(agent_path: Path) -> None:
-    lines = measure(agent_path, "exec", "-l", "5", "--", "sleep", "0.05")
+def test_each_run_of_the_command_is_a_sample() -> None:
+    lines = measure("exec", "-l", "5", "--", "sleep", "0.05")
     start = of_type(lines, "start")[-1]
     assert start["options"] == {"command": "sleep 0.05"}
     [thread] = of_type(lines, "thread")
@@ -28,12 +28,10 @@ def test_each_run_of_the_command_is_a_sample(agent_path: Path) -> None:
     assert thread["facts"]["cpu_ns"] < 50e6
 
 
-def test_the_command_has_the_cpus_and_the_policy_it_was_given(
-    agent_path: Path, tmp_path: Path
-) -> None:
+def test_the_command_has_the_cpus_and_the_policy_it_was_given(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     script = f"grep Cpus_allowed_list /proc/self/status > {seen}; nice >> {seen}; cat >> {seen}"
-    measure(agent_path, "exec", "-a", f"{LAST_CPU}", "-l", "1", "--", "sh", "-c", script)
+    measure("exec", "-a", f"{LAST_CPU}", "-l", "1", "--", "sh", "-c", script)
     assert seen.read_text().split() == ["Cpus_allowed_list:", f"{LAST_CPU}", f"{os.nice(0)}"]
 
 
@@ -49,32 +47,32 @@ def test_the_command_has_the_cpus_and_the_policy_it_was_given(
     ],
 )
 def test_a_command_that_fails_ends_the_measurement_with_its_last_words(
-    agent_path: Path, command: list[str], sentence: str
+    command: list[str], sentence: str
 ) -> None:
-    lines = measure(agent_path, "exec", "-l", "3", "--", *command, status=1)
+    lines = measure("exec", "-l", "3", "--", *command, status=1)
     assert lines[-1]["status"] == "failed"
     assert any(sentence in line["text"] for line in of_type(lines, "warning"))
     assert of_type(lines, "thread")[0]["count"] == 0
 
 
-def test_what_a_run_leaves_in_its_group_is_ended(agent_path: Path, tmp_path: Path) -> None:
+def test_what_a_run_leaves_in_its_group_is_ended(tmp_path: Path) -> None:
     number = tmp_path / "pid"
-    measure(agent_path, "exec", "-l", "1", "--", "sh", "-c", f"sleep 60 & echo $! > {number}")
+    measure("exec", "-l", "1", "--", "sh", "-c", f"sleep 60 & echo $! > {number}")
     assert_gone(int(number.read_text()))
 
 
-def test_an_interrupt_ends_a_run_that_would_go_on(agent_path: Path, tmp_path: Path) -> None:
+def test_an_interrupt_ends_a_run_that_would_go_on(tmp_path: Path) -> None:
     number = tmp_path / "pid"
     script = f"sleep 60 & echo $! > {number}; wait"
-    with started(agent_path, "exec", "--", "sh", "-c", script) as process:
+    with started("exec", "--", "sh", "-c", script) as process:
         assert started_by(process.pid)
         process.terminate()
         assert lines_left(process)[-1]["status"] == "interrupted"
     assert_gone(int(number.read_text()))
 
 
-def test_a_killed_agent_takes_its_command_along(agent_path: Path) -> None:
-    with started(agent_path, "exec", "--", "sleep", "60") as process:
+def test_a_killed_agent_takes_its_command_along() -> None:
+    with started("exec", "--", "sleep", "60") as process:
         [child] = started_by(process.pid)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=10)
@@ -97,10 +95,10 @@ def assert_gone(pid: int) -> None:
 
 
 @needs_two_cpus
-def test_loads_keep_to_the_cpus_they_are_given(agent_path: Path) -> None:
+def test_loads_keep_to_the_cpus_they_are_given() -> None:
     other = min(os.sched_getaffinity(0))
     options = ("-a", f"{LAST_CPU}", "--load", "cpu", "--load-cpus", f"{other}")
-    with started(agent_path, "cyclic", *options) as process:
+    with started("cyclic", *options) as process:
         allowed = [
             Path(f"/proc/{pid}/status").read_text()
             for pid in descendants(process.pid)

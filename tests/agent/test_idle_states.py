@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.probing import Lines, measure, needs_root, of_type, refusal, started
+from tests.agent.probing import AGENT, Lines, measure, needs_root, of_type, refusal, started
 
 DEVICE = Path("/dev/cpu_dma_latency")
 HELD_US = 7
@@ -48,9 +48,9 @@ def codes(lines: Lines) -> set[str]:
 
 
 @pytest.mark.parametrize("probe", PROBES)
-def test_only_probes_of_wake_ups_keep_cpus_out_of_idle_states(agent_path: Path, probe: str) -> None:
+def test_only_probes_of_wake_ups_keep_cpus_out_of_idle_states(probe: str) -> None:
     command: list[str | Path] = [
-        agent_path,
+        AGENT,
         probe,
         "--json",
         "--dry-run",
@@ -72,17 +72,17 @@ def test_only_probes_of_wake_ups_keep_cpus_out_of_idle_states(agent_path: Path, 
     ],
 )
 def test_idle_states_are_held_by_who_was_asked_to(
-    agent_path: Path, tmp_path: Path, options: tuple[str, ...], held: int
+    tmp_path: Path, options: tuple[str, ...], held: int
 ) -> None:
     journal = ("--tune-journal", str(tmp_path))
-    with started(agent_path, "cyclic", "-D", "20s", *journal, *options) as process:
+    with started("cyclic", "-D", "20s", *journal, *options) as process:
         assert files_held(process.pid) == held
 
 
-def test_off_takes_effect_and_a_default_shows_what_others_hold(agent_path: Path) -> None:
+def test_off_takes_effect_and_a_default_shows_what_others_hold() -> None:
     with another_holder():
-        off = measure(agent_path, "cyclic", "-D", "100ms")
-        default = measure(agent_path, "cyclic", "-D", "100ms", "--idle-states", "default")
+        off = measure("cyclic", "-D", "100ms")
+        default = measure("cyclic", "-D", "100ms", "--idle-states", "default")
     assert idle_states(off) == {"mode": "off", "limit_ns": None, "effective_ns": 0}
     assert idle_states(default)["effective_ns"] <= HELD_US * 1000
     assert "stricter-cpu-dma-latency" not in codes(off) | codes(default)
@@ -92,18 +92,18 @@ def test_off_takes_effect_and_a_default_shows_what_others_hold(agent_path: Path)
     "options", [("--idle-states", "limit:50us"), ("--tune", "latency limit=50000")]
 )
 def test_a_limit_that_another_program_makes_stricter_is_not_claimed(
-    agent_path: Path, tmp_path: Path, options: tuple[str, ...]
+    tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     journal = ("--tune-journal", str(tmp_path))
     with another_holder():
-        lines = measure(agent_path, "cyclic", "-D", "100ms", *journal, *options)
+        lines = measure("cyclic", "-D", "100ms", *journal, *options)
     assert idle_states(lines)["effective_ns"] <= HELD_US * 1000
     assert "stricter-cpu-dma-latency" in codes(lines)
     for change in of_type(lines, "change"):
         assert (change["state"], change["why"] != "") == ("applied", True)
 
 
-def test_a_tuning_that_contradicts_the_session_is_refused(agent_path: Path) -> None:
-    sentence = refusal(agent_path, "cyclic", "--idle-states=off", "--tune", "latency limit=50000")
+def test_a_tuning_that_contradicts_the_session_is_refused() -> None:
+    sentence = refusal("cyclic", "--idle-states=off", "--tune", "latency limit=50000")
     assert "--idle-states" in sentence
     assert "--tune" in sentence

@@ -3,7 +3,6 @@
 
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,9 @@ PROBES = (
 
 @needs_root
 @pytest.mark.parametrize("probe", PROBES)
-def test_a_lease_that_is_renewed_late_ends_no_probe(agent_path: Path, probe: str) -> None:
+def test_a_lease_that_is_renewed_late_ends_no_probe(probe: str) -> None:
     options = ("-D", "60s", "--watchdog", "400ms", "--progress", "50ms")
-    with undisturbed(), started(agent_path, probe, *options) as process:
+    with undisturbed(), started(probe, *options) as process:
         process.send_signal(signal.SIGSTOP)
         time.sleep(1)
         process.send_signal(signal.SIGCONT)

@@ -4,7 +4,6 @@
 import gzip
 import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 
@@ -210,25 +209,6 @@ def test_a_machine_too_large_to_tell_is_cut_with_a_warning(tmp_path: Path) -> No
     assert "left out" in warning.text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--jsn"], "--jsn"),
-        (["cpu0"], "cpu0"),
-        (["--sysroot"], "--sysroot"),
-        (["--sysroot", "/nowhere/at/all"], "/nowhere/at/all"),
-        ([""], "''"),
-    ],
-)
-def test_a_bad_option_gets_one_sentence_that_names_it(arguments: list[str], named: str) -> None:
-    done = agent(*arguments)
-    assert (done.returncode, done.stdout) == (2, b"")
-    sentence = done.stderr.decode()
-    assert named in sentence
-    assert "--help" in sentence
-    assert sentence.count("\n") == 1
-
-
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 def test_a_full_disk_is_told(arguments: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -237,20 +217,3 @@ def test_a_full_disk_is_told(arguments: list[str]) -> None:
         )
     assert done.returncode == 1
     assert done.stderr == b"rtscope-agent machine: the output could not be written in full\n"
-
-
-@pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_it_ends_when_its_reader_has_left(arguments: list[str]) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    try:
-        done = subprocess.run(
-            [agent_path(), "machine", *arguments],
-            stdout=writer,
-            stderr=subprocess.PIPE,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(writer)
-    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")

@@ -2,7 +2,6 @@
 """The end line tells what ran when: the load coming up, alone, beside the samples, and ending."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +16,8 @@ def phases(lines: Lines) -> dict[str, tuple[int, int]]:
     return {phase["name"]: (phase["from_ns"], phase["to_ns"]) for phase in end["phases"]}
 
 
-def test_a_load_comes_up_before_the_first_sample_and_ends_after_the_last(agent_path: Path) -> None:
-    lines = measure(agent_path, "cyclic", "--policy", "other", "-D", "300ms", "--load", "cpu:1")
+def test_a_load_comes_up_before_the_first_sample_and_ends_after_the_last() -> None:
+    lines = measure("cyclic", "--policy", "other", "-D", "300ms", "--load", "cpu:1")
     found = phases(lines)
     assert list(found) == PHASES
     assert all(before[1] == after[0] for before, after in pairwise(found.values()))
@@ -29,22 +28,22 @@ def test_a_load_comes_up_before_the_first_sample_and_ends_after_the_last(agent_p
     assert found["measuring"][1] / 1e9 <= seconds <= alone_s
 
 
-def test_an_idle_run_only_measures(agent_path: Path) -> None:
-    lines = measure(agent_path, "cyclic", "--policy", "other", "-l", "20")
+def test_an_idle_run_only_measures() -> None:
+    lines = measure("cyclic", "--policy", "other", "-l", "20")
     assert phases(lines) == {"measuring": (0, of_type(lines, "end")[0]["time_ns"])}
 
 
 @pytest.mark.parametrize("load", ["idle", "cpu:1"])
-def test_an_interrupted_run_tells_its_phases_too(agent_path: Path, load: str) -> None:
-    with measuring(agent_path, "cyclic", "--policy", "other", "--load", load) as lines:
+def test_an_interrupted_run_tells_its_phases_too(load: str) -> None:
+    with measuring("cyclic", "--policy", "other", "--load", load) as lines:
         pass
     assert list(phases(lines)) == (PHASES if load != "idle" else ["measuring"])
     assert phases(lines)["measuring"][1] > 0
 
 
-def test_no_sample_is_taken_before_a_command_works(agent_path: Path) -> None:
+def test_no_sample_is_taken_before_a_command_works() -> None:
     options = ("--policy", "other", "-D", "200ms", "--load", "cmd:sleep 0.7; exec yes")
-    lines = measure(agent_path, "cyclic", *options)
+    lines = measure("cyclic", *options)
     begin_ns, end_ns = phases(lines)["load coming up"]
     assert end_ns - begin_ns > 700_000_000
     assert "load-slow" not in {line["code"] for line in of_type(lines, "warning")}

@@ -5,7 +5,6 @@ import os
 import signal
 import statistics
 import time
-from pathlib import Path
 
 import pytest
 
@@ -24,10 +23,9 @@ from tests.agent.probing import (
 @needs_root
 @pytest.mark.parametrize(("hold_ms", "medium_ms"), [(2, 10), (10, 5), (1, 20)])
 def test_the_wait_is_the_hold_with_inheritance_and_the_medium_threads_work_more_without(
-    agent_path: Path, hold_ms: int, medium_ms: int
+    hold_ms: int, medium_ms: int
 ) -> None:
     lines = measure(
-        agent_path,
         "pi",
         "-D",
         "2s",
@@ -50,9 +48,9 @@ def test_the_wait_is_the_hold_with_inheritance_and_the_medium_threads_work_more_
 
 
 @needs_root
-def test_a_stop_while_the_lock_is_held_is_waited_for_too(agent_path: Path) -> None:
+def test_a_stop_while_the_lock_is_held_is_waited_for_too() -> None:
     options = ("-i", "40ms", "--hold", "30ms", "--medium", "5ms", "-p", "98")
-    with measuring(agent_path, "pi", *options) as lines:
+    with measuring("pi", *options) as lines:
         (process,) = children(os.getpid())
         for _ in range(12):
             os.kill(process, signal.SIGSTOP)
@@ -66,8 +64,8 @@ def test_a_stop_while_the_lock_is_held_is_waited_for_too(agent_path: Path) -> No
 
 
 @needs_root
-def test_all_threads_are_on_the_first_cpu_asked_for(agent_path: Path) -> None:
-    lines = measure(agent_path, "pi", "-l", "3", "-p", "50", "-i", "20ms")
+def test_all_threads_are_on_the_first_cpu_asked_for() -> None:
+    lines = measure("pi", "-l", "3", "-p", "50", "-i", "20ms")
     for thread in of_type(lines, "thread"):
         assert (thread["cpu"], thread["policy"], thread["priority"]) == (0, "fifo", 50)
         assert thread["count"] == 3

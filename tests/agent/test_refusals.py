@@ -3,7 +3,6 @@
 
 import os
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -13,32 +12,16 @@ from tests.agent.probing import LAST_CPU, refusal
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("async --via smoke", "cond, futex, eventfd, pipe, semaphore, mqueue or all"),
-        ("async --place moon", "other, same or both"),
-        ("async --cache hot", "cold or warm"),
         (f"async --place other -a {LAST_CPU}", "two CPUs"),
         ("async --policy deadline", "SCHED_DEADLINE"),
         ("cyclic -a 4000", "4000"),
-        ("cyclic -i 5us", "--interval"),
         ("cyclic --load nonsense", "nonsense"),
-        ("cyclic --bogus", "--bogus"),
-        ("cyclic -p x", "--priority"),
-        ("cyclic --method magic", "--method"),
-        ("cyclic --dry-run --interval 1ns", "--interval"),
-        ("cyclic -D", "rtscope-agent cyclic: "),
         ("cyclic -t4", "--cpus 0-(N-1)"),
         ("cyclic --histogram=400", "keeps a histogram"),
-        ("daq --dry-run --transfer carry", "copy, mapped or scatter"),
-        ("daq --dry-run --channels 65", "1 to 64"),
         ("daq --dry-run --samples-per-channel 1000", "a multiple of 512"),
         ("daq --dry-run --channels 64 --samples-per-channel 32768", "at most 2097152"),
-        ("daq --dry-run --modules 9", "1 to 8"),
-        ("daq --dry-run --work much", "a time, such as 0"),
         ("daq --dry-run --interval 99us", "100us to 10s"),
         ("daq --dry-run --policy deadline", "use fifo or other"),
-        ("event --via telepathy", "ioctl, poll, epoll, eventfd, page or uring"),
-        ("event --busy 81", "0 to 80"),
-        ("event --irq-priority 100", "from 1 to 99"),
         ("event --data 1389us", "shorter than half of --interval"),
         ("event --interval 99us", "at least 100 us"),
         ("event --policy deadline", "SCHED_DEADLINE"),
@@ -47,12 +30,8 @@ from tests.agent.probing import LAST_CPU, refusal
         ("exec --policy deadline -- true", "SCHED_DEADLINE does not allow"),
         ("exec --load-cpus 1023 -- true", "--load-cpus: CPU 1023 cannot be measured"),
         ("gtod --clock CLOCK_NONE", "--clock 'CLOCK_NONE' is not one of gettimeofday, CLOCK_"),
-        ("gtod --clock ''", "--clock '' is not one of"),
         ("gtod -i 1ms", "--interval does not apply to gtod"),
         ("gtod --policy deadline", "SCHED_DEADLINE does not grant"),
-        ("loop --observer-rest 0", "--observer-rest '0' is not yes or no"),
-        ("loop --method timer", "relative, compensated, absolute, timerfd or all"),
-        ("loop --in user", "--in 'user' is not program or kernel"),
         ("loop --in kernel --method timerfd", "timer, relative, absolute, deadline or all"),
         ("loop --in kernel -i 50us --work 0", "not from 100us to 1s"),
         ("loop --in kernel --work 8.1ms", "more than 80 % of the --interval"),
@@ -67,10 +46,7 @@ from tests.agent.probing import LAST_CPU, refusal
         ("loop -i 1s", "too short"),
         ("memory -i 1ms", "--interval does not apply to memory"),
         ("memory --policy deadline", "SCHED_DEADLINE does not grant"),
-        ("memory --slot 2s", "from 1ms to 1s"),
         ("memory --largest 1048576", "more than a quarter of the free memory"),
-        ("memory --largest 0", "a number in MiB from 1 to 1048576"),
-        ("memory --pages large", "ordinary or huge"),
         ("migrate --policy other", "leave --policy fifo"),
         ("migrate -a 0 -p 1", "a --priority from 2"),
         ("migrate --work 30ms", "a quarter"),
@@ -78,18 +54,11 @@ from tests.agent.probing import LAST_CPU, refusal
         ("noise -i 1ms", "--interval does not apply to noise"),
         ("noise --policy deadline", "SCHED_DEADLINE does not grant"),
         ("noise --threshold 1ns", "every reading would be a gap"),
-        ("noise --threshold 0", "is not a time"),
         ("noise --runtime 2s", "does not fit into a --period"),
-        ("noise --period 2h", "is not a time from 1ns to 1h"),
         ("pi --policy other", "three SCHED_FIFO priorities"),
         ("pi -p 2", "a --priority from 3"),
-        ("pi --hold 0", "--hold '0' is not a time"),
         ("pi --medium 45ms", "leave too little"),
-        ("scaling --form matrix", "--form 'matrix' is not scalar or vector"),
         ("scaling --table 4", "--table '4' is not a size from 8 bytes to 16G, such as 64M"),
-        ("scaling --table 16KB", "--table '16KB' is not a size"),
-        ("scaling --table 17G", "--table '17G' is not a size"),
-        ("scaling --threads 1089", "--threads '1089' is not a number from 1 to 1088"),
         ("scaling --policy deadline", "to which SCHED_DEADLINE pins no thread"),
         ("sched --busy 4.96ms", "does not fit into an --interval of 5000 us"),
         ("sched -i 20us --busy 1us", "does not fit"),
@@ -98,10 +67,10 @@ from tests.agent.probing import LAST_CPU, refusal
         ("signal --policy deadline", "SCHED_DEADLINE"),
         ("topology -i 1ms", "--interval does not apply to topology"),
         ("topology --policy deadline", "SCHED_DEADLINE does not grant"),
-        ("topology --slot 100us", "from 1ms to 1s"),
+        ("topology -l 100", "at most 99"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(agent_path: Path, words: str, said: str) -> None:
+def test_what_cannot_be_measured_is_refused(words: str, said: str) -> None:
     if words.startswith(("migrate", "pi")) and os.geteuid():
         pytest.skip("a user without real-time priority is refused for that first")
-    assert said in refusal(agent_path, *shlex.split(words))
+    assert said in refusal(*shlex.split(words))

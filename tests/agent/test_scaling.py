@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The agent's scaling verb: the same work on more CPUs takes less, on one CPU it does not."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +23,8 @@ def told(lines: list[dict[str, Any]]) -> dict[str, float]:
     return facts
 
 
-def test_the_parts_of_a_period_add_up_to_its_time(agent_path: Path) -> None:
-    lines = measure(agent_path, "scaling", "-a", "0", *SHORT)
+def test_the_parts_of_a_period_add_up_to_its_time() -> None:
+    lines = measure("scaling", "-a", "0", *SHORT)
     [thread] = of_type(lines, "thread")
     assert thread["count"] > 0
     facts = told(lines)
@@ -35,10 +34,10 @@ def test_the_parts_of_a_period_add_up_to_its_time(agent_path: Path) -> None:
 
 @needs_root
 @needs_two_cpus
-def test_two_cpus_share_what_two_threads_on_one_cpu_do_in_turns(agent_path: Path) -> None:
+def test_two_cpus_share_what_two_threads_on_one_cpu_do_in_turns() -> None:
     with undisturbed():
         one, two, turns = (
-            measure(agent_path, "scaling", *options, "-D", "600ms", "-i", "4000")
+            measure("scaling", *options, "-D", "600ms", "-i", "4000")
             for options in (["-a", "0"], ["-a", "0,1"], ["-a", "0", "--threads", "2"])
         )
     least = [of_type(lines, "thread")[0]["min_ns"] for lines in (one, two, turns)]
@@ -47,16 +46,16 @@ def test_two_cpus_share_what_two_threads_on_one_cpu_do_in_turns(agent_path: Path
     assert told(turns)["wait_ns"] > 0.5 * told(turns)["share_ns"]
 
 
-def test_what_is_not_parallel_is_computed_by_one_thread(agent_path: Path) -> None:
-    serial = told(measure(agent_path, "scaling", "-a", "0", "--parallel", "0", *SHORT))
-    parallel = told(measure(agent_path, "scaling", "-a", "0", "--parallel", "100", *SHORT))
+def test_what_is_not_parallel_is_computed_by_one_thread() -> None:
+    serial = told(measure("scaling", "-a", "0", "--parallel", "0", *SHORT))
+    parallel = told(measure("scaling", "-a", "0", "--parallel", "100", *SHORT))
     assert serial["share_ns"] < 0.1 * serial["serial_ns"]
     assert parallel["serial_ns"] < 0.1 * parallel["share_ns"]
 
 
-def test_a_table_larger_than_the_caches_takes_longer(agent_path: Path) -> None:
+def test_a_table_larger_than_the_caches_takes_longer() -> None:
     small, large = (
-        measure(agent_path, "scaling", "-a", "0", "--table", size, *SHORT) for size in ("4K", "64M")
+        measure("scaling", "-a", "0", "--table", size, *SHORT) for size in ("4K", "64M")
     )
     assert middle_ns(large, "") > middle_ns(small, "")
     [*_, start] = of_type(large, "start")
@@ -69,15 +68,14 @@ def test_a_table_larger_than_the_caches_takes_longer(agent_path: Path) -> None:
     }
 
 
-def test_the_vector_form_says_which_unit_computes(agent_path: Path) -> None:
-    lines = measure(agent_path, "scaling", "--form", "vector", *SHORT)
+def test_the_vector_form_says_which_unit_computes() -> None:
+    lines = measure("scaling", "--form", "vector", *SHORT)
     [*_, start] = of_type(lines, "start")
     assert start["options"]["unit"] in ("avx2", "sse2", "neon", "altivec", "rvv")
 
 
-def test_periods_that_the_work_does_not_fit_into_are_missed(agent_path: Path) -> None:
-    lines = measure(
-        agent_path, "scaling", "-a", "0", "--items", "50000", "-i", "1000", "-l", "10",
+def test_periods_that_the_work_does_not_fit_into_are_missed() -> None:
+    lines = measure("scaling", "-a", "0", "--items", "50000", "-i", "1000", "-l", "10",
         "--policy", "other",
     )  # fmt: skip
     [thread] = of_type(lines, "thread")

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The agent's signal verb on this machine: who takes an event, how late, and what is lost."""
 
-import ctypes
 import os
 import resource
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.probing import (
+    AGENT,
     LAST_CPU,
     Lines,
     children,
@@ -42,8 +39,8 @@ def series(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @needs_root
-def test_the_program_has_the_threads_of_the_report(agent_path: Path) -> None:
-    with started(agent_path, "signal") as process:
+def test_the_program_has_the_threads_of_the_report() -> None:
+    with started("signal") as process:
         stats = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/stat")]
     # rt_priority is the 40th field, the 38th after the name in parentheses.
     priorities = sorted(int(stat.rpartition(")")[2].split()[37]) for stat in stats)
@@ -51,8 +48,8 @@ def test_the_program_has_the_threads_of_the_report(agent_path: Path) -> None:
     assert priorities == sorted(OTHERS + source_and_waiter + main_and_collector + writers)
 
 
-def test_each_event_was_taken_by_somebody(agent_path: Path) -> None:
-    for thread in of_type(measure(agent_path, "signal", "-l", "300", "-i", "1ms"), "thread"):
+def test_each_event_was_taken_by_somebody() -> None:
+    for thread in of_type(measure("signal", "-l", "300", "-i", "1ms"), "thread"):
         facts = thread["facts"]
         counts = [taker["count"] for taker in thread["takers"]]
         own = thread["count"] if thread["name"] == "synchronous" else 0
@@ -65,16 +62,16 @@ def test_each_event_was_taken_by_somebody(agent_path: Path) -> None:
 
 
 @needs_root
-def test_the_kernel_asks_the_main_thread_first(agent_path: Path) -> None:
-    lines = measure(agent_path, "signal", "-l", "1", "--method", "asynchronous", *QUIET)
+def test_the_kernel_asks_the_main_thread_first() -> None:
+    lines = measure("signal", "-l", "1", "--method", "asynchronous", *QUIET)
     (taker,) = of_type(lines, "thread")[0]["takers"]
     assert taker["name"] == "main"
     assert taker["count"] == 1
 
 
 @needs_root
-def test_each_thread_that_took_events_is_named_as_the_kernel_names_it(agent_path: Path) -> None:
-    with measuring(agent_path, "signal", "-i", "1ms", *ON_LAST_CPU) as lines:
+def test_each_thread_that_took_events_is_named_as_the_kernel_names_it() -> None:
+    with measuring("signal", "-i", "1ms", *ON_LAST_CPU) as lines:
         (process,) = children(os.getpid())
         known = {}
         for task in Path(f"/proc/{process}/task").iterdir():
@@ -90,99 +87,13 @@ def test_each_thread_that_took_events_is_named_as_the_kernel_names_it(agent_path
     assert (waiter["priority"], waiter["cpu"]) == (94, LAST_CPU)
 
 
-def test_each_of_the_worst_events_tells_the_cpu_on_which_it_was_taken(agent_path: Path) -> None:
-    allowed = os.sched_getaffinity(0)
-    for thread in of_type(measure(agent_path, "signal", "-l", "100", "-i", "1ms"), "thread"):
-        assert len(thread["worst"]) == 10
-        assert {worst["cpu"] for worst in thread["worst"]} <= allowed
-
-
-PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
-PTRACE_GETSIGMASK, PTRACE_SETSIGMASK, WALL = 0x420A, 0x420B, 0x40000000
-REAL_TIME = sum(1 << (number - 1) for number in range(34, 65))
-
-
-def ptrace(request: int, tid: int, address: int = 0, data: int = 0) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    result = libc.ptrace(request, tid, address, data)
-    assert result == 0, os.strerror(ctypes.get_errno())
-
-
-def block(tid: int, blocked: bool) -> None:
-    """Block the real-time signals in another process's thread, or take that back."""
-    mask = ctypes.c_uint64()
-    ptrace(PTRACE_SEIZE, tid)
-    ptrace(PTRACE_INTERRUPT, tid)
-    _, status = os.waitpid(tid, WALL)
-    # It may have stopped for a signal that it was about to take, and gets that again.
-    delivered = 0 if status >> 16 else os.WSTOPSIG(status)
-    ptrace(PTRACE_GETSIGMASK, tid, 8, ctypes.addressof(mask))
-    mask.value = mask.value | REAL_TIME if blocked else mask.value & ~REAL_TIME
-    ptrace(PTRACE_SETSIGMASK, tid, 8, ctypes.addressof(mask))
-    ptrace(PTRACE_DETACH, tid, data=delivered)
-
-
-@contextmanager
-def signals_blocked(tids: list[int]) -> Iterator[None]:
-    """Who was in a handler has its mask of before when that ends, and is blocked once more."""
-    left = tids
-    while left:
-        for tid in left:
-            block(tid, True)
-        time.sleep(0.02)
-        left = [tid for tid in tids if takes_signals(Path(f"/proc/{tid}"))]
-    try:
-        yield
-    finally:
-        for tid in tids:
-            block(tid, False)
-
-
-def real_time_signals(task: Path, kind: str) -> int:
-    """Those of a kind in a task's status, such as SigBlk, as a mask."""
-    status = (task / "status").read_text()
-    return int(status.partition(f"{kind}:\t")[2].split()[0], 16) & REAL_TIME
-
-
-def takes_signals(task: Path) -> bool:
-    """Whether a thread has real-time signals unblocked."""
-    return not real_time_signals(task, "SigBlk")
-
-
-@needs_root
-@needs_quiet
-def test_a_blocked_signal_is_late_by_as_long_as_it_was_blocked(agent_path: Path) -> None:
-    options = ("-i", "2ms", "--method", "asynchronous", "--deadline", "100ms", *QUIET)
-    with measuring(agent_path, "signal", *options) as lines:
-        (process,) = children(os.getpid())
-        tasks = [task for task in Path(f"/proc/{process}/task").iterdir() if takes_signals(task)]
-        assert len(tasks) == 1 + len(OTHERS)
-        before = time.monotonic_ns()
-        with signals_blocked([int(task.name) for task in tasks]):
-            began = time.monotonic_ns()
-            time.sleep(0.4)
-            surely_ns = time.monotonic_ns() - began
-        while real_time_signals(Path(f"/proc/{process}"), "ShdPnd"):
-            time.sleep(0.01)
-        at_most_ns = time.monotonic_ns() - before
-    (thread,) = of_type(lines, "thread")
-    assert surely_ns * 0.95 < thread["max_ns"] < at_most_ns * 1.05
-    # Those that came in the first 300 ms waited for longer than 100 ms.
-    late = thread["facts"]["deadline_violations"]
-    assert 0.95 * (surely_ns - 100e6) / 2e6 < late < 1.05 * (at_most_ns - 100e6) / 2e6
-    assert thread["facts"]["lost"] == 0
-
-
 @needs_quiet
 @needs_root
-def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread(
-    agent_path: Path,
-) -> None:
+def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread() -> None:
     # At 96 it keeps every thread that may handle an event from the CPU, at most 90 as they are,
     # but neither the source nor the waiter, which are at 97.
     options = (*ON_LAST_CPU, *QUIET, "-p", "97", "-i", "2ms", "--deadline", "25ms")
-    with measuring(agent_path, "signal", *options) as lines:
+    with measuring("signal", *options) as lines:
         hog(LAST_CPU, 50, 100, 20, 96)
     asynchronous, synchronous = series(lines)
     # Of the 25 events in each burst those of its first half wait for longer than half of it.
@@ -196,24 +107,22 @@ def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread(
 
 @needs_quiet
 @needs_root
-def test_a_busy_thread_above_all_stops_the_source_too(agent_path: Path) -> None:
+def test_a_busy_thread_above_all_stops_the_source_too() -> None:
     options = (*ON_LAST_CPU, *QUIET, "-i", "1ms", "--method", "synchronous")
-    with measuring(agent_path, "signal", *options) as lines:
+    with measuring("signal", *options) as lines:
         hog(LAST_CPU, 20, 80, 20, 97)
     assert of_type(lines, "thread")[0]["missed"] >= 0.9 * 19 * 20
 
 
 @needs_root
 @pytest.mark.parametrize(("busy", "least", "most"), [(0, 0, 8), (40, 15, 46), (80, 30, 90)])
-def test_the_program_computes_at_most_the_share_asked_for(
-    agent_path: Path, busy: int, least: int, most: int
-) -> None:
+def test_the_program_computes_at_most_the_share_asked_for(busy: int, least: int, most: int) -> None:
     def used_s() -> float:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 
     before = used_s()
-    measure(agent_path, "signal", "-D", "3s", "--busy", str(busy))
+    measure("signal", "-D", "3s", "--busy", str(busy))
     share = 100 * (used_s() - before) / 3 / len(os.sched_getaffinity(0))
     # Less where something else has the CPU: its bursts end by the clock.
     assert least <= share <= most
@@ -222,10 +131,10 @@ def test_the_program_computes_at_most_the_share_asked_for(
 @pytest.mark.parametrize("method", ["asynchronous", "synchronous", "both"])
 @pytest.mark.parametrize("end", [("-D", "500ms"), ("-l", "300")], ids=" ".join)
 def test_events_that_the_kernel_refuses_are_lost_and_the_run_ends(
-    agent_path: Path, end: tuple[str, str], method: str
+    end: tuple[str, str], method: str
 ) -> None:
     done = subprocess.run(
-        ["prlimit", "--sigpending=0", agent_path, "signal", *end, "--method", method,
+        ["prlimit", "--sigpending=0", AGENT, "signal", *end, "--method", method,
          "-i", "1ms", *QUIET],
         capture_output=True, text=True, check=True, timeout=20,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rtscope.target.protocol import End, Symbols, check_hello, decode_line
+from tests.agent.probing import AGENT
 
 
 def symbols(agent: Path, *before: str) -> subprocess.CompletedProcess[bytes]:
@@ -20,8 +21,8 @@ def symbols(agent: Path, *before: str) -> subprocess.CompletedProcess[bytes]:
 @pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/proc/kallsyms").exists(), reason="needs root and kallsyms"
 )
-def test_functions_are_named_with_their_addresses(agent_path: Path) -> None:
-    done = symbols(agent_path)
+def test_functions_are_named_with_their_addresses() -> None:
+    done = symbols(AGENT)
     lines = [decode_line(line) for line in done.stdout.splitlines()]
     check_hello(lines[0])
     told = [line.text for line in lines if isinstance(line, Symbols)]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The machine's threads as the agent sees them, beside what ps says and what was started."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 
 from rtscope.model.threads import RANK_DEADLINE, Threads
 from rtscope.target.protocol import AgentWarning, End, check_hello, decode_line
-from tests.agent.probing import LAST_CPU, NOBODY, needs_root
+from tests.agent.probing import AGENT, LAST_CPU, NOBODY, needs_root
 from tests.places import needs_kernel_threads, unshare
 
 HOSTILE = "a) R 1 (\n\x1b[2J"
@@ -47,9 +46,9 @@ time.sleep(60)
 """
 
 
-def agent(path: Path, *options: str, before: tuple[str, ...] = ()) -> Iterator[object]:
+def agent(path: Path, before: tuple[str, ...]) -> Iterator[object]:
     done = subprocess.run(
-        [*before, path, "threads", "--json", *options],
+        [*before, path, "threads", "--json"],
         capture_output=True,
         timeout=60,
         check=False,
@@ -62,10 +61,10 @@ def agent(path: Path, *options: str, before: tuple[str, ...] = ()) -> Iterator[o
     yield from lines[1:-1]
 
 
-def look(path: Path, *, before: tuple[str, ...] = ()) -> tuple[Threads, dict[str, str]]:
+def look(path: Path = AGENT, *, before: tuple[str, ...] = ()) -> tuple[Threads, dict[str, str]]:
     """One look, and the warnings that came with it by code."""
     found, warnings = [], {}
-    for line in agent(path, before=before):
+    for line in agent(path, before):
         if isinstance(line, AgentWarning):
             warnings[line.code] = line.text
         else:
@@ -90,9 +89,9 @@ def waiting_threads() -> Iterator[int]:
 
 
 @needs_root
-def test_started_threads_are_found_with_what_they_were_given(agent_path: Path) -> None:
+def test_started_threads_are_found_with_what_they_were_given() -> None:
     with waiting_threads() as pid:
-        seen, _ = look(agent_path)
+        seen, _ = look()
     own = {thread.name: thread for thread in seen.threads if thread.pid == pid}
     assert len(own) == 4
     fifo, rounds, kind = own[HOSTILE], own["rounds"], own["kind"]
@@ -112,29 +111,9 @@ def test_started_threads_are_found_with_what_they_were_given(agent_path: Path) -
 
 
 @needs_root
-@needs_kernel_threads
-def test_the_same_threads_as_ps_with_the_same_figures(agent_path: Path) -> None:
-    seen, _ = look(agent_path)
-    done = subprocess.run(
-        ["ps", "-Leo", "pid,tid,cls,rtprio,ni"], capture_output=True, text=True, check=True
-    )
-    told = {int(words[1]): words for words in map(str.split, done.stdout.splitlines()[1:])}
-    classes = {"FF": "fifo", "RR": "rr", "TS": "other", "B": "batch", "IDL": "idle"}
-    kernel = [thread for thread in seen.threads if thread.kernel and thread.tid in told]
-    assert {"kthreadd", "migration/0"} <= {thread.name for thread in kernel}
-    # A worker may change its nice value between the two.
-    for thread in [one for one in kernel if not one.name.startswith("kworker")]:
-        pid, _, kind, priority, nice = told[thread.tid]
-        assert int(pid) == thread.pid
-        assert classes[kind] == thread.policy
-        assert priority == (str(thread.priority) if thread.priority else "-")
-        assert thread.realtime or int(nice) == thread.nice
-
-
-@needs_root
-def test_a_deadline_thread_comes_with_its_runtime_and_before_all_fifo(agent_path: Path) -> None:
+def test_a_deadline_thread_comes_with_its_runtime_and_before_all_fifo() -> None:
     measuring = [
-        str(agent_path),
+        str(AGENT),
         "cyclic",
         "--json",
         "--policy=deadline",
@@ -149,7 +128,7 @@ def test_a_deadline_thread_comes_with_its_runtime_and_before_all_fifo(agent_path
             while b'"start"' not in process.stdout.readline():
                 pass
             time.sleep(0.2)
-            seen, _ = look(agent_path)
+            seen, _ = look()
         finally:
             process.kill()
     found = [thread for thread in seen.threads if thread.policy == "deadline"]
@@ -170,7 +149,7 @@ ISOLATED = Path("/sys/devices/system/cpu/isolated")
 @needs_root
 @needs_kernel_threads
 @pytest.mark.skipif(LAST_CPU == 0 or not ISOLATED.exists(), reason="needs two CPUs and their list")
-def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path: Path) -> None:
+def test_threads_that_sit_on_an_isolated_cpu_are_told(tmp_path: Path) -> None:
     told = tmp_path / "isolated"
     told.write_text(f"{LAST_CPU}\n")
     before = (
@@ -181,9 +160,9 @@ def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path
         "sh",
     )
     with waiting_threads() as pid:
-        seen, _ = look(agent_path, before=before)
+        seen, _ = look(before=before)
         table = subprocess.run(
-            [*before, agent_path, "threads"], capture_output=True, text=True, check=True
+            [*before, AGENT, "threads"], capture_output=True, text=True, check=True
         ).stdout
     assert seen.isolated == str(LAST_CPU)
     assert next(
@@ -193,11 +172,11 @@ def test_threads_that_sit_on_an_isolated_cpu_are_told(agent_path: Path, tmp_path
         assert thread.isolated == (str(LAST_CPU) in {str(thread.cpu), thread.cpus})
     assert f"isolated CPUs: {LAST_CPU}" in table
     assert f"cpuhp/{LAST_CPU}" in table
-    assert not any(thread.isolated for thread in look(agent_path)[0].threads)
+    assert not any(thread.isolated for thread in look()[0].threads)
 
 
-def test_each_look_tells_what_was_done_since_the_one_before(agent_path: Path) -> None:
-    watching = [str(agent_path), "threads", "--json", "--interval", "300ms"]
+def test_each_look_tells_what_was_done_since_the_one_before() -> None:
+    watching = [str(AGENT), "threads", "--json", "--interval", "300ms"]
     spinning = [sys.executable, "-c", "while True: pass"]
     with (
         subprocess.Popen(spinning) as spinner,
@@ -240,11 +219,11 @@ def _looks_until_seen_running(lines: Iterable[bytes], pid: int) -> Iterator[Thre
     pytest.fail("a thread that runs all the time has had no CPU time in a hundred looks")
 
 
-def test_threads_that_end_meanwhile_are_left_out(agent_path: Path) -> None:
+def test_threads_that_end_meanwhile_are_left_out() -> None:
     script = "import threading\nwhile True:\n threading.Thread(target=lambda: None).start()"
     with subprocess.Popen([sys.executable, "-c", script]) as child:
         try:
-            looks = [look(agent_path)[0] for _ in range(20)]
+            looks = [look()[0] for _ in range(20)]
         finally:
             child.kill()
     assert all(any(thread.pid == child.pid for thread in one.threads) for one in looks)
@@ -278,22 +257,22 @@ def test_a_user_is_told_of_threads_that_are_hidden_from_him(
 
 
 @needs_root
-def test_a_container_says_that_it_is_one(agent_path: Path) -> None:
+def test_a_container_says_that_it_is_one() -> None:
     before = unshare("--pid", "--fork", "--mount-proc")
-    seen, warnings = look(agent_path, before=before)
+    seen, warnings = look(before=before)
     assert [thread.name for thread in seen.threads] == ["rtscope-agent"]
     assert "this is a container" in warnings["threads-hidden"]
 
 
 @needs_root
 @needs_kernel_threads
-def test_a_person_reads_a_table_in_which_no_name_steers_the_terminal(agent_path: Path) -> None:
+def test_a_person_reads_a_table_in_which_no_name_steers_the_terminal() -> None:
     with waiting_threads() as pid:
         done = subprocess.run(
-            [agent_path, "threads"], capture_output=True, text=True, timeout=60, check=True
+            [AGENT, "threads"], capture_output=True, text=True, timeout=60, check=True
         )
         every = subprocess.run(
-            [agent_path, "threads", "--all"], capture_output=True, text=True, timeout=60, check=True
+            [AGENT, "threads", "--all"], capture_output=True, text=True, timeout=60, check=True
         )
     head = done.stdout.splitlines()[1].split()
     assert head[:4] == ["PID", "TID", "POLICY", "RTPRIO"]
@@ -308,39 +287,10 @@ def test_a_person_reads_a_table_in_which_no_name_steers_the_terminal(agent_path:
     assert "kthreadd" not in done.stdout
 
 
-def test_it_ends_when_nobody_reads_any_more(agent_path: Path) -> None:
-    with subprocess.Popen(
-        [agent_path, "threads", "--json", "-i", "100ms"], stdout=subprocess.PIPE
-    ) as watcher:
-        assert watcher.stdout is not None
-        assert json.loads(watcher.stdout.readline())["type"] == "hello"
-        watcher.stdout.close()
-        assert watcher.wait(timeout=30) in {0, 1}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--interval", "soon"], "--interval 'soon' is not a time of at least 100ms"),
-        (["--interval", "1ms"], "is not a time of at least 100ms"),
-        (["--interval"], "--interval needs a value"),
-        (["--nothing"], "no option '--nothing'"),
-        (["4711"], "'4711' is not an option"),
-    ],
-)
-def test_what_cannot_be_is_a_sentence(agent_path: Path, arguments: list[str], said: str) -> None:
-    done = subprocess.run(
-        [agent_path, "threads", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert not done.stdout
-
-
-def test_without_proc_there_is_nothing_to_tell(agent_path: Path) -> None:
+def test_without_proc_there_is_nothing_to_tell() -> None:
     script = 'mount -t tmpfs none /proc && exec "$@"'
     done = subprocess.run(
-        [*unshare("--mount"), "sh", "-c", script, "sh", agent_path, "threads"],
+        [*unshare("--mount"), "sh", "-c", script, "sh", AGENT, "threads"],
         capture_output=True,
         text=True,
         timeout=60,

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The agent's topology verb on this machine: what is shared on purpose is found each time."""
 
-import math
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.probing import (
+    AGENT,
     LAST_CPU,
     Lines,
     measure,
@@ -30,8 +29,8 @@ def least(matrix: dict[str, Any], part: str = "value") -> float:
 
 
 @needs_two_cpus
-def test_each_cpu_is_compared_with_each_other_in_each_work(agent_path: Path) -> None:
-    lines = measure(agent_path, "topology", *SHORT)
+def test_each_cpu_is_compared_with_each_other_in_each_work() -> None:
+    lines = measure("topology", *SHORT)
     threads = of_type(lines, "thread")
     names = [f"CPU {thread['cpu']}" for thread in threads]
     found = matrices(lines)
@@ -59,13 +58,13 @@ def test_each_cpu_is_compared_with_each_other_in_each_work(agent_path: Path) -> 
 
 
 @needs_two_cpus
-def test_a_cpu_that_is_only_awake_takes_nothing_from_another(agent_path: Path) -> None:
-    lines = measure(agent_path, "topology", *SHORT)
+def test_a_cpu_that_is_only_awake_takes_nothing_from_another() -> None:
+    lines = measure("topology", *SHORT)
     assert least(matrices(lines)["awake"], "low") < 1.3
 
 
-def test_a_lone_cpu_is_measured_alone(agent_path: Path) -> None:
-    lines = measure(agent_path, "topology", *SHORT, "-a", "0")
+def test_a_lone_cpu_is_measured_alone() -> None:
+    lines = measure("topology", *SHORT, "-a", "0")
     (thread,) = of_type(lines, "thread")
     assert (thread["cpu"], thread["count"]) == (0, 0)
     assert thread["facts"]["memory_read_bytes_per_s"] > 1e6
@@ -83,29 +82,13 @@ def test_a_lone_cpu_is_measured_alone(agent_path: Path) -> None:
     ],
 )
 def test_in_a_container_only_its_cpus_are_measured(
-    agent_path: Path, contained: tuple[str, ...], probe: str, options: tuple[str, ...]
+    contained: tuple[str, ...], probe: str, options: tuple[str, ...]
 ) -> None:
-    lines = measure(agent_path, probe, *options, prefix=contained)
+    lines = measure(probe, *options, prefix=contained)
     assert [thread["cpu"] for thread in of_type(lines, "thread")] == [LAST_CPU]
     done = subprocess.run(
-        [*contained, agent_path, probe, "-a", "0", "-l", "1"],
+        [*contained, AGENT, probe, "-a", "0", "-l", "1"],
         capture_output=True, text=True, timeout=20, check=False,
     )  # fmt: skip
     assert done.returncode == 2
     assert "outside this process's cpuset" in done.stderr
-
-
-@needs_two_cpus
-def test_it_ends_when_its_time_is_over(agent_path: Path) -> None:
-    lines = measure(agent_path, "topology", "-D", "600ms", "--slot", "2ms")
-    assert of_type(lines, "end")[0]["status"] == "complete"
-    assert of_type(lines, "thread")[0]["count"] >= 1
-    assert not math.isnan(least(matrices(lines)["message"]))
-
-
-def test_more_repeats_than_are_kept_are_refused(agent_path: Path) -> None:
-    done = subprocess.run(
-        [agent_path, "topology", "-l", "100"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "at most 99" in done.stderr

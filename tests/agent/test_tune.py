@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.probing import LAST_CPU, NOBODY, needs_root, needs_two_cpus
+from tests.agent.probing import AGENT, LAST_CPU, NOBODY, needs_root, needs_two_cpus
 from tests.agent.tuning import MARK, Given, given, read, tune, waiting_threads
 from tests.places import needs_kernel_threads, needs_sysctls, unshare
 
@@ -55,11 +55,9 @@ def entries(journal: Path) -> list[str]:
     return (journal / "journal").read_text().splitlines()
 
 
-def test_show_tells_each_change_and_makes_none(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
+def test_show_tells_each_change_and_makes_none(journal: Path, tids: list[int]) -> None:
     before = [given(tid) for tid in tids]
-    shown = tune(agent_path, journal, "show", "--profile", "p", RULE)
+    shown = tune(journal, "show", "--profile", "p", RULE)
     assert shown.status == 0
     assert [change["kind"] for change in shown.changes] == KINDS * 2
     assert {change["where"] for change in shown.changes} == {f"tid {tid}" for tid in tids}
@@ -77,96 +75,94 @@ def test_a_user_who_cannot_read_the_journal_is_shown_the_changes(
     public_agent: Path, tmp_path: Path, tids: list[int]
 ) -> None:
     tmp_path.chmod(0o700)
-    shown = tune(public_agent, tmp_path / "journal", "show", RULE, before=NOBODY)
+    shown = tune(tmp_path / "journal", "show", RULE, before=NOBODY, agent=public_agent)
     assert "journal-unread" in shown.warnings
     assert len(shown.changes) == 6
 
 
-def test_what_is_applied_is_so_and_undo_puts_all_back(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
+def test_what_is_applied_is_so_and_undo_puts_all_back(journal: Path, tids: list[int]) -> None:
     os.sched_setscheduler(tids[1], os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(7))
     before = [given(tid) for tid in tids]
-    applied = tune(agent_path, journal, "apply", RULE)
+    applied = tune(journal, "apply", RULE)
     assert applied.status == 0
     assert applied.states() == ["applied"] * 6
     assert given(tids[0]) == TUNED
     assert given(tids[1]) == TUNED._replace(policy=os.SCHED_FIFO | os.SCHED_RESET_ON_FORK)
     text = (journal / "journal").read_text()
 
-    again = tune(agent_path, journal, "apply", RULE)
+    again = tune(journal, "apply", RULE)
     assert (again.status, again.changes) == (0, [])
     assert (journal / "journal").read_text() == text
-    assert tune(agent_path, journal, "status").states() == ["in-effect"] * 6
+    assert tune(journal, "status").states() == ["in-effect"] * 6
 
-    undone = tune(agent_path, journal, "undo")
+    undone = tune(journal, "undo")
     assert undone.status == 0
     assert undone.states() == ["restored"] * 6
     assert [given(tid) for tid in tids] == before
     assert not (journal / "journal").exists()
-    assert tune(agent_path, journal, "undo").changes == []
+    assert tune(journal, "undo").changes == []
 
 
-def test_a_hostile_name_is_tuned_told_and_taken_back(agent_path: Path, journal: Path) -> None:
+def test_a_hostile_name_is_tuned_told_and_taken_back(journal: Path) -> None:
     with waiting_threads(HOSTILE) as (tid,):
         before = given(tid)
         rule = f"thread {OF_HOSTILE} policy=batch nice=5"
-        applied = tune(agent_path, journal, "apply", rule)
+        applied = tune(journal, "apply", rule)
         assert applied.states() == ["applied"] * 2
         assert applied.changes[0]["what"] == f"{HOSTILE} (tid {tid})"
         assert len(entries(journal)) == 2
-        assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
+        assert tune(journal, "undo").states() == ["restored"] * 2
         assert given(tid) == before
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_of_overlapping_profiles_each_can_be_undone_first(
-    agent_path: Path, journal: Path, tids: list[int], first: str
+    journal: Path, tids: list[int], first: str
 ) -> None:
     before = [given(tid) for tid in tids]
-    tune(agent_path, journal, "apply", "--profile", "a", RULE)
+    tune(journal, "apply", "--profile", "a", RULE)
     both = f"thread name={MARK}-a* policy=fifo priority=3 nice=9"
-    applied = tune(agent_path, journal, "apply", "--profile", "b", both)
+    applied = tune(journal, "apply", "--profile", "b", both)
     assert [(change["kind"], change["old"], change["new"]) for change in applied.changes] == [
         ("thread-policy", "fifo:3", "fifo:3"),
         ("thread-nice", "4", "9"),
     ] * 2
     assert "the profile a has done it already" in applied.changes[0]["why"]
 
-    undone = tune(agent_path, journal, "undo", "--profile", first)
+    undone = tune(journal, "undo", "--profile", first)
     assert undone.status == 0
     left = TUNED if first == "b" else before[0]._replace(policy=os.SCHED_FIFO, priority=3, nice=9)
     assert [given(tid) for tid in tids] == [left] * 2
     if first == "a":
         assert undone.states() == ["restored", "left", "left"] * 2
         assert "the profile b has it too" in undone.changes[1]["why"]
-    tune(agent_path, journal, "undo")
+    tune(journal, "undo")
     assert [given(tid) for tid in tids] == before
 
 
 def test_to_undo_what_is_not_applied_is_refused_with_what_is(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
-    nothing = tune(agent_path, journal, "undo", "--profile", "quit")
+    nothing = tune(journal, "undo", "--profile", "quit")
     assert (nothing.status, nothing.changes) == (1, [])
     assert "the profile quit is not applied here, and none is" in nothing.complaint
     for name, rule in (("quiet", "nice=4"), ("late", "policy=batch"), ("gone", "nice=9")):
-        tune(agent_path, journal, "apply", "--profile", name, f"thread name={MARK}-a* {rule}")
-    tune(agent_path, journal, "undo", "--profile", "gone")
+        tune(journal, "apply", "--profile", name, f"thread name={MARK}-a* {rule}")
+    tune(journal, "undo", "--profile", "gone")
     text = (journal / "journal").read_text()
 
-    refused = tune(agent_path, journal, "undo", "--profile", "quit")
+    refused = tune(journal, "undo", "--profile", "quit")
     assert (refused.status, refused.changes) == (1, [])
     assert refused.complaint.endswith("quit is not applied here, but these are: quiet, late\n")
     assert (journal / "journal").read_text() == text
     assert given(tids[0]).nice == 4
 
 
-def test_two_at_once_are_refused_at_once(agent_path: Path, journal: Path, tids: list[int]) -> None:
+def test_two_at_once_are_refused_at_once(journal: Path, tids: list[int]) -> None:
     journal.mkdir()
     handle = os.open(journal, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    refused = [tune(agent_path, journal, "apply", RULE), tune(agent_path, journal, "undo")]
+    refused = [tune(journal, "apply", RULE), tune(journal, "undo")]
     os.close(handle)
     for one in refused:
         assert one.status == 1
@@ -176,7 +172,7 @@ def test_two_at_once_are_refused_at_once(agent_path: Path, journal: Path, tids: 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
 def test_killed_before_any_write_to_disk_or_machine_undo_restores_all(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
     """Each call is made twice by then, and who enters it is killed; the last run is not."""
     calls = ["write", "fsync", "sched_setscheduler", "setpriority", "sched_setaffinity"]
@@ -185,10 +181,10 @@ def test_killed_before_any_write_to_disk_or_machine_undo_restores_all(
     for call, number in [*product(calls, (1, 2)), (",".join(calls[2:]), 3)]:
         inject = f"inject={call}:signal=KILL:when={number}"
         strace = ("strace", "-f", "-o", "/dev/null", "-e", inject)
-        ended = tune(agent_path, journal, "apply", RULE, before=strace)
+        ended = tune(journal, "apply", RULE, before=strace)
         assert ended.status == (-signal.SIGKILL if number < 3 else 0)
         tuned.add(sum(given(tid) != was for tid, was in zip(tids, before, strict=True)))
-        undone = tune(agent_path, journal, "undo")
+        undone = tune(journal, "undo")
         assert (undone.status, set(undone.states()) - {"restored"}) == (0, set())
         assert [given(tid) for tid in tids] == before
         assert not (journal / "journal").exists()
@@ -196,52 +192,34 @@ def test_killed_before_any_write_to_disk_or_machine_undo_restores_all(
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
-def test_an_undo_that_was_killed_can_be_undone_on(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
+def test_an_undo_that_was_killed_can_be_undone_on(journal: Path, tids: list[int]) -> None:
     before = [given(tid) for tid in tids]
-    tune(agent_path, journal, "apply", RULE)
+    tune(journal, "apply", RULE)
     for number in count(1):
         inject = f"inject=write,sched_setaffinity,setpriority,unlinkat:signal=KILL:when={number}"
         strace = ("strace", "-f", "-o", "/dev/null", "-e", inject)
-        if tune(agent_path, journal, "undo", before=strace).status == 0:
+        if tune(journal, "undo", before=strace).status == 0:
             break
     assert number > 1
     assert [given(tid) for tid in tids] == before
     assert not (journal / "journal").exists()
 
 
-def test_a_torn_journal_loses_its_torn_line_alone(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
+def test_a_torn_journal_loses_its_torn_line_alone(journal: Path, tids: list[int]) -> None:
     before = given(tids[0])
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
+    tune(journal, "apply", f"thread name={MARK}-a?main nice=4")
     whole = (journal / "journal").read_bytes()
     for torn in (whole[:-1], whole[:30], b"c"):
         (journal / "journal").write_bytes(whole + torn)
-        assert tune(agent_path, journal, "status").states() == ["in-effect"]
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?two nice=4")
+        assert tune(journal, "status").states() == ["in-effect"]
+    tune(journal, "apply", f"thread name={MARK}-a?two nice=4")
     assert [entry.split()[3] for entry in entries(journal)] == ["1", "2"]
-    assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
+    assert tune(journal, "undo").states() == ["restored"] * 2
     assert given(tids[0]) == before
 
 
-def test_a_line_that_is_none_is_told_and_the_others_count(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
-    text = (journal / "journal").read_text()
-    (journal / "journal").write_text(f"change x\n{text}undone 99\n")
-    undone = tune(agent_path, journal, "undo")
-    assert undone.states() == ["restored"]
-    assert "line" in undone.warnings["journal-unreadable"]
-    assert given(tids[0]).nice == 0
-
-
-def test_what_a_newer_agent_wrote_is_kept_for_it(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
+def test_what_a_newer_agent_wrote_is_kept_for_it(journal: Path, tids: list[int]) -> None:
+    tune(journal, "apply", f"thread name={MARK}-a?main nice=4")
     boot = entries(journal)[0].split()[1]
     newer = [
         f"change {boot} newer 7 thread-colour {tids[0]}%20123 blue%25 green 99",
@@ -251,11 +229,11 @@ def test_what_a_newer_agent_wrote_is_kept_for_it(
     ]
     with (journal / "journal").open("a") as file:
         file.write("".join(f"{line}\n" for line in newer))
-    applied = tune(agent_path, journal, "apply", f"thread name={MARK}-a?two nice=3")
+    applied = tune(journal, "apply", f"thread name={MARK}-a?two nice=3")
     assert "journal-unreadable" in applied.warnings
     assert entries(journal)[-1].split()[3] == "9", "its numbers are not given again"
     for _ in range(2):
-        undone = tune(agent_path, journal, "undo")
+        undone = tune(journal, "undo")
         assert undone.status == 1, "what it cannot undo is refused by name"
         refused = [change for change in undone.changes if change["state"] == "failed"]
         assert [(change["profile"], change["kind"]) for change in refused] == [
@@ -264,24 +242,22 @@ def test_what_a_newer_agent_wrote_is_kept_for_it(
         ]
         assert [given(tid).nice for tid in tids] == [0, 0]
         assert [line for line in entries(journal) if line in newer] == newer
-    assert tune(agent_path, journal, "undo", "--profile", "newer").states() == ["failed"] * 2
+    assert tune(journal, "undo", "--profile", "newer").states() == ["failed"] * 2
 
     boots = [f"change {boot} p {n} thread-nice 4000000%201 0 1 9" for n in range(10, 300)]
     forgotten = [f"undone {n}" for n in range(11, 300)]
     (journal / "journal").write_text("".join(f"{line}\n" for line in [*newer, *boots, *forgotten]))
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=2")
+    tune(journal, "apply", f"thread name={MARK}-a?main nice=2")
     assert len(entries(journal)) == len(newer) + 2, "it was written anew"
     assert entries(journal)[: len(newer)] == newer
 
 
-def test_a_newer_agents_line_is_kept_byte_for_byte(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a* nice=4")
+def test_a_newer_agents_line_is_kept_byte_for_byte(journal: Path, tids: list[int]) -> None:
+    tune(journal, "apply", f"thread name={MARK}-a* nice=4")
     first, second = (journal / "journal").read_bytes().splitlines(keepends=True)
     newer = b"\0\xff one \0 \r\n" + b"new 1 2 3\n" + b"blob \0\0\n"
     (journal / "journal").write_bytes(first + newer + second)
-    undone = tune(agent_path, journal, "undo")
+    undone = tune(journal, "undo")
     assert undone.status == 1
     assert sorted(undone.states()) == ["failed", "restored"], "one is about the first change"
     assert sorted(given(tid).nice for tid in tids) == [0, 4]
@@ -289,15 +265,15 @@ def test_a_newer_agents_line_is_kept_byte_for_byte(
     assert first in kept
     for line in newer.splitlines(keepends=True):
         assert line in kept
-    assert tune(agent_path, journal, "status").states() == ["in-effect"]
+    assert tune(journal, "status").states() == ["in-effect"]
     assert (journal / "journal").read_bytes() == kept
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
 def test_a_journal_that_cannot_be_written_anew_loses_nothing(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
+    tune(journal, "apply", f"thread name={MARK}-a?main nice=4")
     boot = entries(journal)[0].split()[1]
     newer = "".join(f"repainted {n} {'x' * 100}\n" for n in range(300))
     made = [f"change {boot} p {n} thread-nice 4000000%201 0 1 9\n" for n in range(10, 300)]
@@ -307,88 +283,67 @@ def test_a_journal_that_cannot_be_written_anew_loses_nothing(
         (journal / "journal").write_text(before)
         inject = f"inject=write,writev:error=ENOSPC:when={number}"
         strace = ("strace", "-o", "/dev/null", "-P", str(journal / "journal.new"), "-e", inject)
-        tune(agent_path, journal, "undo", "--profile", "none", before=strace)
+        tune(journal, "undo", "--profile", "none", before=strace)
         after = (journal / "journal").read_text()
         assert newer in after, number
         if after != before:
             break
     assert number > 1
-    assert tune(agent_path, journal, "undo").states().count("restored") == 1
+    assert tune(journal, "undo").states().count("restored") == 1
     assert newer in (journal / "journal").read_text()
     assert given(tids[0]).nice == 0
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
 def test_folders_that_a_killed_agent_made_are_on_disk_before_a_change(
-    agent_path: Path, tmp_path: Path, tids: list[int]
+    tmp_path: Path, tids: list[int]
 ) -> None:
     folder, trace = tmp_path / "one" / "two" / "journal", tmp_path / "trace"
     rule = f"thread name={MARK}-a?main nice=4"
     killed = ("strace", "-o", "/dev/null", "-e", "inject=fsync:signal=KILL:when=1")
-    assert tune(agent_path, folder, "apply", rule, before=killed).status == -signal.SIGKILL
+    assert tune(folder, "apply", rule, before=killed).status == -signal.SIGKILL
     assert folder.exists()
     refused = ("strace", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1")
-    failed = tune(agent_path, folder, "apply", rule, before=refused)
+    failed = tune(folder, "apply", rule, before=refused)
     assert (failed.status, given(tids[0]).nice) == (1, 0)
     traced = ("strace", "-y", "-o", str(trace), "-e", "trace=fsync,setpriority")
-    tune(agent_path, folder, "apply", rule, before=traced)
+    tune(folder, "apply", rule, before=traced)
     before = trace.read_text().partition("setpriority(")[0]
     for synced in (tmp_path, tmp_path / "one", tmp_path / "one" / "two", folder):
         assert re.search(rf"fsync\(\d+<{synced}>\)", before), synced
-    assert tune(agent_path, folder, "undo").states() == ["restored"]
+    assert tune(folder, "undo").states() == ["restored"]
 
 
-@pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
-def test_the_journals_new_folders_are_on_disk_before_a_change(
-    agent_path: Path, tmp_path: Path, tids: list[int]
-) -> None:
-    trace = tmp_path / "trace"
-    strace = ("strace", "-y", "-o", str(trace), "-e", "trace=fsync,setpriority")
-    folder = tmp_path / "one" / "two" / "journal"
-    tune(agent_path, folder, "apply", f"thread name={MARK}-a?main nice=4", before=strace)
-    before = trace.read_text().partition("setpriority(")[0]
-    for synced in (tmp_path, tmp_path / "one", tmp_path / "one" / "two", folder):
-        assert re.search(rf"fsync\(\d+<{synced}>\)", before), synced
-    assert tune(agent_path, folder, "undo").states() == ["restored"]
-    del tids
-
-
-def test_what_an_earlier_boot_ended_is_stale_and_tidied_up(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
-    tune(agent_path, journal, "apply", RULE)
+def test_what_an_earlier_boot_ended_is_stale_and_tidied_up(journal: Path, tids: list[int]) -> None:
+    tune(journal, "apply", RULE)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     text = (journal / "journal").read_text().replace(boot, boot[::-1])
     (journal / "journal").write_text(text)
-    assert tune(agent_path, journal, "status").states() == ["stale"] * 6
+    assert tune(journal, "status").states() == ["stale"] * 6
     assert not (journal / "journal").exists()
     assert given(tids[0]) == TUNED
 
 
-def test_a_journal_that_others_may_write_is_not_followed(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
+def test_a_journal_that_others_may_write_is_not_followed(journal: Path, tids: list[int]) -> None:
+    tune(journal, "apply", f"thread name={MARK}-a?main nice=4")
     (journal / "journal").chmod(0o666)
-    undone = tune(agent_path, journal, "undo")
+    undone = tune(journal, "undo")
     assert undone.status == 1
     assert "may be written by others" in undone.complaint
     assert given(tids[0]).nice == 4
 
 
-def test_what_somebody_has_changed_since_is_left_and_told(
-    agent_path: Path, journal: Path, tids: list[int]
-) -> None:
-    tune(agent_path, journal, "apply", f"thread name={MARK}-a?main nice=4")
+def test_what_somebody_has_changed_since_is_left_and_told(journal: Path, tids: list[int]) -> None:
+    tune(journal, "apply", f"thread name={MARK}-a?main nice=4")
     os.setpriority(os.PRIO_PROCESS, tids[0], 11)
-    (status,) = tune(agent_path, journal, "status").changes
+    (status,) = tune(journal, "status").changes
     assert (status["state"], status["why"]) == ("set-back", "it is 11 now")
-    (undone,) = tune(agent_path, journal, "undo").changes
+    (undone,) = tune(journal, "undo").changes
     assert (undone["state"], given(tids[0]).nice) == ("left", 11)
     assert "it is 11 now" in undone["why"]
 
 
-def test_what_is_set_back_within_a_second_has_not_held(agent_path: Path, journal: Path) -> None:
+def test_what_is_set_back_within_a_second_has_not_held(journal: Path) -> None:
     stubborn = (
         f"import os, time\nopen('/proc/self/comm', 'w').write('{MARK}-stubborn')\n"
         "print('ready', flush=True)\n"
@@ -400,20 +355,20 @@ def test_what_is_set_back_within_a_second_has_not_held(agent_path: Path, journal
             assert child.stdout is not None
             child.stdout.readline()
             rule = f"thread name={MARK}-stubborn cpus={LAST_CPU}"
-            applied = tune(agent_path, journal, "apply", rule)
+            applied = tune(journal, "apply", rule)
         finally:
             child.kill()
     assert (applied.status, applied.states()) == (1, ["not-held"])
-    (gone,) = tune(agent_path, journal, "undo").changes
+    (gone,) = tune(journal, "undo").changes
     assert (gone["state"], gone["why"]) == ("gone", "it has ended")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_apply_takes_back_what_it_made(
-    agent_path: Path, journal: Path, tids: list[int], number: int
+    journal: Path, tids: list[int], number: int
 ) -> None:
     before = [given(tid) for tid in tids]
-    command: list[str | Path] = [agent_path, "tune", "--json", "--journal", journal, "apply", RULE]
+    command: list[str | Path] = [AGENT, "tune", "--json", "--journal", journal, "apply", RULE]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         end_s = time.monotonic() + 10
@@ -430,28 +385,26 @@ def test_an_interrupted_apply_takes_back_what_it_made(
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
 def test_an_interrupted_apply_reports_what_it_could_not_restore(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
     strace = ["strace", "-f", "-o", "/dev/null"]
     strace += ["-e", "inject=nanosleep,clock_nanosleep:signal=INT:when=1"]
     strace += ["-e", "inject=setpriority:error=EPERM:when=3+"]
-    ended = tune(
-        agent_path, journal, "apply", f"thread name={MARK}-a* nice=4", before=tuple(strace)
-    )
+    ended = tune(journal, "apply", f"thread name={MARK}-a* nice=4", before=tuple(strace))
     assert (ended.status, ended.states()) == (1, ["failed"] * 2)
     assert "not restored: 2" in ended.complaint
     assert [given(tid).nice for tid in tids] == [4, 4]
-    assert tune(agent_path, journal, "undo").states() == ["restored"] * 2
+    assert tune(journal, "undo").states() == ["restored"] * 2
 
 
 def test_an_interrupted_second_apply_leaves_what_the_first_one_made(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
     rule = f"thread name={MARK}-a* nice=4"
-    tune(agent_path, journal, "apply", rule)
+    tune(journal, "apply", rule)
     os.setpriority(os.PRIO_PROCESS, tids[0], 9)
     with subprocess.Popen(
-        [agent_path, "tune", "apply", "--json", "--journal", journal, rule],
+        [AGENT, "tune", "apply", "--json", "--journal", journal, rule],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -460,7 +413,7 @@ def test_an_interrupted_second_apply_leaves_what_the_first_one_made(
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)
     assert [given(tid).nice for tid in tids] == [9, 4]
-    assert tune(agent_path, journal, "undo").states() == ["restored"]
+    assert tune(journal, "undo").states() == ["restored"]
     assert [given(tid).nice for tid in tids] == [9, 0]
 
 
@@ -476,9 +429,7 @@ for line in sys.stdin:
 """
 
 
-def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(
-    agent_path: Path, journal: Path
-) -> None:
+def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(journal: Path) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", _PARENT, f"{MARK}-parent"],
@@ -504,11 +455,11 @@ def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(
             os.sched_setaffinity(older, {LAST_CPU})
             time.sleep(0.05)  # several ticks, by which births are told apart
             rule = f"thread name={MARK}-parent policy=batch nice=4 cpus={LAST_CPU}"
-            tune(agent_path, journal, "apply", rule)
+            tune(journal, "apply", rule)
             younger = [born("child"), born("grandchild")]
             tuned = Given(os.SCHED_BATCH, 0, 4, {LAST_CPU})
             assert [given(tid) for tid in younger] == [tuned] * 2
-            undone = tune(agent_path, journal, "undo")
+            undone = tune(journal, "undo")
             assert [given(tid) for tid in (parent.pid, *younger)] == [before] * 3
             assert given(older).cpus == {LAST_CPU}
         finally:
@@ -548,12 +499,10 @@ second.kill()
 """
 
 
-def test_a_thread_born_again_under_the_same_number_is_not_touched(
-    agent_path: Path, journal: Path
-) -> None:
+def test_a_thread_born_again_under_the_same_number_is_not_touched(journal: Path) -> None:
     done = subprocess.run(
         [*unshare("--pid", "--fork", "--kill-child", "--mount-proc"),
-         sys.executable, "-c", _REBORN, agent_path, journal],
+         sys.executable, "-c", _REBORN, AGENT, journal],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -562,14 +511,14 @@ def test_a_thread_born_again_under_the_same_number_is_not_touched(
 
 
 @needs_sysctls
-def test_files_of_a_network_namespace_are_set_and_put_back(agent_path: Path, journal: Path) -> None:
+def test_files_of_a_network_namespace_are_set_and_put_back(journal: Path) -> None:
     path = "/proc/sys/net/ipv4/ip_default_ttl"
     script = f"""
     cat {path}
     "$@" --json apply 'file path=/proc/sys/net/ip?4/ip_default_t* value=77' && cat {path}
     "$@" undo > /dev/null && cat {path}
     """
-    words = ("sh", agent_path, "tune", "--journal", journal)
+    words = ("sh", AGENT, "tune", "--journal", journal)
     said = subprocess.check_output([*unshare("--net"), "sh", "-c", script, *words], text=True)
     before, *lines, tuned, after = said.splitlines()
     (applied,) = read(0, "\n".join(lines), "").changes
@@ -590,7 +539,7 @@ REDIRECTS = "/proc/sys/net/ipv4/conf/all/accept_redirects"
     ],
 )
 def test_what_the_kernel_changes_with_a_setting_is_restored_with_it(
-    agent_path: Path, journal: Path, between: str, left: str
+    journal: Path, between: str, left: str
 ) -> None:
     """Writing ip_forward sets accept_redirects to its opposite, in this network namespace alone."""
     if between == "kill":  # and the setting is restored, but not yet its side effect
@@ -603,7 +552,7 @@ def test_what_the_kernel_changes_with_a_setting_is_restored_with_it(
     "$@" undo > /dev/null || exit
     cat {FORWARD} {REDIRECTS}
     """
-    words = ("sh", agent_path, "tune", "--journal", journal)
+    words = ("sh", AGENT, "tune", "--journal", journal)
     said = subprocess.check_output([*unshare("--net"), "sh", "-c", script, *words], text=True)
     assert said.split() == ["0", left]
     assert not (journal / "journal").exists()
@@ -623,7 +572,7 @@ def test_what_the_kernel_changes_with_a_setting_is_restored_with_it(
     ],
 )
 def test_an_interrupt_that_another_device_has_now_is_left_alone(
-    agent_path: Path, journal: Path, tmp_path: Path, later: list[str], hardware: str, state: str
+    journal: Path, tmp_path: Path, later: list[str], hardware: str, state: str
 ) -> None:
     """Actions come and go, and a driver may be reloaded; the number alone identifies nothing."""
     interrupts, identities = tmp_path / "irq", tmp_path / "sys"
@@ -642,7 +591,7 @@ def test_an_interrupt_that_another_device_has_now_is_left_alone(
     inside = (*unshare("--mount"), "sh", "-c", script, "sh")
 
     def tuned(*words: str) -> dict[str, str]:
-        (change,) = tune(agent_path, journal, *words, before=inside).changes
+        (change,) = tune(journal, *words, before=inside).changes
         return change
 
     applied = tuned("apply", f"interrupt name=tn-a cpus={LAST_CPU}")
@@ -658,20 +607,20 @@ def test_an_interrupt_that_another_device_has_now_is_left_alone(
     assert affinity.read_text() == ("0\n" if state == "restored" else f"{LAST_CPU}\n")
 
 
-def test_the_first_cpu_is_not_taken_away_step_by_step(agent_path: Path, journal: Path) -> None:
+def test_the_first_cpu_is_not_taken_away_step_by_step(journal: Path) -> None:
     rule = "file path=/sys/devices/system/cpu/cpu0/hotplug/target value=0"
-    (change,) = tune(agent_path, journal, "show", rule).changes
+    (change,) = tune(journal, "show", rule).changes
     assert (change["state"], change["why"]) == ("failed", "CPU 0 stays usable")
 
 
 @needs_sysctls
-def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path) -> None:
+def test_a_setting_that_was_empty_is_empty_again(journal: Path) -> None:
     script = f"""
     echo > {DOMAIN} || exit
     "$@" apply 'file path={DOMAIN} value=tn-domain' > /dev/null && cat {DOMAIN}
     "$@" undo && cat {DOMAIN}
     """
-    words = ("sh", agent_path, "tune", "--journal", journal)
+    words = ("sh", AGENT, "tune", "--journal", journal)
     said = subprocess.check_output([*unshare("--uts"), "sh", "-c", script, *words], text=True)
     applied, undone, empty = said.splitlines()
     assert applied == "tn-domain"
@@ -680,40 +629,40 @@ def test_a_setting_that_was_empty_is_empty_again(agent_path: Path, journal: Path
 
 
 @needs_kernel_threads
-def test_threads_that_the_kernel_binds_are_immovable(agent_path: Path, journal: Path) -> None:
+def test_threads_that_the_kernel_binds_are_immovable(journal: Path) -> None:
     rule = f"thread name=migration/0 of=kernel cpus={LAST_CPU}"
-    (change,) = tune(agent_path, journal, "show", rule).changes
+    (change,) = tune(journal, "show", rule).changes
     assert change["state"] == "immovable"
-    shown = tune(agent_path, journal, "show", f"tasks away={LAST_CPU}")
+    shown = tune(journal, "show", f"tasks away={LAST_CPU}")
     assert "the kernel does not allow to move" in shown.warnings["threads-bound"]
     assert all(change["kind"] == "thread-cpus" for change in shown.changes)
     assert not any(change["what"].startswith("migration/") for change in shown.changes)
 
 
 def test_the_agent_and_those_who_started_it_keep_their_policy(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
-    shown = tune(agent_path, journal, "show", "thread name=* of=program policy=rr priority=1")
+    shown = tune(journal, "show", "thread name=* of=program policy=rr priority=1")
     tuned = {int(change["where"].split()[1]) for change in shown.changes}
     assert tuned >= set(tids)
     assert not tuned & {os.getpid(), os.getppid()}
 
 
 def test_another_users_thread_of_the_name_gets_nothing_unless_the_rule_names_its_user(
-    agent_path: Path, journal: Path
+    journal: Path,
 ) -> None:
     exe = Path(sys.executable).resolve()
     with waiting_threads(f"{MARK}-a main", before=NOBODY) as (tid,):
         before = given(tid)
         for more in ("", " exe=/*", " uid=0", " uid=65534 exe=/usr/bin/no*"):
-            applied = tune(agent_path, journal, "apply", RULE + more)
+            applied = tune(journal, "apply", RULE + more)
             assert (applied.status, applied.changes) == (0, []), more
             assert set(applied.warnings) == {"threads-passed-over"}
             assert given(tid) == before
-        applied = tune(agent_path, journal, "apply", f"{RULE} uid=65534 exe={exe.parent}/*")
+        applied = tune(journal, "apply", f"{RULE} uid=65534 exe={exe.parent}/*")
         assert applied.states() == ["applied"] * 3
         assert given(tid) == TUNED
-        assert tune(agent_path, journal, "undo").states() == ["restored"] * 3
+        assert tune(journal, "undo").states() == ["restored"] * 3
 
 
 # Becomes another user's as soon as it has a real-time policy.
@@ -731,14 +680,14 @@ time.sleep(60)
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is needed")
 @pytest.mark.parametrize("moment", ["planned", "made", "seen again"])
 def test_a_thread_that_becomes_another_users_while_it_is_tuned_is_restored(
-    agent_path: Path, journal: Path, moment: str
+    journal: Path, moment: str
 ) -> None:
     delays = {
         "planned": "inject=fsync:delay_enter=500000",
         "made": "inject=sched_setscheduler:delay_exit=500000",
     }
     command = ["strace", "-o", "/dev/null", "-e", delays[moment]] if moment in delays else []
-    command += [str(agent_path), "tune", "apply", "--json", "--journal", str(journal)]
+    command += [str(AGENT), "tune", "apply", "--json", "--journal", str(journal)]
     command += [f"thread name={MARK}-drops policy=fifo priority=7"]
     with subprocess.Popen(
         [sys.executable, "-c", _DROPS, f"{MARK}-drops"], stdout=subprocess.PIPE
@@ -762,8 +711,8 @@ def test_a_thread_that_becomes_another_users_while_it_is_tuned_is_restored(
     assert not (journal / "journal").exists()
 
 
-def test_a_rule_that_matches_nothing_is_told(agent_path: Path, journal: Path) -> None:
-    shown = tune(agent_path, journal, "show", "thread name=tn-nobody nice=1")
+def test_a_rule_that_matches_nothing_is_told(journal: Path) -> None:
+    shown = tune(journal, "show", "thread name=tn-nobody nice=1")
     assert shown.status == 0
     assert "'thread name=tn-nobody nice=1'" in shown.warnings["rule-unmatched"]
 
@@ -784,7 +733,7 @@ def test_a_user_is_told_which_capability_is_missing(
 ) -> None:
     before = [given(tid) for tid in tids]
     with waiting_threads(f"{MARK}-own", before=NOBODY):
-        refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
+        refused = tune(users_journal, "apply", rule, before=NOBODY, agent=public_agent)
     assert (refused.status, refused.changes) == (1, [])
     assert lacks in refused.complaint
     assert "nothing was changed" in refused.complaint
@@ -795,7 +744,7 @@ def test_a_user_is_told_which_capability_is_missing(
 def test_a_name_in_a_refusal_steers_no_terminal(public_agent: Path, users_journal: Path) -> None:
     with waiting_threads(HOSTILE):
         rule = f"thread {OF_HOSTILE} policy=batch"
-        refused = tune(public_agent, users_journal, "apply", rule, before=NOBODY)
+        refused = tune(users_journal, "apply", rule, before=NOBODY, agent=public_agent)
     assert f"of {MARK}%41) R?" in refused.complaint
     assert refused.complaint.rstrip("\n").isprintable()
 
@@ -804,14 +753,17 @@ def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal
     with waiting_threads(f"{MARK}-own", before=NOBODY) as (tid,):
         before = given(tid)
         rule = f"thread name={MARK}-own policy=batch cpus={LAST_CPU}"
-        assert tune(public_agent, users_journal, "apply", rule, before=NOBODY).status == 0
+        assert tune(users_journal, "apply", rule, before=NOBODY, agent=public_agent).status == 0
         assert given(tid) == Given(os.SCHED_BATCH, 0, 0, {LAST_CPU})
-        assert tune(public_agent, users_journal, "undo", before=NOBODY).states() == ["restored"] * 2
+        assert (
+            tune(users_journal, "undo", before=NOBODY, agent=public_agent).states()
+            == ["restored"] * 2
+        )
         assert given(tid) == before
 
 
 def test_a_user_without_a_journal_is_told_so(public_agent: Path) -> None:
-    refused = tune(public_agent, Path("/proc/none"), "apply", RULE, before=NOBODY)
+    refused = tune(Path("/proc/none"), "apply", RULE, before=NOBODY, agent=public_agent)
     assert refused.status == 1
     assert "cannot make the folder of the journal" in refused.complaint
 
@@ -848,11 +800,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("rule", REFUSALS)
-def test_a_rule_that_cannot_be_is_refused_in_a_sentence(
-    agent_path: Path, journal: Path, rule: str
-) -> None:
+def test_a_rule_that_cannot_be_is_refused_in_a_sentence(journal: Path, rule: str) -> None:
     # Not apply: who breaks the refusal would have this machine tuned.
-    refused = tune(agent_path, journal, "show", "thread name=tn-nobody nice=1", rule)
+    refused = tune(journal, "show", "thread name=tn-nobody nice=1", rule)
     assert (refused.status, refused.changes) == (2, [])
     assert REFUSALS[rule] in refused.complaint
     assert refused.complaint.count("\n") == 1
@@ -860,12 +810,12 @@ def test_a_rule_that_cannot_be_is_refused_in_a_sentence(
 
 
 def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
     before = [given(tid) for tid in tids]
     options = ("--json", "--tune-journal", journal, "--tune", RULE, "--progress", "0")
     with subprocess.Popen(
-        [agent_path, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
+        [AGENT, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         kinds = []
@@ -876,11 +826,11 @@ def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
         assert kinds.count("change") == 6
         assert [given(tid) for tid in tids] == [TUNED] * 2
         process.kill()
-    assert tune(agent_path, journal, "status").states() == ["in-effect"] * 6
+    assert tune(journal, "status").states() == ["in-effect"] * 6
 
     other = ("--tune", f"thread name={MARK}-a?main nice=2")
     done = subprocess.run(
-        [agent_path, "cyclic", "--samples", "100", "--json", "--tune-journal", journal, *other],
+        [AGENT, "cyclic", "--samples", "100", "--json", "--tune-journal", journal, *other],
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     (change,) = read(0, done.stdout, "").changes
@@ -890,12 +840,12 @@ def test_a_measurement_is_tuned_before_it_starts_and_no_longer(
 
 
 def test_what_is_changed_during_a_measurement_stays_though_another_was_killed_before(
-    agent_path: Path, journal: Path, tids: list[int]
+    journal: Path, tids: list[int]
 ) -> None:
     def measure(rule: str, ending: signal.Signals, meanwhile: int) -> None:
         options = ("--json", "--tune-journal", journal, "--tune", rule, "--progress", "0")
         with subprocess.Popen(
-            [agent_path, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
+            [AGENT, "cyclic", "--duration", "60", *options], stdout=subprocess.PIPE
         ) as process:
             assert process.stdout is not None
             next(line for line in process.stdout if json.loads(line)["type"] == "start")

@@ -29,8 +29,8 @@ pytestmark = [needs_root, pytest.mark.kernels]
 class Machine:
     """Its files, which the agent sees in their places, and the agent."""
 
-    def __init__(self, agent: Path, root: Path) -> None:
-        self.agent, self.root = agent, root
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.put("default/grub", 'GRUB_CMDLINE_LINUX="quiet"\n')
         self.put("default/grub.d/other.cfg", 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX nosmt"\n')
         self.put("boot/grub/grub.cfg", "linux /vmlinuz root=/dev/vda quiet nosmt\n")
@@ -56,12 +56,12 @@ class Machine:
         mounts.append(f"mount --bind {self.root / 'cmdline'} /proc/cmdline")
         script = " && ".join([*mounts, 'exec "$@"'])
         namespace = (*unshare("--mount"), "sh", "-c", script, "sh", *before)
-        return tune(self.agent, self.root / "journal", *words, before=namespace)
+        return tune(self.root / "journal", *words, before=namespace)
 
 
 @pytest.fixture
-def machine(agent_path: Path, tmp_path: Path) -> Machine:
-    return Machine(agent_path, tmp_path)
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
 
 
 def test_parameters_are_there_from_the_next_boot_on_and_taken_back(machine: Machine) -> None:
@@ -166,9 +166,9 @@ class Board:
     """One without GRUB: its /boot, and the little of /proc that this asks for."""
 
     def __init__(
-        self, agent: Path, root: Path, running: str, file: str, text: str, *more: tuple[str, str]
+        self, root: Path, running: str, file: str, text: str, *more: tuple[str, str]
     ) -> None:
-        self.agent, self.root = agent, root
+        self.root = root
         self.file = root / "boot" / file
         contents = {f"boot/{name}": content for name, content in ((file, text), *more)} | {
             "proc/cmdline": f"coherent_pool=1M {running}\n",
@@ -186,7 +186,7 @@ class Board:
         mounts = [f"mount --bind {self.root / name} /{name}" for name in ("boot", "proc")]
         script = " && ".join([*mounts, 'exec "$@"'])
         namespace = (*unshare("--mount"), "sh", "-c", script, "sh", *before)
-        return tune(self.agent, self.root / "journal", *words, before=namespace)
+        return tune(self.root / "journal", *words, before=namespace)
 
 
 PI = "console=serial0 root=UUID=1-2 rootwait{}\n"
@@ -225,9 +225,9 @@ ARMBIAN = "rootdev=UUID=1-2\nextraargs=nosmt{}\nconsole=serial\n"
     ],
 )
 def test_the_line_of_a_boards_boot_loader_gets_the_parameters_and_loses_them(
-    agent_path: Path, tmp_path: Path, file: str, before: str, after: str
+    tmp_path: Path, file: str, before: str, after: str
 ) -> None:
-    board = Board(agent_path, tmp_path, "root=UUID=1-2 rw", file, before)
+    board = Board(tmp_path, "root=UUID=1-2 rw", file, before)
     (shown,) = board.tune("show", *RULES).changes
     assert (shown["where"], board.text()) == (f"/boot/{file}", before)
     applied = board.tune("apply", *RULES)
@@ -272,9 +272,9 @@ def test_the_line_of_a_boards_boot_loader_gets_the_parameters_and_loses_them(
     ],
 )
 def test_a_file_that_may_not_have_booted_the_board_is_left_alone(
-    agent_path: Path, tmp_path: Path, running: str, file: str, text: str
+    tmp_path: Path, running: str, file: str, text: str
 ) -> None:
-    board = Board(agent_path, tmp_path, running, file, text)
+    board = Board(tmp_path, running, file, text)
     applied = board.tune("apply", *RULES)
     assert (applied.status, applied.states()) == (1, ["failed"])
     assert "by hand" in applied.changes[0]["why"]
@@ -282,20 +282,16 @@ def test_a_file_that_may_not_have_booted_the_board_is_left_alone(
 
 
 def test_a_board_of_another_make_has_no_raspberry_pis_boot_loader(
-    agent_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(MODELS, "cmdline.txt", "Pine64")
-    board = Board(agent_path, tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
+    board = Board(tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
     assert board.tune("apply", *RULES).states() == ["failed"]
 
 
-def test_of_two_boot_loaders_that_may_have_booted_the_board_none_is_changed(
-    agent_path: Path, tmp_path: Path
-) -> None:
+def test_of_two_boot_loaders_that_may_have_booted_the_board_none_is_changed(tmp_path: Path) -> None:
     extlinux = ("extlinux/extlinux.conf", EXTLINUX.format(""))
-    board = Board(
-        agent_path, tmp_path, "root=UUID=1-2", "armbianEnv.txt", ARMBIAN.format(""), extlinux
-    )
+    board = Board(tmp_path, "root=UUID=1-2", "armbianEnv.txt", ARMBIAN.format(""), extlinux)
     applied = board.tune("apply", *RULES)
     assert (applied.states(), board.text()) == (["failed"], ARMBIAN.format(""))
 
@@ -304,10 +300,10 @@ def test_of_two_boot_loaders_that_may_have_booted_the_board_none_is_changed(
     ("verb", "moment"), [("apply", "planned"), ("apply", "written"), ("undo", "written")]
 )
 def test_a_line_that_somebody_changes_meanwhile_is_not_overwritten(
-    agent_path: Path, tmp_path: Path, verb: str, moment: str
+    tmp_path: Path, verb: str, moment: str
 ) -> None:
     """Between the plan and the write, and while the new file is written."""
-    board = Board(agent_path, tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
+    board = Board(tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
     if verb == "undo":
         board.tune("apply", *RULES)
     theirs = PI.format(" theirs")
@@ -337,8 +333,8 @@ def test_a_line_that_somebody_changes_meanwhile_is_not_overwritten(
     assert not fresh.exists()
 
 
-def test_a_file_that_is_away_is_put_back_later(agent_path: Path, tmp_path: Path) -> None:
-    board = Board(agent_path, tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
+def test_a_file_that_is_away_is_put_back_later(tmp_path: Path) -> None:
+    board = Board(tmp_path, "root=UUID=1-2", "cmdline.txt", PI.format(""))
     board.tune("apply", *RULES)
     away = board.file.rename(tmp_path / "away")
     undone = board.tune("undo")

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.probing import NOBODY, needs_root
+from tests.agent.probing import AGENT, NOBODY, needs_root
 from tests.agent.tuning import MARK, waiting_threads
 from tests.places import needs_process_events, unshare
 
@@ -85,8 +85,8 @@ def program(tmp_path: Path) -> Start:
 
 
 @contextmanager
-def held(agent: Path, journal: Path, *words: str) -> Iterator[Holding]:
-    command = [str(agent), "tune", "hold", "--json", "--profile", "held"]
+def held(journal: Path, *words: str) -> Iterator[Holding]:
+    command = [str(AGENT), "tune", "hold", "--json", "--profile", "held"]
     command += ["--journal", str(journal), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         limit = threading.Timer(2 * LIMIT_S, process.kill)
@@ -125,9 +125,9 @@ def is_other(pid: int) -> bool:
     return os.sched_getscheduler(pid) == os.SCHED_OTHER
 
 
-def undo(agent: Path, journal: Path) -> list[Line]:
+def undo(journal: Path) -> list[Line]:
     done = subprocess.run(
-        [agent, "tune", "undo", "--json", "--journal", journal],
+        [AGENT, "tune", "undo", "--json", "--journal", journal],
         capture_output=True,
         text=True,
         check=True,
@@ -142,11 +142,11 @@ def states(lines: list[Line]) -> list[str]:
 
 @pytest.mark.parametrize(("words", "told"), [((), "left"), (("--keep",), "set-back")])
 def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
-    agent_path: Path, journal: Path, program: Start, words: tuple[str, ...], told: str
+    journal: Path, program: Start, words: tuple[str, ...], told: str
 ) -> None:
     with program() as stays, program() as changed:
         try:
-            with held(agent_path, journal, *words, FIFO_7) as holding:
+            with held(journal, *words, FIFO_7) as holding:
                 for _ in range(2):
                     holding.next_change("applied")
                 os.sched_setscheduler(changed.pid, os.SCHED_BATCH, os.sched_param(0))
@@ -162,9 +162,9 @@ def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_program_that_starts_later_is_tuned_until_the_holding_ends(
-    agent_path: Path, journal: Path, program: Start, number: int
+    journal: Path, program: Start, number: int
 ) -> None:
-    with ended(program()) as first, held(agent_path, journal, FIFO_7) as holding:
+    with ended(program()) as first, held(journal, FIFO_7) as holding:
         assert f"tid {first}" in holding.next_change("applied")["where"]
         with ended(program()) as later:
             change = holding.next_change("applied")
@@ -181,19 +181,19 @@ def test_a_program_that_starts_later_is_tuned_until_the_holding_ends(
 
 @pytest.mark.parametrize("when", ["before", "while"])
 def test_a_thread_that_takes_the_name_and_a_policy_of_its_own_is_tuned_again(
-    agent_path: Path, journal: Path, program: Start, when: str
+    journal: Path, program: Start, when: str
 ) -> None:
     """Soon after it was born, or while the rules were applied; its own is what is restored."""
     command = [sys.executable, "-c", CHILD, f"{NAME}-late"]
     with ExitStack() as stack:
         if when == "while":
             stack.enter_context(ended(program()))
-            holding = stack.enter_context(held(agent_path, journal, FIFO_7))
+            holding = stack.enter_context(held(journal, FIFO_7))
             holding.next_change("applied")
         with ended(subprocess.Popen(command, stdout=subprocess.PIPE)) as pid:
             if when == "before":
                 wait_for(lambda: NAME in Path(f"/proc/{pid}/comm").read_text())
-                holding = stack.enter_context(held(agent_path, journal, FIFO_7))
+                holding = stack.enter_context(held(journal, FIFO_7))
                 assert holding.next_change("not-held")["where"] == f"tid {pid}"
             else:  # the thread may be as quick as the check of what was written
                 assert holding.next_change("applied", "not-held")["where"] == f"tid {pid}"
@@ -205,12 +205,12 @@ def test_a_thread_that_takes_the_name_and_a_policy_of_its_own_is_tuned_again(
 
 
 def test_another_users_thread_that_takes_the_name_gets_nothing(
-    agent_path: Path, journal: Path, program: Start
+    journal: Path, program: Start
 ) -> None:
     foreign = (waiting_threads(NAME, before=NOBODY) for _ in range(2))
     with ExitStack() as stack:
         (before,) = stack.enter_context(next(foreign))
-        holding = stack.enter_context(held(agent_path, journal, FIFO_7))
+        holding = stack.enter_context(held(journal, FIFO_7))
         own = stack.enter_context(ended(program()))
         assert holding.next_change("applied")["where"] == f"tid {own}"
         (later,) = stack.enter_context(next(foreign))
@@ -220,9 +220,7 @@ def test_another_users_thread_that_takes_the_name_gets_nothing(
         assert states(holding.end()) == ["restored"]
 
 
-def test_a_held_thread_that_becomes_another_users_is_restored(
-    agent_path: Path, journal: Path
-) -> None:
+def test_a_held_thread_that_becomes_another_users_is_restored(journal: Path) -> None:
     """Minutes later too; and one that runs another program, which no rule names."""
     script = "import os, sys; sys.stdin.readline(); {}; sys.stdin.readline()"
     for change in ("os.setuid(65534)", "os.execl('/bin/sleep', 'sleep', '60')"):
@@ -233,7 +231,7 @@ def test_a_held_thread_that_becomes_another_users_is_restored(
                 assert child.stdin
                 assert child.stdout
                 child.stdout.readline()
-                with held(agent_path, journal, FIFO_7) as holding:
+                with held(journal, FIFO_7) as holding:
                     holding.next_change("applied")
                     time.sleep(2.5)
                     assert is_fifo(child.pid)
@@ -246,10 +244,8 @@ def test_a_held_thread_that_becomes_another_users_is_restored(
                 child.kill()
 
 
-def test_what_a_killed_holding_has_changed_can_be_undone(
-    agent_path: Path, journal: Path, program: Start
-) -> None:
-    with ended(program()) as first, held(agent_path, journal, FIFO_7) as holding:
+def test_what_a_killed_holding_has_changed_can_be_undone(journal: Path, program: Start) -> None:
+    with ended(program()) as first, held(journal, FIFO_7) as holding:
         holding.next_change("applied")
         with ended(program()) as later:
             holding.next_change("applied")
@@ -257,25 +253,23 @@ def test_what_a_killed_holding_has_changed_can_be_undone(
             holding.process.wait(LIMIT_S)
             assert is_fifo(first)
             assert is_fifo(later)
-            assert states(undo(agent_path, journal)) == ["restored", "restored"]
+            assert states(undo(journal)) == ["restored", "restored"]
             assert is_other(first)
             assert is_other(later)
 
 
-def test_what_is_to_be_kept_is_kept(agent_path: Path, journal: Path, program: Start) -> None:
+def test_what_is_to_be_kept_is_kept(journal: Path, program: Start) -> None:
     with ended(program()) as pid:
-        with held(agent_path, journal, "--keep", FIFO_7) as holding:
+        with held(journal, "--keep", FIFO_7) as holding:
             holding.next_change("applied")
             assert states(holding.end()) == []
         assert is_fifo(pid)
-        assert states(undo(agent_path, journal)) == ["restored"]
+        assert states(undo(journal)) == ["restored"]
         assert is_other(pid)
 
 
-def test_it_ends_and_undoes_when_nobody_reads_any_more(
-    agent_path: Path, journal: Path, program: Start
-) -> None:
-    with ended(program()) as pid, held(agent_path, journal, FIFO_7) as holding:
+def test_it_ends_and_undoes_when_nobody_reads_any_more(journal: Path, program: Start) -> None:
+    with ended(program()) as pid, held(journal, FIFO_7) as holding:
         holding.next_change("applied")
         assert holding.process.stdout
         holding.process.stdout.close()
@@ -285,10 +279,10 @@ def test_it_ends_and_undoes_when_nobody_reads_any_more(
 
 
 def test_it_goes_on_while_nobody_reads_and_restores_before_it_waits_for_the_reader(
-    agent_path: Path, journal: Path, program: Start
+    journal: Path, program: Start
 ) -> None:
     """With a pipe of one page, which a few lines fill."""
-    command = [str(agent_path), "tune", "hold", "--json", "--journal", str(journal), FIFO_7]
+    command = [str(AGENT), "tune", "hold", "--json", "--journal", str(journal), FIFO_7]
     with ExitStack() as stack:
         stack.enter_context(ended(program()))
         holding = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
@@ -310,11 +304,9 @@ def test_it_goes_on_while_nobody_reads_and_restores_before_it_waits_for_the_read
 
 
 @pytest.mark.long
-def test_threads_that_have_ended_leave_the_journal(
-    agent_path: Path, journal: Path, program: Start
-) -> None:
+def test_threads_that_have_ended_leave_the_journal(journal: Path, program: Start) -> None:
     """It is tidied up from a thousand entries on."""
-    with ended(program()), held(agent_path, journal, FIFO_7) as holding:
+    with ended(program()), held(journal, FIFO_7) as holding:
         holding.next_change("applied")
         for _ in range(30):
             with ExitStack() as stack:
@@ -327,19 +319,17 @@ def test_threads_that_have_ended_leave_the_journal(
         assert "restored" in states(holding.end())
 
 
-def test_nobody_else_tunes_while_a_profile_is_held(
-    agent_path: Path, journal: Path, program: Start
-) -> None:
-    with ended(program()), held(agent_path, journal, FIFO_7) as holding:
+def test_nobody_else_tunes_while_a_profile_is_held(journal: Path, program: Start) -> None:
+    with ended(program()), held(journal, FIFO_7) as holding:
         holding.next_change("applied")
-        with held(agent_path, journal, FIFO_7) as second:
+        with held(journal, FIFO_7) as second:
             assert states(second.rest()) == []
             assert second.process.wait(LIMIT_S) == 1
 
 
-def test_it_does_not_run_while_nothing_happens(agent_path: Path, journal: Path) -> None:
+def test_it_does_not_run_while_nothing_happens(journal: Path) -> None:
     """Of programs there is always one that starts, so here it is of interrupts only."""
-    with held(agent_path, journal, "interrupt name=no-such-interrupt cpus=0") as holding:
+    with held(journal, "interrupt name=no-such-interrupt cpus=0") as holding:
         times = Path(f"/proc/{holding.process.pid}/schedstat")
 
         def rests() -> bool:
@@ -352,12 +342,12 @@ def test_it_does_not_run_while_nothing_happens(agent_path: Path, journal: Path) 
 
 
 @pytest.mark.skipif(not LATENCY.exists(), reason="this kernel has no /dev/cpu_dma_latency")
-def test_a_limit_of_the_way_out_of_idle_is_held_as_long(agent_path: Path, journal: Path) -> None:
+def test_a_limit_of_the_way_out_of_idle_is_held_as_long(journal: Path) -> None:
     def limit_us() -> int:
         with LATENCY.open("rb") as file:
             return int(struct.unpack("i", file.read(4))[0])
 
-    with held(agent_path, journal, "latency limit=5000") as holding:
+    with held(journal, "latency limit=5000") as holding:
         change = holding.next_change("applied")
         assert (change["kind"], change["new"]) == ("latency", "5 us")
         assert limit_us() <= 5, "another may ask for less"
@@ -365,10 +355,10 @@ def test_a_limit_of_the_way_out_of_idle_is_held_as_long(agent_path: Path, journa
 
 
 def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
-    agent_path: Path, journal: Path, program: Start
+    journal: Path, program: Start
 ) -> None:
     """As in a network of its own, where the process connector is not."""
-    command = [str(agent_path), "tune", "hold", "--journal", str(journal), FIFO_7]
+    command = [str(AGENT), "tune", "hold", "--journal", str(journal), FIFO_7]
     with ended(program()) as pid:
         done = subprocess.run(
             [*unshare("--net"), *command],

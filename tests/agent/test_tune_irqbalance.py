@@ -63,8 +63,8 @@ class Daemon:
 class Machine:
     """Its files, which the agent sees in their places."""
 
-    def __init__(self, agent: Path, root: Path) -> None:
-        self.agent, self.root = agent, root
+    def __init__(self, root: Path) -> None:
+        self.root = root
         (root / "default").mkdir()
         (root / "run").mkdir()
         self.settings = root / "default" / "irqbalance"
@@ -77,7 +77,7 @@ class Machine:
             'exec "$@"'
         )
         namespace = (*unshare("--mount"), "sh", "-c", script, "sh")
-        return tune(self.agent, self.root / "journal", *words, before=namespace)
+        return tune(self.root / "journal", *words, before=namespace)
 
     @contextmanager
     def daemon(self) -> Iterator[Daemon]:
@@ -90,8 +90,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(agent_path: Path, tmp_path: Path) -> Machine:
-    return Machine(agent_path, tmp_path)
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.probing import AGENT
+
 LONG = ("--duration=60s", "--policy=other", "--load=cpu:1")
 WAIT_S = 25.0
 
 
 @contextmanager
-def tethered(agent_path: Path, silence: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+def tethered(silence: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """An agent on a tether, measuring for longer than any test."""
     words = words or ("cyclic", "--json", *LONG)
     with subprocess.Popen(
-        [agent_path, f"--tether={silence}", *words],
+        [AGENT, f"--tether={silence}", *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -73,22 +75,22 @@ def is_gone(pid: int) -> bool:
     return True
 
 
-def test_when_nobody_holds_the_other_end_what_was_measured_is_told(agent_path: Path) -> None:
-    with tethered(agent_path, "1h") as process:
+def test_when_nobody_holds_the_other_end_what_was_measured_is_told() -> None:
+    with tethered("1h") as process:
         measuring(process)
         assert process.stdin is not None
         process.stdin.close()
         assert ending(process) == ("interrupted", 0)
 
 
-def test_silence_ends_it_too(agent_path: Path) -> None:
-    with tethered(agent_path, "1s") as process:
+def test_silence_ends_it_too() -> None:
+    with tethered("1s") as process:
         assert ending(process) == ("interrupted", 0)
 
 
-def test_a_byte_now_and_then_keeps_it(agent_path: Path) -> None:
+def test_a_byte_now_and_then_keeps_it() -> None:
     words = ("cyclic", "--json", "--duration=3s", "--policy=other")
-    with tethered(agent_path, "2s", *words) as process:
+    with tethered("2s", *words) as process:
         assert process.stdin is not None
         for _ in range(10):
             time.sleep(0.3)
@@ -98,23 +100,23 @@ def test_a_byte_now_and_then_keeps_it(agent_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_reaches_what_measures(agent_path: Path, number: signal.Signals) -> None:
-    with tethered(agent_path, "1h") as process:
+def test_a_signal_reaches_what_measures(number: signal.Signals) -> None:
+    with tethered("1h") as process:
         measuring(process)
         process.send_signal(number)
         assert ending(process) == ("interrupted", 0)
 
 
-def test_nothing_outlives_a_tether_that_is_killed(agent_path: Path) -> None:
-    with tethered(agent_path, "1h") as process:
+def test_nothing_outlives_a_tether_that_is_killed() -> None:
+    with tethered("1h") as process:
         pid = measuring(process)
         process.kill()
         assert is_gone(pid)
 
 
 @pytest.mark.kernels
-def test_what_does_not_end_when_asked_is_killed(agent_path: Path) -> None:
-    with tethered(agent_path, "1h") as process:
+def test_what_does_not_end_when_asked_is_killed() -> None:
+    with tethered("1h") as process:
         pid = measuring(process)
         os.kill(pid, signal.SIGSTOP)
         assert process.stdin is not None
@@ -127,18 +129,9 @@ def test_what_does_not_end_when_asked_is_killed(agent_path: Path) -> None:
         assert process.wait(WAIT_S) == 128 + signal.SIGKILL
 
 
-def test_the_status_is_that_of_what_was_run(agent_path: Path) -> None:
-    with tethered(agent_path, "1h", "cyclic", "--nonsense") as process:
+def test_the_status_is_that_of_what_was_run() -> None:
+    with tethered("1h", "cyclic", "--nonsense") as process:
         assert process.wait(WAIT_S) == 2
         assert process.stderr is not None
         said = process.stderr.read()
     assert said.startswith(b"rtscope-agent cyclic: no option '--nonsense'")
-
-
-@pytest.mark.parametrize("silence", ["", "soon", "0", "99ms", "-1s"])
-def test_a_tether_of_no_time_is_refused(agent_path: Path, silence: str) -> None:
-    done = subprocess.run(
-        [agent_path, f"--tether={silence}", "machine"], capture_output=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr == f"rtscope-agent: --tether '{silence}' is not a time from 100ms\n".encode()

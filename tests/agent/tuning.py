@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.agent.probing import AGENT, run
+
 MARK = secrets.token_hex(2) + secrets.choice("ghijklmnop")
 """Begins the name of each thread that is tuned, so that no other test process tunes it too. A name
 has 15 characters."""
@@ -56,15 +58,9 @@ class Given(NamedTuple):
     cpus: set[int]
 
 
-def tune(agent: Path, journal: Path, *words: str, before: tuple[str, ...] = ()) -> Tuned:
+def tune(journal: Path, *words: str, before: tuple[str, ...] = (), agent: Path = AGENT) -> Tuned:
     """`tune WORDS` to its end."""
-    done = subprocess.run(
-        [*before, agent, "tune", "--json", "--journal", journal, *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run("tune", "--json", "--journal", journal, *words, prefix=before, agent=agent)
     return read(done.returncode, done.stdout, done.stderr)
 
 
