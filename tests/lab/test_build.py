@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kernels are built once for each content, from a source that stays as it is, or not at all."""
 
-import errno
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -196,13 +194,6 @@ def test_a_setting_that_the_kernel_did_not_take_is_named(
     assert not (cache / "kernels").exists()
 
 
-@pytest.mark.parametrize("text", ["CONFIG_SMP", "SMP=y", "CONFIG_SMP=maybe so", 'CONFIG_X="a'])
-def test_a_line_that_is_no_setting_is_refused(tree: Path, tmp_path: Path, text: str) -> None:
-    (tmp_path / "my.config").write_text(f"# a comment\n{text}\n")
-    with pytest.raises(RtscopeError, match=r"my\.config, line 2: .* is no setting of a kernel"):
-        plan(tree, configs=[tmp_path / "my.config"])
-
-
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     ("recipe", "sentence"),
@@ -222,40 +213,6 @@ def test_a_build_that_fails_tells_the_first_error_and_where_all_is(
     with pytest.raises(RtscopeError, match=f"mine could not be built: .*{sentence}"):
         build(plan(tree))
     assert list_kernels() == []
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_copy_of_the_source_that_fails_tells_the_file_and_why(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_space(source: str, copy: str) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", source, None, copy)
-
-    asked = plan(tree, patches=[series_of(tmp_path / "series", "two", "2")])
-    monkeypatch.setattr(shutil, "copy2", no_space)
-    with pytest.raises(
-        RtscopeError, match=r"mine was not built: .*/mine/patching/\S+: No space left"
-    ):
-        build(asked)
-
-
-@pytest.mark.parametrize("junk", [b"", b"many", b"\xff"])
-def test_a_damaged_number_of_objects_is_no_reason_not_to_build(
-    tree: Path, cache: Path, junk: bytes
-) -> None:
-    known = cache / "build" / "mine" / "objects.count"
-    known.parent.mkdir(parents=True)
-    known.write_bytes(junk)
-
-    assert build(plan(tree)).name == "mine"
-    assert known.read_text() == "1"
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_kernel_that_cannot_be_stripped_tells_what_the_tool_said(tree: Path) -> None:
-    (tree / "head").write_bytes(b"\x7fELF and nothing of one")
-    with pytest.raises(RtscopeError, match=r"mine was not built: .*strip: .*not recogni"):
-        build(plan(tree))
 
 
 def running_build(tree: Path, tmp_path: Path, cache: Path) -> tuple[subprocess.Popen[str], int]:

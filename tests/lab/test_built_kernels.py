@@ -9,7 +9,6 @@ import pytest
 
 from rtscope.engine.cells import cells_of
 from rtscope.engine.check import check_cells
-from rtscope.engine.explain import check_explainable
 from rtscope.engine.measure import measure, read_machine
 from rtscope.engine.planfile import read_plan
 from rtscope.engine.targets import target_of
@@ -104,16 +103,6 @@ def test_a_plan_that_compares_both_kernels_can_be_run_as_it_is(
     assert len(check_cells(file, cells)) == len(cells) == count
 
 
-@pytest.mark.kernels
-def test_what_the_kernel_warned_of_while_it_was_quiet_is_in_the_console(built: Built) -> None:
-    built("x86_64-rt")
-    run = measured("vm:x86_64-rt,load=rtdelay delay_us=1", 10)
-
-    assert run.lab is not None
-    assert "rtdelay: loading out-of-tree module taints kernel." in run.lab.console.splitlines()
-    assert "guest-complained" not in {warning.code for warning in run.warnings}
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -150,13 +139,6 @@ def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: B
 
     assert len(runs) == 4
     assert [(run.status, run.threads[0].count) for run in runs] == [("complete", 100)] * 4
-
-
-@pytest.mark.kernels
-def test_a_kernel_that_cannot_be_looked_into_is_refused_before_it_is_measured(built: Built) -> None:
-    built("loongson2e-rt")
-    with pytest.raises(RtscopeError, match=r"it knows x86_64, .*, and not yet mips64el"):
-        check_explainable(target_of("vm:loongson2e-rt"), 1, Request())
 
 
 @pytest.mark.kernels

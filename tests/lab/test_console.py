@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.lab.console import run_shell
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.errors import RtscopeError
@@ -81,20 +80,6 @@ def test_boot_that_is_ended_leaves_no_machine(
     assert not list(tmp_path.glob("rtscope-vm-*"))
 
 
-def test_shell_without_a_terminal_is_refused(rt_kernel: Kernel) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "rtscope", "lab", "shell", rt_kernel.name],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert done.returncode == 2
-    assert "standard input is no terminal" in done.stderr
-
-
 def test_shell_runs_what_is_typed_and_exit_ends_the_machine(rt_kernel: Kernel) -> None:
     status, shown = lab(
         "shell",
@@ -128,13 +113,6 @@ def test_shell_has_the_program_that_is_brought_and_our_modules(
     assert re.search(r"^/dev/rtevent", shown, re.MULTILINE)
 
 
-def test_a_file_that_cannot_be_brought_is_named(rt_kernel: Kernel) -> None:
-    status, shown = lab("shell", rt_kernel.name, "--bring", "/none/llrf")
-
-    assert status == 2
-    assert "rtscope: /none/llrf cannot be brought: No such file or directory" in shown
-
-
 @pytest.mark.kernels
 def test_shell_loads_the_module_that_is_asked_for_and_its_clock_is_told_how_fast_it_runs(
     built: Callable[[str], Kernel],
@@ -149,16 +127,6 @@ def test_shell_loads_the_module_that_is_asked_for_and_its_clock_is_told_how_fast
 
     assert status == 0
     assert re.search(r"^37\r?\ntsc", shown, re.MULTILINE)
-
-
-def test_a_shell_without_a_static_busybox_names_the_package(
-    rt_kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "busybox").write_bytes(b"\x7fELF needs /lib64/ld-linux-x86-64.so.2")
-    (tmp_path / "busybox").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with pytest.raises(RtscopeError, match="install the package busybox-static"):
-        run_shell(vm_target(f"vm:{rt_kernel.name},mode=fast"))
 
 
 @pytest.mark.kernels

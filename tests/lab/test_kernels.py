@@ -16,7 +16,6 @@ import pytest
 from rtscope.lab.kernelfile import read_kernel
 from rtscope.lab.kernels import (
     add_file,
-    add_package,
     cache_directory,
     find_kernel,
     kernel_file,
@@ -178,43 +177,12 @@ def test_a_kernel_is_found_again_by_its_name_and_replaced_by_another(
     assert kernel_file(find_kernel("mine")).read_bytes() == vmlinux() + b"more"
 
 
-def test_a_board_that_cannot_run_the_kernel_is_refused_with_those_that_can(
-    cache: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "k").write_bytes(vmlinux())
-
-    with pytest.raises(RtscopeError, match=r"no board 'arm64-virt' .* x86_64: it has pc"):
-        add_file(tmp_path / "k", name=None, config=None, modules=None, load=[], board="arm64-virt")
-    assert list_kernels() == []
-
-    add_file(tmp_path / "k", name=None, config=None, modules=None, load=[], board="pc")
-    assert find_kernel("k").board == "pc"
-
-
-def test_an_unknown_kernel_is_refused_with_those_that_there_are(
-    cache: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mine").write_bytes(vmlinux())
-    with pytest.raises(RtscopeError, match="the lab has none yet"):
-        find_kernel("other")
-    add_file(tmp_path / "mine", name=None, config=None, modules=None, load=[])
-    with pytest.raises(RtscopeError, match="the lab has mine;"):
-        find_kernel("other")
-
-
 @pytest.mark.parametrize("name", ["", "../x", ".x", "a b", "a,b", "x" * 70])
 @pytest.mark.usefixtures("cache")
 def test_a_name_that_would_leave_the_cache_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "k").write_bytes(vmlinux())
     with pytest.raises(RtscopeError, match="cannot name a kernel"):
         add_file(tmp_path / "k", name=name or " ", config=None, modules=None, load=[])
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_folder_of_modules_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "k").write_bytes(vmlinux())
-    with pytest.raises(RtscopeError, match="none is no folder: --modules takes one"):
-        add_file(tmp_path / "k", name=None, config=None, modules=tmp_path / "none", load=[])
 
 
 @pytest.mark.usefixtures("cache")
@@ -233,21 +201,6 @@ def test_modules_load_after_those_that_they_need(tmp_path: Path) -> None:
     found = kernel_modules(find_kernel(kernel.name))
     assert list(found) == ["low", "mid_dle", "top"]
     assert found["top"] == b"T\0depends=mid-dle,low\0"
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_module_that_is_not_there_is_named_with_what_needs_it(tmp_path: Path) -> None:
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "top.ko").write_bytes(b"\0depends=low\0")
-    (tmp_path / "k").write_bytes(vmlinux())
-    with pytest.raises(RtscopeError, match=r"no module 'low' below .*, which top needs"):
-        add_file(tmp_path / "k", name=None, config=None, modules=tmp_path / "modules", load=["top"])
-
-
-def test_a_package_that_apt_does_not_know_leaves_nothing(cache: Path) -> None:
-    with pytest.raises(RtscopeError, match="apt knows no package linux-image-none-such"):
-        add_package("linux-image-none-such", name=None, load=[])
-    assert list((cache / "kernels").iterdir()) == []
 
 
 def test_what_a_killed_one_left_is_swept_and_what_is_used_stays(

@@ -118,48 +118,6 @@ def test_every_change_is_counted_as_git_counts_it(
     assert ours.bytes == len(patch)
 
 
-def test_new_deleted_renamed_and_binary_files_are_told_apart(tree: Path) -> None:
-    changes = read(git(tree, "diff", "--binary", "-M", "HEAD~1")).changes
-
-    assert {change.path: change.kind for change in changes if change.kind != "changed"} == {
-        "drivers/old.c": "deleted",
-        "include/asm.h": "renamed",
-        "include/linux/here.h": "renamed",
-        "kernel/empty.c": "new",
-        "kernel/new.c": "new",
-    }
-    assert [change.path for change in changes if change.binary] == ["logo.bin"]
-
-
-@pytest.mark.parametrize("options", ["-urN", "-rNU0", "-rNU100"])
-def test_plain_diffs_are_read_too(tree: Path, tmp_path: Path, options: str) -> None:
-    for name, commit in (("linux.orig", "HEAD~1"), ("linux", "HEAD")):
-        git(tree, "worktree", "add", "-q", "--detach", str(tmp_path / name), commit)
-        (tmp_path / name / ".git").unlink()
-        (tmp_path / name / "logo.bin").unlink()
-    patch = subprocess.run(
-        ["diff", options, "linux.orig", "linux"],
-        cwd=tmp_path, capture_output=True, check=False, timeout=60,
-        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
-    ).stdout  # fmt: skip
-    git(tree, "worktree", "prune")
-
-    changes = read(patch).changes
-
-    assert counted(changes) == numstat(patch, tmp_path)
-    kinds = {change.path: change.kind for change in changes}
-    assert kinds["drivers/old.c"] == "deleted"
-    assert kinds["kernel/new.c"] == kinds["include/linux/here.h"] == "new"
-    assert kinds["kernel/tricky.c"] == "changed"
-
-
-@pytest.mark.parametrize("path", SERIES, ids=lambda path: path.name)
-def test_our_own_patches_are_counted_as_git_counts_them(path: Path, tmp_path: Path) -> None:
-    patch = path.read_bytes()
-
-    assert counted(read(patch).changes) == numstat(patch, tmp_path)
-
-
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_packed_patch_is_what_is_in_it(tree: Path, pack: Callable[[bytes], bytes]) -> None:
     patch = git(tree, "diff", "--binary", "HEAD~1")

@@ -63,24 +63,6 @@ def lines_of(said: dict[str, str], step: str) -> Lines:
     return [json.loads(line) for line in said[step].splitlines() if line.startswith("{")]
 
 
-def test_a_partition_has_its_cpus_alone_and_gives_them_back(said: dict[str, str]) -> None:
-    assert said["apply"].split()[-1] == "0"
-    assert state(said, "before") == UNTOUCHED
-    isolated = {"isolated": "2-3", "controllers": "cpuset", "program": "0-1", "cgroup": "there"}
-    assert state(said, "applied") == isolated
-    assert state(said, "joined") == isolated | {"program": "2-3"}
-    assert said["undo"].split()[-1] == "0"
-    assert {change["state"] for change in of_type(lines_of(said, "undo"), "change")} == {"restored"}
-    assert state(said, "undone") == UNTOUCHED
-
-
-def test_interrupts_leave_and_come_back(said: dict[str, str]) -> None:
-    changes = of_type(lines_of(said, "apply"), "change")
-    moved = [change for change in changes if change["kind"] == "interrupt"]
-    assert any("(ttyS1)" in change["what"] for change in moved)
-    assert {(change["old"], change["new"]) for change in moved} == {("0-3", "0-1")}
-
-
 def test_a_partition_that_a_kill_left_unfinished_is_taken_back(said: dict[str, str]) -> None:
     assert state(said, "torn")["cgroup"] == "there"
     assert said["undo again"].split()[-1] == "0"
