@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The published tables are whole, add up as far as they can, and are refused when they are not."""
 
-import math
-
 import msgspec
 import pytest
 
@@ -17,12 +15,6 @@ PROBES = {"cyclic", "gtod", "sched", "async", "signal", "event", "loop", "pi", "
 
 def table_of(reference: str, name: str) -> Table:
     return next(table for table in reference_named(reference).tables if table.name == name)
-
-
-def column(table: Table, figure: str) -> dict[str, float]:
-    place = [one.name for one in table.figures].index(figure)
-    numbers = {entry.name: entry.values[place].number for entry in table.entries}
-    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def test_all_five_publications_are_there() -> None:
@@ -63,87 +55,6 @@ def test_averages_lie_between_the_extremes(name: str) -> None:
             assert known == sorted(known), (table.name, entry.name)
             compared += len(known) - 1
     assert compared > 0 or name in ("driver-loop", "slac-microtca")
-
-
-def test_celleb_columns_hold_a_million_pairs_and_the_worst_lies_beyond() -> None:
-    table = table_of("celleb", "gtod")
-    sums = {
-        entry.name: int(sum(value.number or 0 for value in entry.values)) for entry in table.entries
-    }
-    assert sums == {
-        "vanilla preempt w/o load": 1_000_000,
-        "vanilla preempt w/ load": 999_999,
-        "rt1 w/o load": 1_000_000,
-        "rt1 w/ load": 999_999,
-    }
-
-
-def test_celleb_average_and_deviation_follow_from_its_table_by_microsecond() -> None:
-    entries = {entry.name: entry for entry in table_of("celleb", "gtod").entries}
-    counts = entries["vanilla preempt w/ load"]
-    published = table_of("celleb", "gtod-x86")
-    name = "2.6.23 vanilla preempt w/ load"
-    worst = column(published, "Maximum")[name]
-    samples = [(us, value.number or 0) for us, value in enumerate(counts.values)] + [(worst, 1)]
-    total = sum(count for _, count in samples)
-    mean = sum(us * count for us, count in samples) / total
-    variance = sum(count * (us - mean) ** 2 for us, count in samples) / total
-    assert total == 1_000_000
-    assert round(mean, 6) == column(published, "Average")[name]
-    assert math.sqrt(variance) == pytest.approx(
-        column(published, "Standard Deviation")[name], rel=1e-3
-    )
-
-
-def test_sched_verdicts_agree_with_one_limit() -> None:
-    table = table_of("celleb", "sched-x86")
-    passed: list[float] = []
-    failed: list[float] = []
-    for figure in ("Start", "Min", "Avg", "Max"):
-        latencies = column(table, f"{figure} Latency")
-        place = [one.name for one in table.figures].index(f"{figure} Latency verdict")
-        for entry in table.entries:
-            told = passed if entry.values[place].text == "PASS" else failed
-            told.append(latencies[entry.name])
-    assert len(passed) == 11
-    assert len(failed) == 5
-    assert max(passed) < min(failed) == 100
-
-
-def test_slac_points_fit_into_each_other_and_between_their_extremes() -> None:
-    table = table_of("slac-microtca", "points")
-    time, low, high = (column(table, name) for name in ("Time", "Minimum", "Maximum"))
-    assert all(low[name] <= time[name] <= high[name] for name in time)
-    assert len(time) == 9
-    parts = sum(time[name] for name in ("DAQ", "PHCTRL", "WFDIAG", "OTHDIAI"))
-    assert parts < time["MAINLOOP"]
-    assert time["PHCTRLDATA"] + time["PHCTRLCALC"] < time["PHCTRL"]
-    assert time["NETDAQ"] + time["RFDEMO"] < time["PHCTRLDATA"]
-
-
-def test_t2080_cores_keep_what_the_slide_says_of_them() -> None:
-    worst = column(table_of("t2080", "isolated"), "Max")
-    assert len(worst) == 8
-    assert max(value for core, value in worst.items() if core != "core 0") == 13
-    steps = column(table_of("t2080", "speedup"), "speedup")
-    assert steps["AltiVec, up to 5 cores"] * steps["AltiVec, 5 to 8 cores"] < 5
-
-
-def test_loongson_deviations_fit_their_maxima() -> None:
-    table = table_of("loongson-2f", "table-2")
-    maxima, means, deviations = (column(table, name) for name in ("Max", "Avg.", "Std.Dev."))
-    assert len(maxima) == 7
-    for entry in table.entries:
-        furthest = maxima[entry.name] + 1 - means[entry.name]
-        assert deviations[entry.name] < furthest
-        assert furthest / deviations[entry.name] < math.sqrt(entry.samples or 0)
-
-
-def test_driver_thresholds_are_cycles_of_one_clock() -> None:
-    table = table_of("driver-loop", "initial-counts")
-    low, high = column(table, "lower threshold"), column(table, "upper threshold")
-    name = "attempt 3, narrow thresholds"
-    assert 323_000 / low[name] == pytest.approx(343_000 / high[name], rel=1e-3)
 
 
 def test_numbers_keep_the_digits_that_were_printed() -> None:

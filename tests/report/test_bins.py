@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is drawn holds every sample, and the tail exactly."""
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,12 +42,6 @@ def test_lone_samples_of_the_tail_are_drawn_where_they_are() -> None:
         assert bins.count[-2:].tolist() == [1, 1]
     assert line.curve.y[-3:].tolist() == [777.777, 12345.678, 12345.678]
     assert line.worst == 12345.678
-
-
-def test_the_last_50_samples_are_all_on_the_percentile_curve() -> None:
-    spikes = [100_000 + 1000 * n for n in range(50)]
-    line = drawing([run_of(thread_of([3000] * 1_000_000 + spikes))]).series[0]
-    assert set(line.curve.y) >= {spike / 1000 for spike in spikes}
 
 
 def test_the_percentile_curve_passes_through_the_percentiles() -> None:
@@ -104,11 +97,3 @@ def test_odd_histograms_are_drawn(histogram: Histogram) -> None:
     assert drawn.beyond == (
         (histogram.beyond_ns / 1000, histogram.beyond_count) if histogram.beyond_count else None
     )
-
-
-def test_names_on_one_cpu_have_colours_of_their_own() -> None:
-    clocks = [msgspec.structs.replace(thread_of([1000], 0), name=name) for name in ("b", "a")]
-    lines = drawing([run_of(*clocks), run_of(clocks[1])]).series
-    colours = {(line.run, line.name): line.colour for line in lines if not line.total}
-    assert colours == {(0, "b on CPU 0"): 0, (0, "a on CPU 0"): 1, (1, "a on CPU 0"): 1}
-    assert [line.lone for line in lines[:2]] == [True, True]

@@ -10,8 +10,8 @@ from rtscope.report.page.report import html_report
 from rtscope.report.page.svg import figure
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.wording.matrices import figure_of
-from tests.statistics.test_reach import curve, times
 from tests.statistics.test_reach import run_with as memory_run
+from tests.statistics.test_reach import times
 from tests.statistics.test_sharing import machine_of, run_with, square
 
 
@@ -32,17 +32,6 @@ def test_a_figure_has_its_unit() -> None:
     assert [figure_of(*pair) for pair in [
         (69.14, "ns"), (3498.0, "ns"), (1.934, "ratio"), (12.05e9, "bytes_per_s"), (None, "ns"),
     ]] == ["69.1 ns", "3.498 us", "1.93", "12.1 GB/s", "–"]  # fmt: skip
-
-
-def test_limits_stand_beside_the_figure() -> None:
-    heat = heat_map(square("L2", 2, {(0, 1): 1.5}), "").heat
-    assert heat
-    assert heat.hints[0][1] == "1.48 to 1.52"
-    assert heat.shares[0][1] == pytest.approx(0.25)
-
-
-def test_a_matrix_without_a_figure_has_no_heat_map() -> None:
-    assert heat_map(square("L2", 1, {}), "").heat is None
 
 
 def test_labels_of_a_machine_are_no_markup() -> None:
@@ -85,9 +74,3 @@ def test_caches_that_show_are_marked_on_each_curve_of_the_first_cpu() -> None:
         dots = chart.marks[-1]
         assert (dots.x.tolist(), dots.y.tolist()) == ([48, 512], figures)
         assert chart.note.endswith("one to end: 48 KiB, 512 KiB.")
-
-
-def test_working_sets_are_rows_of_the_terminals_table() -> None:
-    columns = matrix_columns(curve("read", "bytes_per_s", [12.05e9] * 30))
-    assert [column.title for column in columns] == ["working set", "CPU 0"]
-    assert (columns[0].cells[0], columns[1].cells[0]) == ("8 KiB", "12.1 GB/s")

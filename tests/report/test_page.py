@@ -215,15 +215,6 @@ def test_a_reader_can_switch_hide_read_and_zoom(chromium: str, tmp_path: Path) -
     assert seen["whole"] == first
 
 
-def test_runs_overlay_in_the_same_figures() -> None:
-    page = html_report([measured_run(), measured_run(spikes=4.0)])
-    assert lines(page, "histogram") == 2 * 3
-    assert {"c0", "c1"} == {classes.split()[0] for _, classes, _ in marks(page, "histogram")}
-    assert "A, all CPUs" in page
-    assert "B, all CPUs" in page
-    assert "Side by side" in page
-
-
 def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
     run = hostile_run()
     page = html_report([run, run], [judge(run, [parse_limit("max<1us")])])
@@ -235,23 +226,6 @@ def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
     assert not re.search(r"<b[^>]*id=", shown)
     assert document.count("<script") == page.count("<script") == 1
     assert html.escape("{{7*7}}") in shown
-
-
-def test_hostile_names_in_probes_own_figures_execute_nothing(chromium: str, tmp_path: Path) -> None:
-    one = hostile_run()
-    one = msgspec.structs.replace(
-        one, asked=msgspec.structs.replace(one.asked, interval_ns=3000), cell=ATTACK
-    )
-    probes = ["gtod", "noise", "loop", "signal", "migrate"]
-    page = html_report([msgspec.structs.replace(one, probe=probe) for probe in probes])
-    document = dom(chromium, page, tmp_path)
-    shown = without_scripts(document)
-    for number, _ in enumerate(probes):
-        assert f'id="chart-{number}"' in shown
-    assert "<title>rtscope report</title>" in document
-    assert "<img" not in shown
-    assert not re.search(r"<b[^>]*id=", shown)
-    assert document.count("<script") == page.count("<script")
 
 
 def probe_run(probe: str) -> Run:
@@ -318,25 +292,6 @@ def test_each_probe_has_its_word_its_thresholds_and_its_figure(
     if title == "Side by side":
         assert [mark.name for mark in own[0].marks] == ["min", "mean", "p99", "max", *thresholds]
     assert f"{quantity} (us)" in html_report([run])
-
-
-def test_the_loops_figure_tells_what_lies_outside_it() -> None:
-    run = probe_run("loop")
-    page = html.unescape(html_report([run]))
-    thread = run.threads[0]
-    inside = sum(
-        count
-        for lower, count in zip(thread.histogram.lower_ns, thread.histogram.count, strict=True)
-        if 2850 <= lower <= 3150
-    )
-    assert f"relative on CPU 0 {thread.count - inside:,} of 5,000" in page
-
-
-def test_gtod_has_the_table_by_microsecond_and_facts_have_units() -> None:
-    page = html.unescape(html_report([probe_run("gtod")]))
-    assert "By microsecond" in page
-    assert "20.5 ns" in page
-    assert "By microsecond" not in html_report([probe_run("cyclic")])
 
 
 def test_the_published_figure_is_drawn_from_our_data() -> None:

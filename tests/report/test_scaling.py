@@ -83,15 +83,6 @@ def test_slowdowns_are_drawn_and_told_worst_first() -> None:
     assert told == ["idle", "memory", "cache"]
 
 
-def test_what_was_measured_is_in_the_table_where_there_is_nothing_to_hold_it_against() -> None:
-    rng = np.random.default_rng(4)
-    cells = [cell_of(rng, "./app", Placement((1,), 1), ONE_NS, load="cache")]
-    rows = shown(Sweep(machine_of(2, 1), cells, 5, load_cpus=[0])).splitlines()
-    [row] = [line.split() for line in rows if line.startswith("cache ")]
-    assert row[:4] == ["cache", "./app", row[2], "us"]
-    assert float(row[2]) == pytest.approx(ONE_NS / 1000, rel=0.02)
-
-
 def test_a_hostile_name_stays_text(t2080: Sweep) -> None:
     name = "</script><b>\x1b[31m"
     run = run_of_sweep(

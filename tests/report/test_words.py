@@ -20,7 +20,7 @@ from rtscope.wording.run import (
     moment_text,
     quantity_text,
 )
-from rtscope.wording.values import policies_text, span_text, times_texts
+from rtscope.wording.values import span_text, times_texts
 from tests.measured import run_of, thread_of
 
 
@@ -29,11 +29,6 @@ def test_nothing_that_steers_a_terminal_survives(text: str) -> None:
     shown = plain(text)
     assert len(shown) == len(text)
     assert not {unicodedata.category(c) for c in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
-
-
-@pytest.mark.parametrize("text", ["board-7", "Raspberry Pi 5 – µ", "日本"])
-def test_ordinary_names_stay_as_they_are(text: str) -> None:
-    assert plain(text) == text
 
 
 def test_whatever_lessens_the_figures_is_told_worst_first() -> None:
@@ -127,13 +122,6 @@ def test_each_series_says_what_its_samples_are() -> None:
         "loop": "period",
         "topology": "time of a message",
     }
-
-
-def test_a_policy_that_all_threads_share_stands_with_their_total() -> None:
-    threads = [thread_of([1000], cpu) for cpu in range(3)]
-    assert policies_text(threads) == "fifo:90"
-    other = msgspec.structs.replace(threads[0], priority=80)
-    assert policies_text([*threads, other]) == "fifo:90, fifo:80"
 
 
 def test_each_warning_of_several_runs_is_told_once_with_the_runs_that_have_it() -> None:

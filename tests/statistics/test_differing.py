@@ -43,15 +43,6 @@ def test_the_cpus_that_differ_are_found_and_no_others(factors: dict[int, float])
     assert found(cpus("independent", 5, factors)) == sorted(factors)
 
 
-def test_of_two_cpus_the_later_one_differs() -> None:
-    run = cpus("independent", 6, {0: 1.5}, count=2)
-    spread = spread_of(run)
-    assert spread is not None
-    assert spread.middle.cpu == 1
-    [one] = spread.different
-    assert one.row.b.value_ns == pytest.approx(1.5 * (one.row.a.value_ns or 0), rel=0.1)
-
-
 def test_a_difference_below_a_tenth_is_not_called_one() -> None:
     assert found(run_of(*(thread_of([1000 + 50 * (n == 2)] * 20_000, n) for n in range(4)))) == []
     assert found(run_of(*(thread_of([1000 + 150 * (n == 2)] * 20_000, n) for n in range(4)))) == [2]

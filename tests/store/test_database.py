@@ -5,7 +5,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -129,18 +128,6 @@ def test_an_empty_file_is_an_empty_store(tmp_path: Path) -> None:
     assert load("last", path).id == FIRST
 
 
-def test_the_store_is_in_xdg_data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert save(a_run(FIRST))
-    assert (tmp_path / "rtscope" / "runs.sqlite").is_file()
-    assert load("last") == a_run(FIRST)
-
-
-def test_nothing_stays_beside_the_store(store: Path) -> None:
-    list_runs(store=store)
-    assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
-
-
 def test_a_locked_store_says_so(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     other = sqlite3.connect(store, isolation_level=None)
@@ -198,23 +185,6 @@ def test_a_store_of_another_is_refused_and_left_alone(
     with pytest.raises(StoreError, match=words):
         list_runs(store=store)
     assert store.read_bytes() == before
-
-
-def test_a_full_disk_leaves_the_store_as_it_was(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connect: Callable[..., sqlite3.Connection] = sqlite3.connect
-
-    def connect_to_full_disk(*words: object, **options: object) -> sqlite3.Connection:
-        connection = connect(*words, **options)
-        connection.execute("PRAGMA max_page_count = 8")
-        return connection
-
-    monkeypatch.setattr(sqlite3, "connect", connect_to_full_disk)
-    with pytest.raises(StoreError, match="could not be written: database or disk is full"):
-        save(a_run("d" * 16, samples=20_000), store)
-    monkeypatch.undo()
-    assert [run.id for run in list_runs(store=store)] == [THIRD, SECOND, FIRST]
 
 
 def test_a_run_that_no_file_can_hold_is_reported_and_the_store_survives(store: Path) -> None:

@@ -161,16 +161,3 @@ def test_a_signal_ends_the_wait_for_a_board_that_does_not_answer(
             process.kill()
     assert not board.clients()
     assert not list(Path(board.runtime).glob("*/*"))
-
-
-def test_a_board_that_does_not_answer_is_told(board: Board, agent_path: Path) -> None:
-    board.unplug()
-    done = subprocess.run(
-        [sys.executable, "-m", "rtscope", "check", "--target", "ssh:board"],
-        env=environment_of(board.folder, board.runtime, agent_path),
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, "it does not answer" in done.stderr) == (2, True)
