@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every rule asked of one state."""
+"""Evaluate every rule on one state."""
 
 from typing import Final
 
@@ -24,9 +24,9 @@ from rtscope.audit.state import NotSeen, State
 from rtscope.model.audit import SEVERITIES, Audit, Finding, Unseen
 
 SUBJECTS: Final[dict[str, list[Rule]]] = {
-    "How the kernel was built": kernel.RULES,
+    "Kernel configuration": kernel.RULES,
     "The kernel's command line": boot.RULES,
-    "What was asked for at boot": effects.RULES,
+    "Boot parameters without effect": effects.RULES,
     "Clocks": clock.RULES,
     "Scheduling": scheduling.RULES,
     "Frequency, idle states, SMT": power.RULES,
@@ -43,11 +43,11 @@ RULES: Final = [rule for rules in SUBJECTS.values() for rule in rules]
 
 
 def audit(state: State, target: str, warnings: list[str]) -> Audit:
-    """What each rule says of a state: findings and blind rules, each worst first."""
+    """Evaluate each rule: findings, and rules that could not be checked, each worst first."""
     findings, unseen, sound = [], [], []
     for rule in sorted(RULES, key=lambda rule: SEVERITIES.index(rule.severity)):
         try:
-            found = rule.look(state)
+            found = rule.check(state)
         except NotSeen as reason:
             unseen.append(Unseen(rule.id, rule.severity, str(reason)))
             continue
@@ -85,8 +85,8 @@ def rules_page() -> str:
         parts.append(f"### {subject}\n")
         for rule in rules:
             parts.append(
-                f"**{rule.id}** ({rule.severity}). Should be: {rule.wanted}. {rule.why}\n"
-                f"Change it: {rule.how}. <{rule.link}>\n"
+                f"**{rule.id}** ({rule.severity}). Expected: {rule.wanted}. {rule.why}\n"
+                f"Remedy: {rule.how}. <{rule.link}>\n"
                 + (f"In a profile: `{rule.profile}`\n" if rule.profile else "")
             )
     return "\n".join(parts)

@@ -15,22 +15,22 @@ class Parameter(msgspec.Struct, frozen=True):
     """One word of the command line."""
 
     name: str
-    """as it is written"""
+    """the name as written"""
     value: str | None
-    """None where there is no '='"""
+    """None without a '='"""
 
     @property
     def key(self) -> str:
-        """By which the kernel compares: '-' and '_' are the same to it."""
+        """The name as the kernel compares it: '-' and '_' are equal."""
         return self.name.replace("-", "_")
 
     def __str__(self) -> str:
-        """As it is written."""
+        """The parameter as written."""
         return self.name if self.value is None else f"{self.name}={self.value}"
 
 
 def parameters_of(text: str) -> list[Parameter]:
-    """The words as far as the kernel reads them: what follows "--" is for the first process."""
+    """The words up to "--"; the rest is for the first process."""
     found = []
     for word in _WORD.findall(text):
         if word == "--":
@@ -42,15 +42,15 @@ def parameters_of(text: str) -> list[Parameter]:
 
 
 def value_of(parameters: Sequence[Parameter], name: str) -> str | None:
-    """The last value of a parameter; empty where it has none, None where it is absent."""
+    """The last value of a parameter; empty if it has none, None if it is absent."""
     values = [parameter.value or "" for parameter in parameters if parameter.key == name]
     return values[-1] if values else None
 
 
 def cpus_of(text: str, last: int) -> set[int] | None:
-    """The CPUs of a list as boot parameters take it: 1-3,8, 0-15:2/4, N for `last`, all.
+    """The CPUs of a list in the syntax of boot parameters: 1-3,8, 0-15:2/4, N for `last`, all.
 
-    None where the kernel refuses it (lib/bitmap-str.c).
+    None if the kernel refuses it (lib/bitmap-str.c).
     """
     cpus: set[int] = set()
     for part in text.split(","):
@@ -70,7 +70,7 @@ def cpus_of(text: str, last: int) -> set[int] | None:
 
 
 def flags_and_cpus(text: str) -> tuple[list[str], str]:
-    """The flags of an isolcpus= value, known or not, and the CPU list behind them."""
+    """The flags of an isolcpus= value, known or not, and the CPU list after them."""
     parts = text.split(",")
     flags = 0
     while flags < len(parts) and parts[flags][:1].isalpha():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Control groups that have CPUs of their own.
+"""Control groups with their own CPUs.
 
-Version 2 has partitions; version 1 has sets that ask for no load balancing. The kernel's pages are
+Version 2 has partitions; version 1 has sets without load balancing. The kernel's pages are
 Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rst.
 """
 
@@ -20,14 +20,14 @@ _INVALID: Final = re.compile(r"(root|isolated) invalid(?: \((.*)\))?")
 
 
 class Partition(msgspec.Struct, frozen=True):
-    """A group of version 2 that is, or was to be, the root of a partition."""
+    """A group of version 2 that is the root of a partition, valid or not."""
 
     path: str
     kind: str
     """root or isolated; a plain group is a member"""
     valid: bool
     why: str
-    """the kernel's reason where it is not"""
+    """the kernel's reason if it is not valid"""
     cpus: frozenset[int]
 
 
@@ -70,10 +70,10 @@ def balanced_cpus(sets: list[CpuSet]) -> set[int]:
 
 
 def isolated_by_cpusets(files: Files) -> set[int]:
-    """The CPUs that groups have set apart since the boot."""
-    told = cpu_list_of(files, f"{ROOT}/cpuset.cpus.isolated")
-    found = set(told or ())
-    if told is None:  # before Linux 6.7
+    """The CPUs that control groups have isolated since the boot."""
+    listed = cpu_list_of(files, f"{ROOT}/cpuset.cpus.isolated")
+    found = set(listed or ())
+    if listed is None:  # before Linux 6.7
         for partition in partitions_of(files):
             if partition.valid and partition.kind == "isolated":
                 found |= partition.cpus

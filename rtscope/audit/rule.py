@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A rule: what should be, and how to see that it is not."""
+"""A rule: the expected state, and a check for deviations."""
 
 from collections.abc import Callable
 from typing import Final
@@ -26,7 +26,7 @@ def file_line(path: str, value: str) -> str:
 
 
 def thread_line(name: str, *, priority: int = 0) -> str:
-    """The line of a profile that gives the kernel's threads of this pattern a priority: 0 for the
+    """The line of a profile that gives the kernel's threads of this pattern a priority; 0 is the
     ordinary policy."""
     given = f'policy = "fifo", priority = {priority}' if priority else 'policy = "other"'
     return f'thread = [{{ name = "{name}", of = "kernel", {given} }}]'
@@ -46,8 +46,7 @@ class Rule(msgspec.Struct, frozen=True):
     why: str
     how: str
     link: str
-    look: Callable[[State], str | None]
-    """What is, in words, where it is not as it should be; None where it is. Raises NotSeen where
-    what it looks at cannot be read."""
+    check: Callable[[State], str | None]
+    """Describe the deviation; None if there is none. Raises NotSeen if the files cannot be read."""
     profile: str = ""
-    """What changes it as a line of a step in a profile of `rtscope tune`; empty where none can."""
+    """The change as a line of a step in a profile of `rtscope tune`; empty if there is none."""

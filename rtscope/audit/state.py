@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The state of a target as its rules see it: the files that the agent read there.
+"""The state of a target for the rules: the files that the agent read there.
 
-Every accessor raises NotSeen where what it is asked for is absent or garbled, so that a rule cannot
-mistake what it does not know for what is in order.
+Every accessor raises NotSeen if the requested content is absent or garbled, so that a rule never
+treats missing information as a correct setting.
 """
 
 import re
@@ -33,23 +33,23 @@ _MASK: Final = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8}){0,255}")
 
 
 class NotSeen(Exception):  # noqa: N818 - an answer, not an error
-    """What could not be read, in words."""
+    """The reason why something could not be read, in words."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A thread, as /proc/PID/task/TID/stat has it (proc_pid_stat(5))."""
+    """A thread, from /proc/PID/task/TID/stat (proc_pid_stat(5))."""
 
     tid: int
     name: str
     kernel: bool
     bound: bool
-    """the kernel lets nobody move it to other CPUs"""
+    """the kernel does not allow moving it to other CPUs"""
     cpu: int
-    """where it ran last"""
+    """the CPU on which it ran last"""
     priority: int
-    """of the real-time policies: 1 to 99"""
+    """1 to 99 for the real-time policies"""
     policy: int
-    """as sched(7) numbers them: 1 fifo, 2 round robin"""
+    """numbered as in sched(7): 1 fifo, 2 round robin"""
 
     @property
     def real_time(self) -> bool:
@@ -58,10 +58,10 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class State:
-    """What could be read of a target."""
+    """The readable state of a target."""
 
     def __init__(self, files: Files) -> None:
-        """The state that these files tell; `files` maps the path of each to its content."""
+        """Make a state of these files; `files` maps the path of each to its content."""
         self.files = files
 
     @cached_property
@@ -71,17 +71,17 @@ class State:
 
     @property
     def throttling(self) -> Throttling:
-        """What stops real-time threads, as the agent found it."""
+        """The mechanisms that stop real-time threads, as the agent found them."""
         found = self.machine.throttling
         if found is None:
             raise NotSeen("the agent does not report what stops real-time threads")
         return found
 
     def text(self, *paths: str) -> str:
-        """The content of the first of these files that is there."""
+        """The content of the first of these files that exists."""
         path = next((path for path in paths if path in self.files), None)
         if path is None:
-            raise NotSeen(f"{' or '.join(paths)} is not there, or may not be read")
+            raise NotSeen(f"{' or '.join(paths)} does not exist or is not readable")
         return text_of(self.files, path)
 
     def line(self, *paths: str) -> str:
@@ -91,26 +91,26 @@ class State:
         return line_of(self.files, path) or ""
 
     def number(self, path: str) -> int:
-        """The number that a file holds."""
+        """The number in a file."""
         self.text(path)
         number = number_of(self.files, path)
         if number is None:
-            raise NotSeen(f"{path} holds no number")
+            raise NotSeen(f"{path} contains no number")
         return number
 
     def cpus(self, path: str) -> set[int]:
-        """The CPU list that a file holds."""
+        """The CPU list in a file."""
         self.text(path)
         cpus = cpu_list_of(self.files, path)
         if cpus is None:
-            raise NotSeen(f"{path} holds no CPU list")
+            raise NotSeen(f"{path} contains no CPU list")
         return set(cpus)
 
     def mask(self, path: str) -> set[int]:
-        """The CPU mask that a file holds, as smp_affinity has it: 32 CPUs a group, last first."""
+        """The CPU mask in a file, in the format of smp_affinity: groups of 32 CPUs, last first."""
         text = self.text(path).strip()
         if not _MASK.fullmatch(text):
-            raise NotSeen(f"{path} holds no mask of CPUs")
+            raise NotSeen(f"{path} contains no CPU mask")
         bits = int(text.replace(",", ""), 16)
         return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
 
@@ -126,23 +126,23 @@ class State:
         return config
 
     def built(self, option: str) -> bool:
-        """Whether the kernel has an option, be it as a module."""
+        """Whether the kernel has an option, built in or as a module."""
         return self.config.get(option) in ("y", "m")
 
     def offers(self, path: str, option: str) -> bool:
-        """Whether there is something to look at: not where the kernel was built without it."""
+        """Whether there is something to check: false if the kernel was built without it."""
         try:
             return path in self.files or self.built(option)
         except NotSeen:
-            return True  # whoever reads the file then says that it is not there
+            return True  # reading the file then raises NotSeen with the reason
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        """What the kernel was booted with."""
+        """The boot parameters."""
         return parameters_of(self.text("/proc/cmdline")[:16384])
 
     def parameter(self, name: str) -> str | None:
-        """The last value of a boot parameter; empty where it has none, None where it is absent."""
+        """The last value of a boot parameter; empty if it has none, None if it is absent."""
         return value_of(self.parameters, name)
 
     @cached_property
@@ -152,12 +152,12 @@ class State:
 
     @cached_property
     def isolated_at_boot(self) -> set[int]:
-        """The CPUs that isolcpus= keeps the scheduler off."""
+        """The CPUs isolated by isolcpus=."""
         return self.cpus(CPU + "isolated")
 
     @cached_property
     def isolated(self) -> set[int]:
-        """The CPUs that the scheduler leaves alone, since the boot or by control groups."""
+        """The CPUs isolated at boot or by control groups."""
         return self.isolated_at_boot | isolated_by_cpusets(self.files)
 
     @cached_property
@@ -170,7 +170,7 @@ class State:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """Every thread, by the order of the files."""
+        """Every thread, in the order of the files."""
         found = []
         for path in self.files:
             match = _TASK.fullmatch(path)

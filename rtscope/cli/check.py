@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rtscope.audit.audit import audit, rules_page
-from rtscope.audit.look import read_state
+from rtscope.audit.reading import read_state
 from rtscope.cli.options import Force, Json, OneTarget
 from rtscope.cli.targets import reached
 from rtscope.cli.waiting import status

@@ -229,7 +229,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "kernel-other-governors": (with_config(CPU_FREQ_GOV_ONDEMAND="m"), "ondemand"),
     "kernel-cpu-idle": (with_config(CPU_IDLE="n"), "CONFIG_CPU_IDLE is not set"),
     "kernel-drm": (with_config(DRM="m"), "CONFIG_DRM=m"),
-    "kernel-efi-runtime": (booted("efi=runtime"), "runtime services are on"),
+    "kernel-efi-runtime": (booted("efi=runtime"), "runtime services are enabled"),
     "kernel-no-hz": (with_config(NO_HZ_IDLE="y"), "CONFIG_NO_HZ_IDLE=y"),
     "kernel-tracing": (with_config(TRACING="n"), "CONFIG_TRACING is not set"),
     **{
@@ -243,10 +243,10 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
             *("SLUB_DEBUG_ON", "KCOV"),
         )
     },
-    "boot-mistyped": (booted("isolcpu=2-3 rcu-nocb=2"), "isolcpu (is it isolcpus?)"),
+    "boot-mistyped": (booted("isolcpu=2-3 rcu-nocb=2"), "isolcpu (did you mean isolcpus?)"),
     "boot-bad-value": (booted("preempt=ful"), "preempt=ful"),
     "boot-cpu-list": (booted_without("irqaffinity=0-1", "irqaffinity=0-9"), "irqaffinity=0-9"),
-    "boot-isolcpus-no-effect": ({CPU + "isolated": "2\n"}, "asks for CPUs 3,"),
+    "boot-isolcpus-no-effect": ({CPU + "isolated": "2\n"}, "requests CPUs 3,"),
     "boot-nohz-full-no-effect": (booted("nohz_full=2-3"), "without CONFIG_NO_HZ_FULL"),
     "boot-rcu-nocbs-no-effect": (with_config(RCU_NOCB_CPU="n"), "without CONFIG_RCU_NOCB_CPU"),
     "boot-preempt-no-effect": (booted("preempt=full"), "without CONFIG_PREEMPT_DYNAMIC"),
@@ -256,9 +256,9 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "boot-idle-poll-smt": (booted("idle=poll") | {CPU + "smt/active": "1\n"}, "idle=poll"),
     "boot-serial-console": ({"/proc/sys/kernel/printk": "7 4 1 7\n"}, "ttyS0,115200"),
     "boot-threadirqs-no-effect": (booted("threadirqs"), "with CONFIG_PREEMPT_RT"),
-    "boot-irqaffinity-no-effect": ({"/proc/irq/default_smp_affinity": "7\n"}, "CPUs 2 out"),
+    "boot-irqaffinity-no-effect": ({"/proc/irq/default_smp_affinity": "7\n"}, "CPUs 2,"),
     "boot-nosmt-no-effect": (booted("nosmt") | {CPU + "smt/active": "1\n"}, "share each core"),
-    "boot-hugepages-no-effect": (booted("hugepages=5"), "hugepages=5, but there are 4"),
+    "boot-hugepages-no-effect": (booted("hugepages=5"), "hugepages=5, but the kernel has 4"),
     "clock-slow-source": (
         {"/sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"},
         "hpet",
@@ -281,8 +281,8 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
             fair_server=Throttle("on", "", [Share("0-1", 0, 1), Share("2-3", 5, 10**9)]),
             ext_server=Throttle("on", "", [Share("3", 50_000_000, 10**9)]),
         ),
-        "ordinary threads that wait run before real-time threads: CPUs 2-3: 5ns of each 1s; "
-        "a BPF scheduler's threads that wait run before real-time threads: CPUs 3: 50ms of each 1s",
+        "waiting ordinary threads run before real-time threads: CPUs 2-3: 5ns of each 1s; "
+        "waiting threads of a BPF scheduler run before real-time threads: CPUs 3: 50ms of each 1s",
     ),
     "sched-group-scheduling": (with_config(RT_GROUP_SCHED="y"), "CONFIG_RT_GROUP_SCHED=y"),
     "sched-priority-99": (thread(77, "multipathd", policy=2, priority=99), "multipathd"),
@@ -299,12 +299,12 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         thread(13, "ktimers/0", policy=1, priority=51, flags=KERNEL | BOUND),
         "ktimers/0 (priority 51)",
     ),
-    "sched-rcu-expedited": ({"/sys/kernel/rcu_normal": "0\n"}, "are hurried"),
+    "sched-rcu-expedited": ({"/sys/kernel/rcu_normal": "0\n"}, "are expedited"),
     "power-governor": ({CPU + "cpu1/cpufreq/scaling_governor": "powersave\n"}, "on 1 of 4 CPUs"),
     "power-turbo": ({CPU + "intel_pstate/no_turbo": "0\n"}, "no_turbo is 0"),
     "power-deep-idle": (
         {CPU + f"cpu{n}/cpuidle/state2/disable": "0\n" for n in (1, 3)},
-        "C6 may be entered, which takes 133 us to leave, on CPUs 1,3",
+        "CPUs 1,3 may enter C6, which takes 133 us to leave",
     ),
     "power-mitigations": (
         {CPU + "vulnerabilities/meltdown": "Mitigation: PTI\n"},
@@ -320,7 +320,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "irq-on-isolated": (interrupt(25, "nvme0q1", "1-2"), "25 (nvme0q1) on 2"),
     "irq-not-threaded": (
         with_config(PREEMPT_RT="n", PREEMPT="y") | {"uname:version": "#1 SMP PREEMPT\n"},
-        "with interrupts off",
+        "with interrupts disabled",
     ),
     "irq-thread-demoted": (thread(30, "irq/24-eth0", flags=KERNEL), "irq/24-eth0"),
     "irq-equal-priorities": (
@@ -331,7 +331,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "isolation-nohz-full": ({CPU + "nohz_full": "1-3\n"}, "CPUs 1 have nohz_full"),
     "isolation-nothing-left": (
         {CPU + "online": "0-15\n", CPU + "isolated": "1-15\n"},
-        "15 CPUs are isolated, and 0 left",
+        "15 CPUs are isolated, which leaves 0 for",
     ),
     "isolation-first-cpu": ({CPU + "isolated": "0,2-3\n"}, "CPU 0 is isolated"),
     "isolation-sibling": (
@@ -383,11 +383,11 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "tracing-probes": ({"/sys/kernel/tracing/kprobe_events": "p:k/p vfs_read\n"}, "vfs_read"),
     "tracing-bpf-statistics": ({"/proc/sys/kernel/bpf_stats_enabled": "1\n"}, "is timed"),
     "tracing-sched-statistics": ({"/proc/sys/kernel/sched_schedstats": "1\n"}, "is timed"),
-    "firmware-smi": ({"msr:smi_count_later": "1214\n"}, "2 SMIs while the machine was read"),
+    "firmware-smi": ({"msr:smi_count_later": "1214\n"}, "2 SMIs while the system was read"),
     "virtual-machine": ({"cpuid:hypervisor": "KVMKVMKVM\n"}, "KVM"),
     "limits-priority": (
         USER | {"/proc/self/limits": LIMITS.format("unlimited", 0, 0)},
-        "no real-time priority",
+        "may not use a real-time priority",
     ),
     "limits-timeout": (
         {

@@ -36,7 +36,7 @@ WRONG: Final = Booted(
             | DEBIAN
             | REAL_TIME
             | {
-                "boot-mistyped": "isolcpu (is it isolcpus?)",
+                "boot-mistyped": "isolcpu (did you mean isolcpus?)",
                 "boot-bad-value": "idle=pol",
                 "boot-cpu-list": "irqaffinity=0-7",
                 "boot-debugging": "trace_event=sched:sched_switch",
@@ -95,7 +95,7 @@ schedule multipathd 99
                 "sched-ksoftirqd": "priority 5",
                 "sched-ktimers": "ktimers/1 (priority 60)",
                 "sched-rcu-demoted": "rcuc/2: not real-time",
-                "sched-rcu-expedited": "are hurried",
+                "sched-rcu-expedited": "are expedited",
                 "services-cpu-affinity": "isolated CPUs 2-3",
                 "services-rtkit": "priority 20 at most",
                 "services-set-back": "thermald runs",
@@ -159,7 +159,7 @@ UNHEARD: Final = Booted(
             | DEBIAN
             | REAL_TIME
             | {
-                "boot-nohz-full-no-effect": "asks for CPUs 0,",
+                "boot-nohz-full-no-effect": "requests CPUs 0,",
                 "boot-isolcpus-no-effect": "asks for CPUs 2,",
                 "isolation-nohz-full": "CPUs 1-3 have nohz_full",
                 "irq-default-affinity": "isolated CPUs 1",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rtscope.audit.audit import RULES, audit
-from rtscope.audit.look import read_state
+from rtscope.audit.reading import read_state
 from rtscope.audit.state import State
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target

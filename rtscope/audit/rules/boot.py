@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's command line: typing errors, and what should not be on it.
+"""Rules about the kernel's command line: typing errors, and harmful parameters.
 
-A parameter that the kernel does not know is no error to it: it is handed to the first process, and
-one with a dot in its name is taken for a module's. So it is compared with those that matter here.
+The kernel does not report an unknown parameter: it passes it to the first process, and treats one
+with a dot in its name as a module's. So this compares each parameter with those that matter here.
 """
 
 import difflib
@@ -67,11 +67,11 @@ _VALUES: Final = {
     "workqueue.power_efficient": _ANY,
     "workqueue.unbound_cpus": _ANY,
 }
-"""Parameters that change latency, and the values that the kernel takes, where they are few."""
+"""Parameters that change latency, and their accepted values if these are few."""
 _NEIGHBOURS: Final = {
     *("acpi_irq_balance", "netconsole", "nosmp", "pcie_pme", "watchdog"),
 }
-"""Other parameters of Linux 6.12 whose names are like one of those."""
+"""Other parameters of Linux 6.12 with similar names."""
 _CPU_LISTS: Final = ("isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity")
 _ONCE: Final = (*_CPU_LISTS, "preempt", "idle", "clocksource", "transparent_hugepage")
 _CHECKING: Final = {
@@ -88,7 +88,7 @@ _CHECKING: Final = {
 
 
 def _meant(parameter: Parameter) -> str | None:
-    """The parameter that this one was to be."""
+    """The known parameter that this misspelt one resembles."""
     key = parameter.key.lower()
     if parameter.key in _VALUES or parameter.key in _NEIGHBOURS or len(key) < 4:
         return None
@@ -98,7 +98,7 @@ def _meant(parameter: Parameter) -> str | None:
 
 def _mistyped(state: State) -> str | None:
     found = [
-        f"{parameter.name[:40]} (is it {meant}?)"
+        f"{parameter.name[:40]} (did you mean {meant}?)"
         for parameter in state.parameters[:500]
         if (meant := _meant(parameter))
     ]
@@ -114,11 +114,11 @@ def _bad_values(state: State) -> str | None:
             flags, _ = flags_and_cpus(parameter.value or "")
             unknown = [flag[:40] for flag in flags if flag not in ("nohz", "domain", "managed_irq")]
             found += [f"isolcpus has no flag {flag}" for flag in unknown]
-    return f"the kernel does not take {', '.join(found[:8])}" if found else None
+    return f"the kernel does not accept {', '.join(found[:8])}" if found else None
 
 
 def cpus_asked(state: State, name: str) -> set[int] | None:
-    """The CPUs of a parameter's list; None where it is absent or the kernel refuses it."""
+    """The CPUs of a parameter's list; None if it is absent or the kernel refuses it."""
     value = state.parameter(name)
     if value is None:
         return None
@@ -131,7 +131,7 @@ def _refused_lists(state: State) -> str | None:
     bad = [f"{n}={state.parameter(n)}"[:80] for n in given if cpus_asked(state, n) is None]
     if not bad:
         return None
-    return f"{', '.join(bad)}: no list of this machine's CPUs {format_cpu_list(state.present)}"
+    return f"{', '.join(bad)}: not a list of this system's CPUs {format_cpu_list(state.present)}"
 
 
 def _repeated(state: State) -> str | None:
@@ -158,7 +158,7 @@ def _polls_beside_sibling(state: State) -> str | None:
     if state.parameter("idle") != "poll":
         return None
     active = state.number(CPU + "smt/active")
-    return "idle=poll, and two threads share each core" if active == 1 else None
+    return "idle=poll, although two threads share each core" if active == 1 else None
 
 
 def _talkative_serial_line(state: State) -> str | None:
@@ -179,51 +179,51 @@ RULES: Final = [
         id="boot-mistyped",
         severity="high",
         wanted="only parameters that the kernel knows",
-        why="The kernel says nothing of one that it does not know, and what was asked for, such as "
-        "isolation, is not there.",
+        why="The kernel ignores an unknown parameter silently, so its effect, such as "
+        "isolation, is missing.",
         how="correct it in the boot loader's configuration (GRUB: /etc/default/grub, then "
         "update-grub)",
         link=PARAMETERS,
-        look=_mistyped,
+        check=_mistyped,
     ),
     Rule(
         id="boot-bad-value",
         severity="high",
-        wanted="values that the kernel takes",
-        why="A value that the kernel does not take leaves the default, and at most a line in its "
-        "log tells so.",
-        how="correct it in the boot loader's configuration; dmesg has the kernel's complaint",
+        wanted="values that the kernel accepts",
+        why="If the kernel does not accept a value, the default stays, with at most a line in "
+        "the kernel's log.",
+        how="correct it in the boot loader's configuration; dmesg has the kernel's message",
         link=PARAMETERS,
-        look=_bad_values,
+        check=_bad_values,
     ),
     Rule(
         id="boot-cpu-list",
         severity="high",
-        wanted="lists of CPUs that this machine has, such as 1-3",
-        why="The kernel refuses the whole list for one bad CPU: none of them is isolated.",
-        how="correct the list in the boot loader's configuration; N stands for the last CPU",
+        wanted="lists of CPUs that this system has, such as 1-3",
+        why="The kernel refuses the whole list for one invalid CPU: none of them is isolated.",
+        how="correct the list in the boot loader's configuration; N is the last CPU",
         link=PARAMETERS,
-        look=_refused_lists,
+        check=_refused_lists,
     ),
     Rule(
         id="boot-repeated",
         severity="medium",
         wanted="each of these parameters once",
-        why="Which of two values counts differs between parameters: some take the last, isolcpus= "
+        why="Parameters differ in which of two values counts: some take the last, isolcpus= "
         "refuses the second.",
         how="keep one of them in the boot loader's configuration",
         link=PARAMETERS,
-        look=_repeated,
+        check=_repeated,
     ),
     Rule(
         id="boot-debugging",
         severity="high",
-        wanted="none of the parameters that turn the kernel's own checks or traces on",
-        why="They check or write something down wherever the kernel passes; paths become as much "
-        "as several times longer.",
+        wanted="no parameter that enables the kernel's own checks or traces",
+        why="They check or record something on every path of the kernel, which becomes up to "
+        "several times longer.",
         how="remove them from the boot loader's configuration",
         link=PARAMETERS,
-        look=_checking,
+        check=_checking,
     ),
     Rule(
         id="boot-idle-poll-smt",
@@ -232,16 +232,16 @@ RULES: Final = [
         why="An idle thread that polls takes half of the core from its sibling.",
         how="boot with nosmt too, or hold /dev/cpu_dma_latency at 0 instead of idle=poll",
         link=PARAMETERS,
-        look=_polls_beside_sibling,
+        check=_polls_beside_sibling,
     ),
     Rule(
         id="boot-serial-console",
         severity="medium",
         wanted="at most warnings (level 4) on a serial console: boot with quiet or loglevel=4",
-        why="At 115200 baud a character takes 87 us, a line 7 ms, and most of these drivers write "
-        "with interrupts off.",
+        why="At 115200 baud a character takes 87 us, a line 7 ms, and most serial drivers "
+        "write with interrupts disabled.",
         how="sysctl kernel.printk=4, or boot with quiet loglevel=4",
         link="https://docs.kernel.org/core-api/printk-basics.html",
-        look=_talkative_serial_line,
+        check=_talkative_serial_line,
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What time is read from, and how finely timers fire."""
+"""Rules about the clock source and the resolution of timers."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ from rtscope.audit.rule import PARAMETERS, Rule, boot_line
 from rtscope.audit.state import NotSeen, State
 
 _SOURCE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-_STEPS: Final = "which goes in steps of a tick"
+_STEPS: Final = "which advances once per tick"
 _SLOW: Final = {
-    "hpet": "of which a reading takes about 1 us, more when several CPUs read it",
-    "acpi_pm": "of which a reading takes 1 us to 4 us",
-    "pit": "of which a reading takes some microseconds",
+    "hpet": "which takes about 1 us to read, more when several CPUs read it",
+    "acpi_pm": "which takes 1 us to 4 us to read",
+    "pit": "which takes some microseconds to read",
     "refined-jiffies": _STEPS,
     "jiffies": _STEPS,
 }
@@ -25,7 +25,9 @@ def _slow_source(state: State) -> str | None:
 def _coarse_timers(state: State) -> str | None:
     active = state.machine.high_resolution_timers
     if active is None:
-        raise NotSeen("neither the clock's resolution nor /proc/timer_list tells how timers fire")
+        raise NotSeen(
+            "neither the clock's resolution nor /proc/timer_list shows the resolution of timers"
+        )
     hz = f"{state.machine.hz} times a second" if state.machine.hz else "HZ times a second"
     return None if active else f"timers fire at the tick, {hz}"
 
@@ -48,7 +50,7 @@ def _tsc_stops(state: State) -> str | None:
 def _ticks_together(state: State) -> str | None:
     if len(state.present) < 4 or state.parameter("skew_tick") not in (None, "0"):
         return None
-    return f"the ticks of {len(state.present)} CPUs come at the same instant"
+    return f"the ticks of {len(state.present)} CPUs are simultaneous"
 
 
 RULES: Final = [
@@ -56,13 +58,13 @@ RULES: Final = [
         id="clock-slow-source",
         severity="high",
         wanted="the CPU's own counter: tsc, arch_sys_counter, timebase, r4k, riscv_clocksource",
-        why="Each timer, each wake-up and each clock_gettime() reads it; the CPU's own counter "
-        "takes some 20 ns.",
-        how="see dmesg for why the kernel gave up the better one; write to "
+        why="Each timer, each wake-up and each clock_gettime() reads it; the CPU's own "
+        "counter takes about 20 ns.",
+        how="read in dmesg why the kernel rejected the better one; write to "
         + _SOURCE
-        + ", or boot with clocksource=tsc tsc=reliable where the TSC is known to be good",
+        + ", or boot with clocksource=tsc tsc=reliable if the TSC is known to be good",
         link=PARAMETERS,
-        look=_slow_source,
+        check=_slow_source,
     ),
     Rule(
         id="clock-coarse-timers",
@@ -72,27 +74,27 @@ RULES: Final = [
         "late at HZ=100, 1 ms at HZ=1000.",
         how="build the kernel with CONFIG_HIGH_RES_TIMERS=y, and do not boot with highres=off",
         link="https://docs.kernel.org/timers/highres.html",
-        look=_coarse_timers,
+        check=_coarse_timers,
     ),
     Rule(
         id="clock-tsc-stops",
         severity="medium",
         wanted="a CPU with constant_tsc and nonstop_tsc",
-        why="The kernel cannot use a counter that changes its pace or stops in idle, and reads a "
-        "timer outside the CPU: a microsecond instead of 20 ns.",
+        why="The kernel cannot use a counter that changes its rate or stops in idle, and "
+        "reads a timer outside the CPU: a microsecond instead of 20 ns.",
         how="use another CPU; in a virtual machine, one that passes the feature invtsc",
         link="https://docs.kernel.org/virt/kvm/x86/timekeeping.html",
-        look=_tsc_stops,
+        check=_tsc_stops,
     ),
     Rule(
         id="clock-ticks-together",
         severity="info",
         wanted="skew_tick=1",
-        why="All CPUs then want the same locks in their ticks: a microsecond or so on a few CPUs, "
-        "tens on many.",
+        why="All CPUs then contend for the same locks in their ticks: about a microsecond on "
+        "a few CPUs, tens on many.",
         how="boot with skew_tick=1",
         link=PARAMETERS,
-        look=_ticks_together,
+        check=_ticks_together,
         profile=boot_line("skew_tick=1"),
     ),
 ]

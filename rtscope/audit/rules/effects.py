@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was asked for on the kernel's command line, and is not there."""
+"""Rules about boot parameters without the requested effect."""
 
 import re
 from typing import Final
@@ -21,7 +21,7 @@ def _isolcpus_idle(state: State) -> str | None:
     missing = asked - state.isolated_at_boot
     if not missing:
         return None
-    return f"isolcpus= asks for CPUs {format_cpu_list(missing)}, which are not isolated"
+    return f"isolcpus= requests CPUs {format_cpu_list(missing)}, which are not isolated"
 
 
 def _nohz_full_idle(state: State) -> str | None:
@@ -32,7 +32,7 @@ def _nohz_full_idle(state: State) -> str | None:
     missing = (cpus_asked(state, "nohz_full") or set()) - state.nohz_full
     if not missing:
         return None
-    return f"nohz_full= asks for CPUs {format_cpu_list(missing)}, whose tick never stops"
+    return f"nohz_full= requests CPUs {format_cpu_list(missing)}, whose tick never stops"
 
 
 def _rcu_nocbs_idle(state: State) -> str | None:
@@ -81,13 +81,15 @@ def _irqaffinity_idle(state: State) -> str | None:
     more = state.mask("/proc/irq/default_smp_affinity") - asked - {0}  # the kernel adds its own
     if not more:
         return None
-    return f"irqaffinity= leaves CPUs {format_cpu_list(more)} out, which new interrupts may come to"
+    return (
+        f"new interrupts may be routed to CPUs {format_cpu_list(more)}, which irqaffinity= excludes"
+    )
 
 
 def _nosmt_idle(state: State) -> str | None:
     if state.parameter("nosmt") is None or state.number(CPU + "smt/active") == 0:
         return None
-    return "nosmt was given, and two threads or more share each core all the same"
+    return "nosmt was given, but two or more threads share each core"
 
 
 def _hugepages_idle(state: State) -> str | None:
@@ -97,7 +99,7 @@ def _hugepages_idle(state: State) -> str | None:
     if state.parameter("hugepagesz") not in (None, state.parameter("default_hugepagesz")):
         return None
     there = state.number("/proc/sys/vm/nr_hugepages")
-    return f"hugepages={asked[0]}, but there are {there}" if there < int(asked[0]) else None
+    return f"hugepages={asked[0]}, but the kernel has {there}" if there < int(asked[0]) else None
 
 
 RULES: Final = [
@@ -105,89 +107,90 @@ RULES: Final = [
         id="boot-isolcpus-no-effect",
         severity="high",
         wanted="every CPU of isolcpus= in /sys/devices/system/cpu/isolated",
-        why="The scheduler still puts any thread there; each may run for milliseconds.",
+        why="The scheduler still places any thread there; each may run for milliseconds.",
         how="boot with isolcpus= and nohz_full= of the same CPUs, and leave the boot CPU out",
         link=PARAMETERS,
-        look=_isolcpus_idle,
+        check=_isolcpus_idle,
     ),
     Rule(
         id="boot-nohz-full-no-effect",
         severity="medium",
         wanted="every CPU of nohz_full= in /sys/devices/system/cpu/nohz_full",
-        why="The tick goes on there, HZ times a second, some microseconds each.",
+        why="The tick continues there, HZ times a second, some microseconds each.",
         how="use a kernel with CONFIG_NO_HZ_FULL=y, and leave the boot CPU out of the list",
         link="https://docs.kernel.org/timers/no_hz.html",
-        look=_nohz_full_idle,
+        check=_nohz_full_idle,
     ),
     Rule(
         id="boot-rcu-nocbs-no-effect",
         severity="medium",
-        wanted="CONFIG_RCU_NOCB_CPU=y, where rcu_nocbs= is given",
-        why="RCU's callbacks go on running on these CPUs, in batches of tens of microseconds.",
-        how="use a kernel with CONFIG_RCU_NOCB_CPU=y, or give the parameter up",
+        wanted="CONFIG_RCU_NOCB_CPU=y, if rcu_nocbs= is given",
+        why="RCU's callbacks continue to run on these CPUs, in batches of tens of microseconds.",
+        how="use a kernel with CONFIG_RCU_NOCB_CPU=y, or remove the parameter",
         link=PARAMETERS,
-        look=_rcu_nocbs_idle,
+        check=_rcu_nocbs_idle,
     ),
     Rule(
         id="boot-preempt-no-effect",
         severity="medium",
-        wanted="preempt= only for a kernel with CONFIG_PREEMPT_DYNAMIC=y, and only what it has: "
-        "lazy or full with PREEMPT_RT",
-        why="The preemption model is the one that was built in, not the one asked for.",
-        how="remove preempt=; PREEMPT_RT is chosen when the kernel is built",
+        wanted="preempt= only for a kernel with CONFIG_PREEMPT_DYNAMIC=y, and only a model that "
+        "it has: lazy or full with PREEMPT_RT",
+        why="The preemption model is the one built in, not the requested one.",
+        how="remove preempt=; PREEMPT_RT is selected when the kernel is built",
         link=PARAMETERS,
-        look=_preempt_idle,
+        check=_preempt_idle,
     ),
     Rule(
         id="boot-clocksource-no-effect",
         severity="medium",
-        wanted="the clock source that clocksource= asks for",
-        why="Another clock may be ten to fifty times slower to read, or less fine.",
-        how="see dmesg for why the kernel refused it, or remove clocksource=",
+        wanted="the clock source that clocksource= requests",
+        why="Another clock may be ten to fifty times slower to read, or have a lower resolution.",
+        how="read in dmesg why the kernel refused it, or remove clocksource=",
         link=PARAMETERS,
-        look=_clocksource_idle,
+        check=_clocksource_idle,
     ),
     Rule(
         id="boot-threadirqs-no-effect",
         severity="info",
-        wanted="threadirqs only for a kernel that needs it and can: CONFIG_IRQ_FORCED_THREADING=y "
-        "without CONFIG_PREEMPT_RT",
-        why="With PREEMPT_RT handlers are in threads already, and a kernel that cannot leaves them "
-        "where the interrupt came.",
+        wanted="threadirqs only for a kernel that needs and supports it: "
+        "CONFIG_IRQ_FORCED_THREADING=y without CONFIG_PREEMPT_RT",
+        why="With PREEMPT_RT handlers already run in threads; a kernel without support for it "
+        "runs them in interrupt context.",
         how="remove threadirqs",
         link=PARAMETERS,
-        look=_needlessly_threaded,
+        check=_needlessly_threaded,
     ),
     Rule(
         id="boot-irqaffinity-no-effect",
         severity="medium",
         wanted="no CPU in /proc/irq/default_smp_affinity that irqaffinity= leaves out",
-        why="Something has set it back since, and the interrupt of a device that appears later may "
-        "come to any CPU: some microseconds each time.",
-        how="find what writes it, irqbalance or a script; write the mask of irqaffinity= again",
+        why="Something has reset it since. The interrupt of a device that appears later may "
+        "be routed to any CPU: some microseconds each time.",
+        how="find the program that writes it, irqbalance or a script; write the mask of "
+        "irqaffinity= again",
         link=PARAMETERS,
-        look=_irqaffinity_idle,
+        check=_irqaffinity_idle,
         profile=INTERRUPTS_AWAY,
     ),
     Rule(
         id="boot-nosmt-no-effect",
         severity="medium",
-        wanted="one thread a core, where nosmt is given",
-        why="Something has turned the siblings on again: paths become up to twice as long while "
+        wanted="one thread per core, if nosmt is given",
+        why="Something has enabled the siblings again: paths become up to twice as long while "
         "they work.",
         how=f"echo forceoff > {CPU}smt/control, or boot with nosmt=force",
         link=PARAMETERS,
-        look=_nosmt_idle,
+        check=_nosmt_idle,
         profile=file_line(CPU + "smt/control", "off"),
     ),
     Rule(
         id="boot-hugepages-no-effect",
         severity="medium",
-        wanted="as many huge pages as hugepages= asks for",
-        why="A program that counts on them gets small pages, and page faults and TLB misses with "
-        "them, or does not start.",
-        how="ask for fewer, or give the machine more memory",
+        wanted="as many huge pages as hugepages= requests",
+        why="A program that relies on them gets small pages, with page faults and TLB misses, "
+        "or does not start.",
+        how="request fewer, or add memory",
         link=ADMIN + "mm/hugetlbpage.html",
-        look=_hugepages_idle,
+        check=_hugepages_idle,
     ),
 ]

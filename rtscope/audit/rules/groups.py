@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Control groups: CPUs that were to be set apart, and what stops ordinary or real-time threads."""
+"""Rules about control groups: isolated CPUs, and limits of ordinary or real-time threads."""
 
 import re
 from typing import Final
@@ -17,7 +17,7 @@ _LIMITED: Final = re.compile(r"([0-9]{1,15})(?: ([0-9]{1,15}))?", re.ASCII)
 
 
 def _seen(state: State, controller: str) -> None:
-    """Raises NotSeen unless the files of a controller's groups are where they are looked for."""
+    """Raise NotSeen unless the files of a controller's groups are in the expected place."""
     if not state.offers("/proc/self/cgroup", "CONFIG_CGROUPS"):
         return
     for line in state.text("/proc/self/cgroup").splitlines():
@@ -40,7 +40,7 @@ def _and_more(words: list[str]) -> str:
 def _invalid_partition(state: State) -> str | None:
     _seen(state, "cpuset")
     found = [
-        f"{_short(one.path)} ({one.kind}): {one.why or 'no reason is given'}"
+        f"{_short(one.path)} ({one.kind}): {one.why or 'the kernel gives no reason'}"
         for one in partitions_of(state.files)
         if not one.valid
     ]
@@ -48,7 +48,7 @@ def _invalid_partition(state: State) -> str | None:
 
 
 def _leaves(sets: list[CpuSet]) -> list[CpuSet]:
-    """Sets that ask for no balancing, and have no set below them."""
+    """Sets without load balancing and without a set below them."""
     above = {one.path.rpartition("/")[0] for one in sets}
     return [one for one in sets[1:] if not one.balanced and one.path not in above]
 
@@ -98,34 +98,35 @@ RULES: Final = [
     Rule(
         id="group-partition-invalid",
         severity="high",
-        wanted="partitions that are valid: root or isolated in cpuset.cpus.partition",
-        why="Its CPUs are not set apart: every other group's threads may run there, for "
+        wanted="valid partitions: root or isolated in cpuset.cpus.partition",
+        why="Its CPUs are not isolated: threads of every other group may run there, for "
         "milliseconds.",
-        how="give it CPUs that no sibling has, and one that is left to its parent; then write "
-        "isolated to its cpuset.cpus.partition again",
+        how="give it CPUs that no sibling has, and leave at least one to its parent; then "
+        "write isolated to its cpuset.cpus.partition again",
         link=_V2_PAGE + "#cpuset-interface-files",
-        look=_invalid_partition,
+        check=_invalid_partition,
         profile=PARTITION,
     ),
     Rule(
         id="group-set-balanced",
         severity="high",
-        wanted="no other set with load balancing on the CPUs of one without, the root least of all",
-        why="The scheduler goes on moving threads to these CPUs, for milliseconds, as long as one "
-        "set that has them asks for it.",
-        how=f"echo 0 > {ROOT}/cpuset/cpuset.sched_load_balance, and put what else runs into a set "
-        "of the other CPUs",
+        wanted="no other set with load balancing on the CPUs of one without, especially not the "
+        "root",
+        why="The scheduler still moves threads to these CPUs, for milliseconds, as long as "
+        "any set that has them requests it.",
+        how=f"echo 0 > {ROOT}/cpuset/cpuset.sched_load_balance, and put all other tasks into a "
+        "set of the other CPUs",
         link=_V1_PAGE,
-        look=_balanced_all_the_same,
+        check=_balanced_all_the_same,
     ),
     Rule(
         id="group-set-shared",
         severity="medium",
         wanted="cpuset.cpu_exclusive 1 for a set without load balancing",
-        why="Another set may be given the same CPUs, and nobody moves away what it starts there.",
+        why="Another set may be given the same CPUs, and the threads that it starts there stay.",
         how="echo 1 > cpuset.cpu_exclusive in the set",
         link=_V1_PAGE,
-        look=_shared,
+        check=_shared,
     ),
     Rule(
         id="group-cpu-quota",
@@ -135,19 +136,19 @@ RULES: Final = [
         why="A thread may be stopped while it holds a lock, until the next period: a real-time "
         "thread that wants the lock waits up to 100 ms.",
         how="echo max > cpu.max, or echo -1 > cpu.cfs_quota_us, in the group; for a service, "
-        "CPUQuota= with nothing behind it",
+        "an empty CPUQuota=",
         link="https://docs.kernel.org/scheduler/sched-bwc.html",
-        look=_stopped_by_quota,
+        check=_stopped_by_quota,
     ),
     Rule(
         id="group-no-real-time",
         severity="high",
         wanted="a share of cpu.rt_runtime_us for each group that real-time programs start in",
-        why="A thread there may not become real-time (EPERM), and waits for every other: "
+        why="A thread there cannot become real-time (EPERM), and waits for every other: "
         "milliseconds.",
-        how="write it to the group's cpu.rt_runtime_us; in systemd, DefaultCPUAccounting=no, and "
-        "no unit with CPUWeight= or CPUQuota=",
+        how="write one to the group's cpu.rt_runtime_us; in systemd, DefaultCPUAccounting=no, "
+        "and no unit with CPUWeight= or CPUQuota=",
         link="https://docs.kernel.org/scheduler/sched-rt-group.html",
-        look=_no_real_time,
+        check=_no_real_time,
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which CPUs devices interrupt, and who decides it."""
+"""Rules about interrupts: their CPUs, threads and priorities."""
 
 import re
 from typing import Final
@@ -27,7 +27,7 @@ def _default_affinity(state: State) -> str | None:
     open_to = state.mask(_DEFAULT) & quiet
     if not open_to:
         return None
-    return f"new interrupts may come to the isolated CPUs {format_cpu_list(open_to)}"
+    return f"new interrupts may be routed to the isolated CPUs {format_cpu_list(open_to)}"
 
 
 def _on_isolated(state: State) -> str | None:
@@ -56,7 +56,7 @@ def _in_place(state: State) -> str | None:
     if state.machine.preemption is None:
         raise NotSeen("the preemption model is not known")
     threaded = state.machine.preemption == "rt" or state.parameter("threadirqs") is not None
-    return None if threaded else "handlers run where the interrupt came, with interrupts off"
+    return None if threaded else "handlers run in interrupt context, with interrupts disabled"
 
 
 def _handler_demoted(state: State) -> str | None:
@@ -78,67 +78,67 @@ RULES: Final = [
     Rule(
         id="irq-balance",
         severity="medium",
-        wanted="no irqbalance, or the real-time CPUs banned from it",
-        why="It moves interrupts every ten seconds, also to CPUs that they were moved away from.",
+        wanted="no irqbalance, or the real-time CPUs banned in its configuration",
+        why="It moves interrupts every ten seconds, even to CPUs from which they were moved away.",
         how="systemctl disable --now irqbalance, or IRQBALANCE_BANNED_CPULIST= in "
         "/etc/default/irqbalance",
         link=_AFFINITY_PAGE,
-        look=_balanced,
+        check=_balanced,
         profile='irqbalance = { ban = "{cpus}" }',
     ),
     Rule(
         id="irq-default-affinity",
         severity="medium",
         wanted="only housekeeping CPUs in " + _DEFAULT,
-        why="The interrupt of a device that appears later, or of a driver that is loaded again, "
-        "may come to an isolated CPU: some microseconds each time.",
+        why="The interrupt of a device that appears later, or of a driver that is reloaded, "
+        "may be routed to an isolated CPU: some microseconds each time.",
         how=f"write the housekeeping CPUs' mask to {_DEFAULT}, or boot with irqaffinity=",
         link=_AFFINITY_PAGE,
-        look=_default_affinity,
+        check=_default_affinity,
         profile=INTERRUPTS_AWAY,
     ),
     Rule(
         id="irq-on-isolated",
         severity="high",
-        wanted="no device's interrupt on isolated CPUs, but that which the program waits for",
-        why="Each takes 1 us to 10 us from the program, and on PREEMPT_RT the handler's thread, "
-        "which has priority 50, besides.",
-        how="echo HOUSEKEEPING > /proc/irq/N/smp_affinity_list; boot with irqaffinity=, and for "
-        "those that the kernel manages with isolcpus=managed_irq,domain,CPUS",
+        wanted="no device's interrupt on isolated CPUs, except the one that the program waits for",
+        why="Each takes 1 us to 10 us from the program; on PREEMPT_RT the handler's thread, "
+        "with priority 50, takes more.",
+        how="echo HOUSEKEEPING > /proc/irq/N/smp_affinity_list; boot with irqaffinity=, and "
+        "for interrupts that the kernel manages with isolcpus=managed_irq,domain,CPUS",
         link=_AFFINITY_PAGE,
-        look=_on_isolated,
+        check=_on_isolated,
         profile=INTERRUPTS_AWAY,
     ),
     Rule(
         id="irq-not-threaded",
         severity="medium",
-        wanted="interrupts' handlers in threads",
-        why="No priority helps against a handler that runs with interrupts off: 10 us to 100 us "
-        "and more, as its driver was written.",
+        wanted="interrupt handlers in threads",
+        why="No priority helps against a handler that runs with interrupts disabled: 10 us to "
+        "100 us and more, depending on its driver.",
         how="use a kernel with PREEMPT_RT, or boot with threadirqs",
         link=PARAMETERS,
-        look=_in_place,
+        check=_in_place,
         profile=boot_line("threadirqs"),
     ),
     Rule(
         id="irq-thread-demoted",
         severity="high",
-        wanted="each interrupt's thread with a real-time priority, 50 as the kernel starts it",
-        why="The device is served when nobody else wants to run: milliseconds under load.",
-        how="chrt -f -p 50 PID, and remove what lowered it",
+        wanted="each interrupt's thread with a real-time priority, by default 50",
+        why="The device is served only when no other thread wants to run: milliseconds under load.",
+        how="chrt -f -p 50 PID, and remove the cause",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
-        look=_handler_demoted,
+        check=_handler_demoted,
         profile=thread_line("irq/*", priority=50),
     ),
     Rule(
         id="irq-equal-priorities",
         severity="info",
         wanted="the interrupt that the program waits for above the others",
-        why="Threads of one priority run in the order they came: the one that matters waits until "
+        why="Threads of one priority run in order of arrival: the important one waits until "
         "the disk's and the network's are done, 10 us to 100 us.",
         how="chrt -f -p 60 PID of the thread irq/N-NAME",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
-        look=_handlers_equal,
+        check=_handlers_equal,
         profile=thread_line("irq/*-NAME", priority=60),
     ),
 ]

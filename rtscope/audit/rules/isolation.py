@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether the CPUs that were set apart are so in every respect, and what still runs there.
+"""Rules about isolated CPUs: complete isolation, and tasks that still run there.
 
-Rules here have nothing to say of a machine without isolated CPUs.
+They find nothing on a system without isolated CPUs.
 """
 
 from typing import Final
@@ -30,7 +30,9 @@ def _tickless_not_isolated(state: State) -> str | None:
     left = state.nohz_full - state.isolated
     if not left:
         return None
-    return f"CPUs {format_cpu_list(left)} have nohz_full, and any thread may be put there"
+    return (
+        f"CPUs {format_cpu_list(left)} have nohz_full, but the scheduler may place any thread there"
+    )
 
 
 def _nothing_left(state: State) -> str | None:
@@ -38,7 +40,7 @@ def _nothing_left(state: State) -> str | None:
     if not state.isolated or len(left) * 8 >= len(state.isolated):
         return None
     left_over = format_cpu_list(left) or "none"
-    return f"{len(state.isolated)} CPUs are isolated, and {left_over} left for everything else"
+    return f"{len(state.isolated)} CPUs are isolated, which leaves {left_over} for everything else"
 
 
 def _first_cpu(state: State) -> str | None:
@@ -52,7 +54,7 @@ def _sibling_busy(state: State) -> str | None:
     busy = {sibling for cpu in cpus for sibling in cpu.smt_siblings} - state.isolated
     if not busy:
         return None
-    return f"CPUs {format_cpu_list(busy)} are not isolated, but siblings of CPUs that are"
+    return f"CPUs {format_cpu_list(busy)} are not isolated, but are siblings of isolated CPUs"
 
 
 def _programs_there(state: State) -> str | None:
@@ -64,7 +66,7 @@ def _programs_there(state: State) -> str | None:
         if task.cpu in state.isolated and not task.kernel and task.policy == 0
     })  # fmt: skip
     more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-    return f"{', '.join(found[:8])}{more}, of no real-time priority" if found else None
+    return f"{', '.join(found[:8])}{more}, without a real-time priority" if found else None
 
 
 def _kernel_threads_there(state: State) -> str | None:
@@ -94,33 +96,33 @@ RULES: Final = [
         id="isolation-rcu",
         severity="medium",
         wanted="the same CPUs in rcu_nocbs= as in isolcpus=; nohz_full= implies it",
-        why="RCU runs what was put off, the freeing of memory above all, in a soft interrupt of "
-        "that CPU: tens of microseconds.",
+        why="RCU runs deferred work, mostly freeing memory, in a soft interrupt of that CPU: "
+        "tens of microseconds.",
         how="boot with rcu_nocbs= and the isolated CPUs",
         link=PARAMETERS,
-        look=_callbacks_stay,
+        check=_callbacks_stay,
         profile=boot_line("rcu_nocbs={cpus}"),
     ),
     Rule(
         id="isolation-nohz-full",
         severity="medium",
         wanted="each CPU of nohz_full= in isolcpus= or in an isolated cpuset",
-        why="The tick comes back as soon as a second thread is there, and the scheduler is free to "
-        "put one there.",
-        how="boot with isolcpus= and the same CPUs, or make a cpuset partition of type isolated",
+        why="The tick returns as soon as a second thread is there, and the scheduler may "
+        "place one there.",
+        how="boot with isolcpus= and the same CPUs, or create an isolated cpuset partition",
         link="https://docs.kernel.org/timers/no_hz.html",
-        look=_tickless_not_isolated,
+        check=_tickless_not_isolated,
         profile=PARTITION,
     ),
     Rule(
         id="isolation-nothing-left",
         severity="high",
         wanted="at least one CPU in eight for everything else",
-        why="All interrupts, workers and ordinary programs share what is left; what a real-time "
-        "program waits for from them comes late.",
+        why="All interrupts, workers and ordinary programs share the remaining CPUs; a "
+        "real-time program that depends on them waits longer.",
         how="isolate fewer CPUs",
         link=PARAMETERS,
-        look=_nothing_left,
+        check=_nothing_left,
     ),
     Rule(
         id="isolation-first-cpu",
@@ -129,48 +131,48 @@ RULES: Final = [
         why="Much of the kernel's own work is bound to the CPU that it booted on.",
         how="isolate other CPUs",
         link=PARAMETERS,
-        look=_first_cpu,
+        check=_first_cpu,
     ),
     Rule(
         id="isolation-sibling",
         severity="high",
         wanted="both threads of a core isolated, or neither",
-        why="What runs on the sibling takes caches and execution units away: paths become up to "
-        "twice as long.",
+        why="Work on the sibling uses caches and execution units of the core: paths become up "
+        "to twice as long.",
         how="isolate the siblings too (lscpu -e), or boot with nosmt",
         link="https://docs.kernel.org/admin-guide/hw-vuln/core-scheduling.html",
-        look=_sibling_busy,
+        check=_sibling_busy,
     ),
     Rule(
         id="isolation-programs",
         severity="info",
-        wanted="only the programs that the CPUs were set apart for",
-        why="Others share caches with those, and bring the tick and the kernel's work along.",
+        wanted="only the programs for which the CPUs are isolated",
+        why="Other programs share caches with them, and cause ticks and kernel work.",
         how="taskset -cp HOUSEKEEPING PID, or CPUAffinity= in /etc/systemd/system.conf",
         link="https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset",
-        look=_programs_there,
+        check=_programs_there,
         profile=TASKS_AWAY,
     ),
     Rule(
         id="isolation-kernel-threads",
         severity="info",
-        wanted="kernel threads that may run anywhere kept on housekeeping CPUs",
-        why="Each takes the CPU for some microseconds whenever it has work, unless the program has "
-        "a real-time priority.",
+        wanted="movable kernel threads on housekeeping CPUs",
+        why="Each uses the CPU for some microseconds whenever it has work, unless the program "
+        "has a real-time priority.",
         how="taskset -cp HOUSEKEEPING PID",
         link="https://docs.kernel.org/admin-guide/kernel-per-CPU-kthreads.html",
-        look=_kernel_threads_there,
+        check=_kernel_threads_there,
         profile=TASKS_AWAY,
     ),
     Rule(
         id="isolation-workqueues",
         severity="medium",
         wanted="only housekeeping CPUs in " + _WORKQUEUES,
-        why="Work that may be done anywhere, as by file systems, is done on the isolated CPUs too: "
-        "10 us to 1 ms at a time.",
+        why="Unbound work, for example of file systems, also runs on the isolated CPUs: 10 us "
+        "to 1 ms at a time.",
         how=f"write the housekeeping CPUs' mask to {_WORKQUEUES}",
         link="https://docs.kernel.org/core-api/workqueue.html",
-        look=_work_there,
+        check=_work_there,
         profile=file_line(_WORKQUEUES, "{others_mask}"),
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the kernel does to a program's memory while it runs."""
+"""Rules about memory management that delays a running program."""
 
 from typing import Final
 
@@ -14,10 +14,10 @@ _NUMA: Final = "/proc/sys/kernel/numa_balancing"
 
 
 def _chosen(state: State, path: str) -> str:
-    """The word in brackets."""
+    """The chosen word, which is in brackets."""
     words = [word[1:-1] for word in state.line(path).split() if word.startswith("[")]
     if not words:
-        raise NotSeen(f"{path} names no choice")
+        raise NotSeen(f"{path} shows no choice")
     return words[0]
 
 
@@ -33,7 +33,9 @@ def _huge_defrag(state: State) -> str | None:
     if not state.offers(_HUGE + "defrag", "CONFIG_TRANSPARENT_HUGEPAGE"):
         return None
     return (
-        "a huge page is made at any cost" if _chosen(state, _HUGE + "defrag") == "always" else None
+        "a page fault builds a huge page at any cost"
+        if _chosen(state, _HUGE + "defrag") == "always"
+        else None
     )
 
 
@@ -55,7 +57,7 @@ def _numa_balancing(state: State) -> str | None:
 def _same_pages(state: State) -> str | None:
     if not state.offers(_KSM, "CONFIG_KSM"):
         return None
-    return "ksmd looks for equal pages" if state.number(_KSM) == 1 else None
+    return "ksmd merges equal pages" if state.number(_KSM) == 1 else None
 
 
 def _compacts_locked(state: State) -> str | None:
@@ -69,7 +71,11 @@ def _compacts_ahead(state: State) -> str | None:
     path = _VM + "compaction_proactiveness"
     if not state.offers(path, "CONFIG_COMPACTION"):
         return None
-    return f"memory is compacted ahead: {state.number(path)} %" if state.number(path) > 0 else None
+    return (
+        f"memory is compacted in advance: {state.number(path)} %"
+        if state.number(path) > 0
+        else None
+    )
 
 
 def _counts_often(state: State) -> str | None:
@@ -84,89 +90,89 @@ RULES: Final = [
     Rule(
         id="memory-huge-pages",
         severity="medium",
-        wanted="huge pages only where a program asks for them: madvise, or never",
-        why="khugepaged joins a running program's pages behind its back: whoever touches one waits "
-        "until 2 MB are copied, 100 us or more; locked memory is no exception.",
+        wanted="huge pages only if a program requests them: madvise, or never",
+        why="khugepaged merges a running program's pages in the background. A thread that "
+        "touches one waits until 2 MB are copied, 100 us or more; this includes locked "
+        "memory.",
         how=f"echo madvise > {_HUGE}enabled, or boot with transparent_hugepage=madvise",
         link=_HUGE_PAGE,
-        look=_huge_pages,
+        check=_huge_pages,
         profile=file_line(_HUGE + "enabled", "madvise"),
     ),
     Rule(
         id="memory-huge-defrag",
         severity="medium",
-        wanted="made at a fault only where a program asks for it: madvise, defer or never",
-        why="A page fault then waits until memory is freed and moved to make a huge page: "
-        "milliseconds.",
+        wanted="huge pages at a fault only if a program requests them: madvise, defer or never",
+        why="Otherwise a page fault waits until memory is freed and moved to build a huge "
+        "page: milliseconds.",
         how=f"echo madvise > {_HUGE}defrag",
         link=_HUGE_PAGE,
-        look=_huge_defrag,
+        check=_huge_defrag,
         profile=file_line(_HUGE + "defrag", "madvise"),
     ),
     Rule(
         id="memory-swap",
         severity="medium",
-        wanted="no swap, or mlockall() in every program that matters",
-        why="A page that was swapped out is a wait for the disk: 100 us to 10 ms.",
+        wanted="no swap, or mlockall() in every real-time program",
+        why="Access to a swapped-out page waits for the disk: 100 us to 10 ms.",
         how="swapoff -a, and remove it from /etc/fstab; mlockall(MCL_CURRENT | MCL_FUTURE) in "
         "programs",
         link=ADMIN + "mm/index.html",
-        look=_swap,
+        check=_swap,
     ),
     Rule(
         id="memory-numa-balancing",
         severity="medium",
         wanted="NUMA balancing off",
-        why="Pages are unmapped every now and then, to see who touches them, and moved: the one "
-        "who does takes a page fault, 1 us to 100 us.",
+        why="The kernel periodically unmaps pages to see which thread touches them, and moves "
+        "them. That thread takes a page fault, 1 us to 100 us.",
         how=f"echo 0 > {_NUMA} (sysctl kernel.numa_balancing=0), or boot with "
         "numa_balancing=disable",
         link=SYSCTL_KERNEL + "#numa-balancing",
-        look=_numa_balancing,
+        check=_numa_balancing,
         profile=file_line(_NUMA, "0"),
     ),
     Rule(
         id="memory-ksm",
         severity="medium",
         wanted="ksmd off",
-        why="A write to a page that was joined with an equal one is a page fault and a copy, some "
-        "microseconds, and ksmd takes CPU and cache meanwhile.",
-        how=f"echo 2 > {_KSM}, which also takes apart what was joined",
+        why="A write to a merged page is a page fault and a copy, some microseconds, and ksmd "
+        "uses CPU and cache.",
+        how=f"echo 2 > {_KSM}, which also unmerges all pages",
         link=ADMIN + "mm/ksm.html",
-        look=_same_pages,
+        check=_same_pages,
         profile=file_line(_KSM, "2"),
     ),
     Rule(
         id="memory-compacts-locked",
         severity="medium",
-        wanted="locked pages left where they are, as kernels with PREEMPT_RT do from the start",
-        why="Compaction moves locked pages, too: mlockall() does not keep a program from the page "
+        wanted="locked pages are not moved, the default of kernels with PREEMPT_RT",
+        why="Compaction moves locked pages too: despite mlockall() a program takes a page "
         "fault, which waits until the page is moved.",
         how=f"echo 0 > {_VM}compact_unevictable_allowed (sysctl vm.compact_unevictable_allowed=0)",
         link=SYSCTL_VM + "#compact-unevictable-allowed",
-        look=_compacts_locked,
+        check=_compacts_locked,
         profile=file_line(_VM + "compact_unevictable_allowed", "0"),
     ),
     Rule(
         id="memory-compacts-ahead",
         severity="info",
-        wanted="only compacted when it is needed: 0 %",
-        why="kcompactd moves pages before anybody asks for it, and every CPU's TLB is flushed by "
-        "interrupts as it does.",
+        wanted="compaction only on demand: 0 %",
+        why="kcompactd moves pages in advance, and interrupts flush every CPU's TLB.",
         how=f"echo 0 > {_VM}compaction_proactiveness (sysctl vm.compaction_proactiveness=0)",
         link=SYSCTL_VM + "#compaction-proactiveness",
-        look=_compacts_ahead,
+        check=_compacts_ahead,
         profile=file_line(_VM + "compaction_proactiveness", "0"),
     ),
     Rule(
         id="memory-statistics",
         severity="info",
-        wanted="every 10 s or less often",
-        why="A worker of each CPU that changed memory counters adds them up so often: some "
-        "microseconds between the threads of that CPU.",
+        wanted="an interval of 10 s or more",
+        why="At this interval a worker of each CPU with changed memory counters adds them up: "
+        "some microseconds of that CPU.",
         how=f"echo 10 > {_VM}stat_interval (sysctl vm.stat_interval=10)",
         link=SYSCTL_VM + "#stat-interval",
-        look=_counts_often,
+        check=_counts_often,
         profile=file_line(_VM + "stat_interval", "10"),
     ),
 ]

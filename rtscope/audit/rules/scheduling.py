@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What keeps a real-time thread from running although it has the highest priority."""
+"""Rules about the scheduler: throttling, servers and the priorities of kernel threads."""
 
 from typing import Final
 
@@ -23,13 +23,13 @@ def _shares(throttle: Throttle) -> str | None:
 
 def _throttling(state: State) -> str | None:
     shares = _shares(state.throttling.realtime)
-    return f"real-time threads are stopped after their share: {shares}" if shares else None
+    return f"real-time threads are throttled to: {shares}" if shares else None
 
 
 def _servers(state: State) -> str | None:
     fair = _shares(state.throttling.fair_server)
     ext = _shares(state.throttling.ext_server)
-    waiting = {"ordinary threads that wait": fair, "a BPF scheduler's threads that wait": ext}
+    waiting = {"waiting ordinary threads": fair, "waiting threads of a BPF scheduler": ext}
     found = [f"{who} run before real-time threads: {cpus}" for who, cpus in waiting.items() if cpus]
     return "; ".join(found) or None
 
@@ -58,7 +58,7 @@ def _soft_interrupts_in_time(state: State) -> str | None:
     ]
     if not found:
         return None
-    return f"{len(found)} of the threads ksoftirqd have priority {found[0].priority}"
+    return f"{len(found)} of the ksoftirqd threads have priority {found[0].priority}"
 
 
 def _rcu_above(state: State) -> str | None:
@@ -70,7 +70,7 @@ def _rcu_above(state: State) -> str | None:
     ]
     if not found:
         return None
-    return f"{found[0].name} and {len(found) - 1} more like it have priority {found[0].priority}"
+    return f"{found[0].name} and {len(found) - 1} similar threads have priority {found[0].priority}"
 
 
 def _rcu_outranked(state: State) -> str | None:
@@ -108,7 +108,7 @@ def _rcu_expedited(state: State) -> str | None:
         return None
     expedited = state.number("/sys/kernel/rcu_expedited")
     normal = state.number("/sys/kernel/rcu_normal")
-    return "RCU's grace periods are hurried" if expedited and not normal else None
+    return "RCU's grace periods are expedited" if expedited and not normal else None
 
 
 RULES: Final = [
@@ -116,106 +116,108 @@ RULES: Final = [
         id="sched-throttling",
         severity="medium",
         wanted="no limit (-1), once the threads are known to sleep",
-        why="A real-time thread that does not sleep is stopped for the rest of each period, even "
-        "if no other thread waits. It saves a system from a thread that loops. From Linux 6.12 on, "
-        "only kernels with CONFIG_RT_GROUP_SCHED do so.",
+        why="A real-time thread that does not sleep is stopped for the rest of each period, "
+        "even if no other thread waits. This protects a system from a runaway thread. "
+        "From Linux 6.12 on, only kernels with CONFIG_RT_GROUP_SCHED throttle.",
         how=f"echo -1 > {_RUNTIME} (sysctl kernel.sched_rt_runtime_us=-1)",
         link=_GROUP_PAGE,
-        look=_throttling,
+        check=_throttling,
         profile=file_line(_RUNTIME, "-1"),
     ),
     Rule(
         id="sched-fair-server",
         severity="medium",
-        wanted="no fair server and no ext server on the CPUs of real-time threads, once these are "
-        "known to sleep",
-        why="From Linux 6.12 on, ordinary threads that have waited for most of a period run before "
-        "real-time threads, and so do those of a BPF scheduler (sched_ext) where there is an ext "
-        "server. The sysctl kernel.sched_rt_runtime_us does not change that.",
-        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, likewise in ext_server; "
-        "where the kernel miscounts what it has reserved and refuses that (EBUSY), after "
-        f"echo -1 > {_RUNTIME}",
+        wanted="no fair server and no ext server on the CPUs of real-time threads, once these "
+        "are known to sleep",
+        why="From Linux 6.12 on, ordinary threads that have waited for most of a period run "
+        "before real-time threads, and so do those of a BPF scheduler (sched_ext) if "
+        "there is an ext server. The sysctl kernel.sched_rt_runtime_us does not change "
+        "that.",
+        how="echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, likewise in "
+        "ext_server; if the kernel refuses that because its bandwidth accounting is off "
+        f"(EBUSY), after echo -1 > {_RUNTIME}",
         link=_DEADLINE_PAGE,
-        look=_servers,
+        check=_servers,
         profile=file_line("/sys/kernel/debug/sched/*_server/cpu*/runtime", "0"),
     ),
     Rule(
         id="sched-group-scheduling",
         severity="medium",
         wanted="CONFIG_RT_GROUP_SCHED is not set",
-        why="A thread in a control group without real-time runtime of its own cannot become "
-        "real-time (EPERM), and one in a group with some is stopped when it is used up.",
+        why="A thread in a control group without real-time runtime cannot become real-time "
+        "(EPERM), and one in a group with some is stopped when it is used up.",
         how="build the kernel without CONFIG_RT_GROUP_SCHED, or boot with rt_group_sched=0 "
         "(Linux 6.16 and later), or give the group's cpu.rt_runtime_us",
         link=_GROUP_PAGE,
-        look=_group_scheduling,
+        check=_group_scheduling,
     ),
     Rule(
         id="sched-priority-99",
         severity="medium",
-        wanted="no program at priority 99; the highest that a loop needs is 1 above the "
-        "interrupt's thread",
-        why="It runs before every interrupt's thread and every other program for as long as it "
-        "likes: what it takes is latency of all others.",
+        wanted="no program at priority 99; a loop needs at most 1 above the interrupt's thread",
+        why="It runs before every interrupt's thread and every other program, for as long as "
+        "it wants: its run time is latency of all others.",
         how="start it with a lower priority, or chrt -f -p 50 PID; for a service, "
         "CPUSchedulingPriority= of its unit",
         link="https://docs.kernel.org/scheduler/index.html",
-        look=_highest_priority,
+        check=_highest_priority,
     ),
     Rule(
         id="sched-ksoftirqd",
         severity="medium",
-        wanted="ksoftirqd without a real-time priority, as the kernel starts it",
-        why="All soft interrupts that were put off, the network's above all, run before real-time "
-        "threads of a lower priority: milliseconds under load.",
-        how="chrt -o -p 0 PID of each ksoftirqd, and remove what raised it",
+        wanted="ksoftirqd without a real-time priority, the kernel's default",
+        why="All deferred soft interrupts, mostly the network's, run before real-time threads "
+        "of a lower priority: milliseconds under load.",
+        how="chrt -o -p 0 PID of each ksoftirqd, and remove the cause",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
-        look=_soft_interrupts_in_time,
+        check=_soft_interrupts_in_time,
         profile=thread_line("ksoftirqd/*"),
     ),
     Rule(
         id="sched-rcu-priority",
         severity="medium",
-        wanted="RCU's threads below the interrupts' (50), and below the threads that matter",
-        why="RCU's callbacks, in batches of tens of microseconds, then run before interrupts'.",
-        how="boot with a lower rcutree.kthread_prio, 1 unless told",
+        wanted="RCU's threads below the interrupts' (50), and below the real-time program's "
+        "threads",
+        why="RCU's callbacks, in batches of tens of microseconds, run before the interrupts' "
+        "threads.",
+        how="boot with a lower rcutree.kthread_prio (default: 1)",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
-        look=_rcu_above,
+        check=_rcu_above,
         profile=thread_line("rcu[bc]/*", priority=1),
     ),
     Rule(
         id="sched-rcu-demoted",
         severity="medium",
-        wanted="RCU's threads with a real-time priority, 1 as a kernel with CONFIG_RCU_BOOST "
-        "starts them",
-        why="Real-time threads that leave ordinary ones no time then keep RCU from ending its "
-        "grace periods: memory is not freed, until there is none.",
-        how="chrt -f -p 1 PID of each rcuc and rcub, and remove what lowered them",
+        wanted="RCU's threads with a real-time priority, 1 by default on a kernel with "
+        "CONFIG_RCU_BOOST",
+        why="If real-time threads leave no time for ordinary ones, RCU cannot end its grace "
+        "periods: memory is not freed, and runs out.",
+        how="chrt -f -p 1 PID of each rcuc and rcub, and remove the cause",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
-        look=_rcu_outranked,
+        check=_rcu_outranked,
         profile=thread_line("rcu[bc]/*", priority=1),
     ),
     Rule(
         id="sched-ktimers",
         severity="medium",
-        wanted="ktimers with a real-time priority below the interrupts' (50), 1 as the kernel "
-        "starts it",
-        why="It wakes up whoever sleeps with a timeout. Too low, they wait for ordinary threads; "
-        "too high, all of them together run before interrupts' threads: milliseconds under load.",
-        how="chrt -f -p 1 PID of each ktimers, and remove what changed it",
+        wanted="ktimers with a real-time priority below the interrupts' (50), by default 1",
+        why="It wakes threads that sleep with a timeout. If it is too low, they wait for "
+        "ordinary threads; if too high, all of them together run before interrupts' "
+        "threads: milliseconds under load.",
+        how="chrt -f -p 1 PID of each ktimers, and remove the cause",
         link="https://docs.kernel.org/core-api/real-time/differences.html",
-        look=_timers_misplaced,
+        check=_timers_misplaced,
         profile=thread_line("ktimers/*", priority=1),
     ),
     Rule(
         id="sched-rcu-expedited",
         severity="medium",
         wanted="normal grace periods: rcu_normal 1 or rcu_expedited 0",
-        why="Each grace period that is hurried interrupts every CPU that is not idle, isolated "
-        "ones too: some microseconds, as often as something is unloaded or unmounted.",
+        why="Each expedited grace period interrupts every CPU that is not idle, including "
+        "isolated ones: some microseconds, whenever something is unloaded or unmounted.",
         how="echo 1 > /sys/kernel/rcu_normal, or boot with rcupdate.rcu_normal_after_boot=1",
         link="https://docs.kernel.org/admin-guide/kernel-parameters.html",
-        look=_rcu_expedited,
+        check=_rcu_expedited,
         profile=file_line("/sys/kernel/rcu_normal", "1"),
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""systemd, D-Bus, and the services that change a machine's settings behind its user's back."""
+"""Rules about systemd, D-Bus, and services that change settings by themselves."""
 
 import re
 from typing import Final
@@ -24,7 +24,7 @@ _SET_BACK: Final = {
     "numad": "numad",
     "ksmtuned": "ksmtuned",
 }
-"""By the name of their thread, of which the kernel keeps 15 letters."""
+"""Services by the name of their thread, which the kernel cuts to 15 letters."""
 _SYSTEMD: Final = "https://docs.kernel.org/scheduler/index.html"
 
 
@@ -33,7 +33,7 @@ def _running(state: State) -> set[str]:
 
 
 def _manager_settings(state: State, name: str) -> list[str]:
-    """The values of a setting of systemd's own, in the order in which it reads them."""
+    """The values of one of systemd's settings, in the order in which it reads them."""
     drop_ins = sorted(
         (match[1], path) for path in state.files if (match := _DROP_IN.fullmatch(path))
     )
@@ -56,15 +56,15 @@ def _starts_on_isolated(state: State) -> str | None:
         elif value != "numa":
             cpus.update(_cpus(value))
     found = cpus & state.isolated
-    return f"CPUAffinity= has the isolated CPUs {format_cpu_list(found)}" if found else None
+    return f"CPUAffinity= includes the isolated CPUs {format_cpu_list(found)}" if found else None
 
 
 def _cpus(value: str) -> list[int]:
-    """Of a list as systemd takes it: also with spaces."""
+    """The CPUs of a list in systemd's syntax, which allows spaces."""
     try:
         return parse_cpu_list(",".join(value.replace(",", " ").split()))
     except RtscopeError:
-        raise NotSeen(f"CPUAffinity={value[:40]} of systemd is no list of CPUs") from None
+        raise NotSeen(f"systemd's CPUAffinity={value[:40]} is not a list of CPUs") from None
 
 
 def _by_rtkit(state: State) -> str | None:
@@ -77,7 +77,7 @@ def _by_rtkit(state: State) -> str | None:
 
 
 def _late(path: str) -> tuple[bool, bool, str]:
-    """Of two units the one that counts comes later: drop-ins, and those of /etc."""
+    """Sort key: of two units the effective one comes later: drop-ins, and those of /etc."""
     return ".service.d/" in path, path.startswith("/etc/"), path
 
 
@@ -91,31 +91,32 @@ RULES: Final = [
         id="services-cpu-affinity",
         severity="high",
         wanted=f"no isolated CPU in CPUAffinity= of {_MANAGER}",
-        why="Every service may then start there, and the scheduler does not move it away again: "
-        "it stays for as long as it runs.",
-        how=f"put the housekeeping CPUs into CPUAffinity= of {_MANAGER}, or remove it; then boot",
+        why="Every service may start there, and the scheduler does not move it away again.",
+        how=f"put the housekeeping CPUs into CPUAffinity= of {_MANAGER}, or remove it; then reboot",
         link=ADMIN + "cgroup-v2.html#cpuset",
-        look=_starts_on_isolated,
+        check=_starts_on_isolated,
     ),
     Rule(
         id="services-rtkit",
         severity="info",
-        wanted="a limit rtprio of the user's own, or a unit's, for programs that must keep time",
-        why="What asks D-Bus for a real-time priority gets a low one, below the interrupts' 50; "
-        "it is ended when it computes for 200 ms, and loses it when others wait for 10 s.",
+        wanted="the user's own limit rtprio, or a unit's, for real-time programs",
+        why="A program that requests a real-time priority over D-Bus gets a low one, below "
+        "the interrupts' 50. It is killed when it computes for 200 ms, and loses the "
+        "priority when others wait for 10 s.",
         how="add the line '@realtime - rtprio 95' to /etc/security/limits.d, or set "
         "--max-realtime-priority= in the unit of rtkit-daemon",
         link=_SYSTEMD,
-        look=_by_rtkit,
+        check=_by_rtkit,
     ),
     Rule(
         id="services-set-back",
         severity="medium",
-        wanted="no service that sets frequencies, idle or memory by itself, or when D-Bus asks it",
-        why="What was set for latency is another value after the next click, change of "
-        "temperature or of load, and thermald stops CPUs for milliseconds to cool them.",
-        how="systemctl mask --now NAME, or set there what should stay",
+        wanted="no service that changes frequencies, idle states or memory settings by itself or "
+        "over D-Bus",
+        why="A setting made for latency changes with the next click, temperature or load, and "
+        "thermald stops CPUs for milliseconds to cool them.",
+        how="systemctl mask --now NAME, or configure the settings there",
         link=ADMIN + "pm/cpufreq.html",
-        look=_set_back,
+        check=_set_back,
     ),
 ]

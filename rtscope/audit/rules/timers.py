@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What looks after the kernel by interrupting it."""
+"""Rules about watchdogs and periodic checks."""
 
 from typing import Final
 
@@ -27,9 +27,9 @@ def _machine_checks(state: State) -> str | None:
     if not state.offers(_MACHINE_CHECK, "CONFIG_X86_MCE"):
         return None
     if state.parameter("mce") in ("ignore_ce", "off"):
-        return None  # the interval stays what it was
+        return None  # the interval then has no effect
     seconds = state.number(_MACHINE_CHECK)
-    return f"each CPU looks for machine checks every {seconds} s" if seconds else None
+    return f"each CPU polls for machine checks every {seconds} s" if seconds else None
 
 
 RULES: Final = [
@@ -37,32 +37,32 @@ RULES: Final = [
         id="timers-lockup-detector",
         severity="high",
         wanted="the lockup detector off, and a hardware watchdog instead",
-        why="A timer of each CPU fires every few seconds, in the interrupt itself even on "
-        "PREEMPT_RT, and wakes up a thread of the highest class: 5 us to 20 us.",
+        why="A timer of each CPU fires every few seconds, in hard interrupt context even on "
+        "PREEMPT_RT, and wakes a thread of the highest scheduling class: 5 us to 20 us.",
         how=f"echo 0 > {_WATCHDOG} (sysctl kernel.watchdog=0), or boot with nowatchdog",
         link=CONFIGURATION + "#config-lockup-detector",
-        look=_lockup_detector,
+        check=_lockup_detector,
         profile=file_line(_WATCHDOG, "0"),
     ),
     Rule(
         id="timers-nmi-watchdog",
         severity="medium",
         wanted="the NMI watchdog off",
-        why="A counter of each CPU raises an interrupt that nothing can mask, every ten seconds or "
-        "so of computing: some microseconds.",
+        why="A counter of each CPU raises a non-maskable interrupt about every ten seconds of "
+        "computing: some microseconds.",
         how=f"echo 0 > {_NMI} (sysctl kernel.nmi_watchdog=0), or boot with nmi_watchdog=0",
         link=SYSCTL_KERNEL + "#nmi-watchdog",
-        look=_nmi_watchdog,
+        check=_nmi_watchdog,
         profile=file_line(_NMI, "0"),
     ),
     Rule(
         id="timers-machine-checks",
         severity="info",
-        wanted="never: errors that cannot be corrected interrupt all the same",
-        why="A timer of each CPU reads the banks of errors every five minutes: 10 us to 100 us.",
+        wanted="never: uncorrectable errors raise an interrupt in any case",
+        why="A timer of each CPU reads the error banks every five minutes: 10 us to 100 us.",
         how=f"echo 0 > {_MACHINE_CHECK}, or boot with mce=ignore_ce",
         link="https://docs.kernel.org/arch/x86/x86_64/machinecheck.html",
-        look=_machine_checks,
+        check=_machine_checks,
         profile=file_line(_MACHINE_CHECK, "0"),
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tracers and statistics that somebody left on."""
+"""Rules about tracers and statistics that are still enabled."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _FTRACE_PAGE: Final = "https://docs.kernel.org/trace/ftrace.html"
 
 
 def _tracing(name: str) -> tuple[str, str]:
-    """Where tracefs has a file, and where it is when only debugfs is mounted."""
+    """The path of a file in tracefs, and in debugfs if only that is mounted."""
     return f"/sys/kernel/tracing/{name}", f"/sys/kernel/debug/tracing/{name}"
 
 
@@ -61,50 +61,50 @@ RULES: Final = [
         id="tracing-tracer",
         severity="high",
         wanted="no tracer: nop",
-        why="A tracer writes something down at each function, or wherever interrupts go off: paths "
-        "become two to ten times longer.",
+        why="A tracer records every function, or every section with interrupts disabled: "
+        "paths become two to ten times longer.",
         how="echo nop > /sys/kernel/tracing/current_tracer",
         link=_FTRACE_PAGE,
-        look=_tracer,
+        check=_tracer,
         profile=file_line("/sys/kernel/tracing/current_tracer", "nop"),
     ),
     Rule(
         id="tracing-events",
         severity="high",
-        wanted="no event traced",
-        why="Each takes 100 ns to 1 us where it happens; a wake-up passes several.",
+        wanted="no traced events",
+        why="Each takes 100 ns to 1 us when it happens; a wake-up passes several.",
         how="echo 0 > /sys/kernel/tracing/events/enable",
         link="https://docs.kernel.org/trace/events.html",
-        look=_events,
+        check=_events,
         profile=file_line("/sys/kernel/tracing/events/enable", "0"),
     ),
     Rule(
         id="tracing-probes",
         severity="medium",
         wanted="no probes",
-        why="One that is on takes about 1 us wherever it stands.",
-        how="echo > /sys/kernel/tracing/kprobe_events, after turning its events off",
+        why="An enabled probe takes about 1 us each time it is hit.",
+        how="echo > /sys/kernel/tracing/kprobe_events, after disabling its events",
         link="https://docs.kernel.org/trace/kprobetrace.html",
-        look=_probes,
+        check=_probes,
     ),
     Rule(
         id="tracing-bpf-statistics",
         severity="info",
         wanted="no BPF statistics",
-        why="Two readings of the clock more for each run of a BPF program.",
+        why="Two more clock reads for each run of a BPF program.",
         how="echo 0 > /proc/sys/kernel/bpf_stats_enabled (sysctl kernel.bpf_stats_enabled=0)",
         link=SYSCTL_KERNEL + "#bpf-stats-enabled",
-        look=_bpf_times,
+        check=_bpf_times,
         profile=file_line("/proc/sys/kernel/bpf_stats_enabled", "0"),
     ),
     Rule(
         id="tracing-sched-statistics",
         severity="info",
         wanted="no scheduler statistics",
-        why="Some 100 ns more at each wake-up and switch.",
+        why="About 100 ns more at each wake-up and context switch.",
         how="echo 0 > /proc/sys/kernel/sched_schedstats (sysctl kernel.sched_schedstats=0)",
         link=SYSCTL_KERNEL + "#sched-schedstats",
-        look=_sched_times,
+        check=_sched_times,
         profile=file_line("/proc/sys/kernel/sched_schedstats", "0"),
     ),
 ]

@@ -13,14 +13,14 @@ _SILENCE_S: Final = 90.0
 
 
 def read_state(target: Target) -> tuple[State, list[str]]:
-    """What there is to read of a target, and what its agent warned of. Raises RtscopeError."""
+    """The state of a target, and its agent's warnings. Raises RtscopeError."""
     warnings = []
 
-    def heard(agent: Agent) -> Iterator[AnyLine]:
+    def received(agent: Agent) -> Iterator[AnyLine]:
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, AgentWarning):
                 warnings.append(line.text)
             yield line
 
     with target.started_agent(MachineRequest(audit=True)) as agent:
-        return State(files_of(heard(agent))), warnings
+        return State(files_of(received(agent))), warnings
