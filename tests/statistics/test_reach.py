@@ -29,9 +29,7 @@ from rtscope.model.finding import (
 from rtscope.model.machine import Cache, Cpu, Machine
 from rtscope.model.run import Asked, Matrix, Run
 from rtscope.statistics.reach import knees, reach, sizes_of
-from rtscope.wording.findings import sentence
 from tests.measured import run_of, thread_of
-from tests.strategies import runs
 
 SIZES = sorted(k << n for n in range(12, 27) for k in (2, 3))
 PLACES = ["CPU 0", "all 2 CPUs"]
@@ -238,8 +236,3 @@ def test_sizes_are_those_of_ascending_columns_alone() -> None:
     for columns in (["CPU 0"], [], ["8192", "4096"], ["٤"]):
         rows: list[list[float | None]] = [[1.0] * len(columns)]
         assert sizes_of(Matrix("m", "ns", ["a"], columns, rows, rows, rows)) == []
-
-
-@given(runs())
-def test_the_findings_of_any_file_have_words(run: Run) -> None:
-    assert all(sentence(one).text for one in reach(run))

@@ -6,7 +6,6 @@ from itertools import product
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
 
 from rtscope.model.finding import (
     CpuGroups,
@@ -25,9 +24,7 @@ from rtscope.model.finding import (
 from rtscope.model.machine import Cache, Cpu, Machine
 from rtscope.model.run import Lab, Matrix, Run
 from rtscope.statistics.sharing import sharing
-from rtscope.wording.findings import sentence
 from tests.measured import run_of, thread_of
-from tests.strategies import runs
 
 KINDS = ("scalar", "vector", "L1", "L2", "L3", "memory")
 
@@ -242,8 +239,3 @@ def test_a_ratio_that_is_not_positive_is_left_out() -> None:
     awake = msgspec.structs.replace(run.matrices[0], repeats=spoiled)
     spoiled_run = msgspec.structs.replace(run, matrices=[awake, *run.matrices[1:]])
     assert sharing(spoiled_run) == sharing(run)
-
-
-@given(runs())
-def test_the_findings_of_any_file_have_words(run: Run) -> None:
-    assert all(sentence(one).text for one in sharing(run))

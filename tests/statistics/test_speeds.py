@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
 
 from rtscope.model.finding import (
     CpuGroups,
@@ -22,9 +21,7 @@ from rtscope.model.machine import Cpu, Machine
 from rtscope.model.run import Lab, Matrix, Run
 from rtscope.statistics.sharing import sharing
 from rtscope.statistics.speeds import speeds
-from rtscope.wording.findings import sentence
 from tests.measured import run_of, thread_of
-from tests.strategies import runs
 
 REPEATS = 19
 LITTLE = (446, 446, 1024, 1024)
@@ -220,8 +217,3 @@ def test_capacities_and_kinds_are_part_of_the_reported_topology() -> None:
         CpuGroups("kind", {"Cortex-A53": [0, 1], "A": [2, 3]}),
         CpuGroups("capacity", {"446": [0, 1], "1024": [2, 3]}),
     ]
-
-
-@given(runs())
-def test_the_findings_of_any_file_have_words(run: Run) -> None:
-    assert all(sentence(one).text for one in speeds(run))

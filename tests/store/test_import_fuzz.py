@@ -16,37 +16,12 @@ from rtscope.store.sniff import FORMATS
 
 WHEN = "2026-11-21T19:02:42Z"
 SAMPLES = [path.read_bytes() for path in sorted((Path(__file__).parent / "files").iterdir())]
-PIECES = st.sampled_from(
-    [
-        *(
-            b"0",
-            b"-1",
-            b"99999999999999999999",
-            b"1e999",
-            b"nan",
-            b"-",
-            b" ",
-            b"\t",
-            b"\n",
-            b"\r\n",
-        ),
-        *(
-            b'"',
-            b"{",
-            b"}",
-            b"[",
-            b",",
-            b":",
-            b"\x00",
-            b"\xff",
-            b"\xef\xbb\xbf",
-            b"\x1b[1m",
-            b"null",
-        ),
-        *(b'"max": 1' + b"0" * 30, b"# Max Latencies: 1", b"Index IRQ-000", b"T: 0 (    1) P:"),
-        *(b'"histogram": {}', b'"cycles": 0', b"ALL:", b"over:", b"count:", b"000001 000001\n"),
-    ]
-)
+PIECES = st.sampled_from([
+    *(b"0", b"-1", b"99999999999999999999", b"1e999", b"nan", b"-", b" ", b"\t", b"\n", b"\r\n"),
+    *(b'"', b"{", b"}", b"[", b",", b":", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\x1b[1m", b"null"),
+    *(b'"max": 1' + b"0" * 30, b"# Max Latencies: 1", b"Index IRQ-000", b"T: 0 (    1) P:"),
+    *(b'"histogram": {}', b'"cycles": 0', b"ALL:", b"over:", b"count:", b"000001 000001\n"),
+])  # fmt: skip
 NAMES = st.none() | st.sampled_from(sorted(FORMATS))
 
 

@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from hypothesis import given
 
 from rtscope.model.finding import Finding
+from rtscope.model.run import Run
+from rtscope.statistics.differing import differing
+from rtscope.statistics.reach import reach
+from rtscope.statistics.sharing import sharing
+from rtscope.statistics.speeds import speeds
 from rtscope.wording.findings import sentence
+from tests.strategies import runs
 from tests.wording.examples import CPUS, MEMORY, PLACEMENTS
 
 GOLDEN: Final = Path(__file__).parent / "golden" / "findings.txt"
@@ -34,6 +41,12 @@ def test_every_kind_has_an_example() -> None:
 
 def test_the_sentences_are_those_of_the_golden_file() -> None:
     assert lines() == GOLDEN.read_text()
+
+
+@given(runs())
+def test_every_finding_of_any_run_has_words(run: Run) -> None:
+    for analysis in (differing, reach, sharing, speeds):
+        assert all(sentence(one).text for one in analysis(run))
 
 
 def test_findings_are_json_with_their_kind() -> None:
