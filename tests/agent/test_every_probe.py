@@ -177,44 +177,12 @@ def test_it_breaks_at_the_first_latency_over_the_threshold(probe: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("probe", "plan", "options"),
-    [
-        ("daq", {"interval_ns": 10**9 // 120}, {
-            "transfer": "scatter", "arm": "atomic", "interrupts": "event", "channels": 10,
-            "samples_per_channel": 1024, "modules": 1, "irq_priority": 90, "work_ns": 0,
-        }),
-        ("event", {"interval_ns": 2_778_000}, {
-            "via": "sigwait", "busy_percent": 40, "deadline_ns": 1_000_000, "irq_priority": 99,
-            "data_ns": 555_600,
-        }),
-        ("signal", {"interval_ns": 2_778_000, "priority": 94}, {
-            "method": "both", "busy_percent": 40, "deadline_ns": 1_000_000,
-        }),
-        ("sched", {"interval_ns": 5_000_000, "samples": 10_000, "priority": 89}, {
-            "busy_ns": 1_000_000, "criterion_ns": 100_000,
-        }),
-    ],
-)  # fmt: skip
-def test_the_defaults_are_those_of_the_published_measurement(
-    probe: str, plan: dict[str, object], options: dict[str, object]
-) -> None:
-    start = start_of(probe)
-    assert start | plan == start
-    assert start["options"] | options == start["options"]
-
-
-@pytest.mark.parametrize(
     "road", ["sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring"]
 )
 def test_every_notification_path_of_event_is_a_series_of_its_name(road: str) -> None:
     (thread,) = start_of("event", "--via", road)["threads"]
     assert thread["name"] == road
     assert (thread["policy"] == "other") == (road == "sigio" or os.geteuid() != 0)
-
-
-def test_each_digitizer_of_daq_has_a_thread_with_its_name() -> None:
-    threads = start_of("daq", "--modules", "8")["threads"]
-    assert [thread["name"] for thread in threads] == [f"module {n}" for n in range(1, 9)]
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,6 @@ def test_a_load_does_its_work_and_counts_it(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mixed_is_all_of_them_at_once(load_driver: Path, tmp_path: Path) -> None:
-    lines = run(load_driver, "mixed", tmp_path, seconds=0.3)
-    names = [line.split(" ")[3] for line in lines if line.startswith("load ")]
-    assert names == list(UNITS)
-    assert "alive" in lines
-
-
 @pytest.mark.parametrize("load", ["cpu", "memory", "cache", "files", "disk", "video"])
 def test_the_same_seed_is_the_same_work(load_driver: Path, tmp_path: Path, load: str) -> None:
     first = steps(load_driver, load, tmp_path / "1", seed=7)
@@ -224,15 +217,6 @@ def test_a_command_that_does_nothing_is_told(
     assert "alive" in lines
 
 
-def test_what_a_command_writes_never_reaches_the_agents_output(
-    load_driver: Path, tmp_path: Path
-) -> None:
-    lines = run(load_driver, "cmd:echo poison; echo poison >&2; exec yes", tmp_path)
-    assert [line for line in lines if "poison" in line] == [
-        "load 0 42 cmd:echo poison; echo poison >&2; exec yes"
-    ]
-
-
 def test_a_command_keeps_its_temporary_files_where_they_are_cleaned_up(
     load_driver: Path, tmp_path: Path
 ) -> None:
@@ -302,20 +286,3 @@ def test_a_full_disk_is_a_sentence(
     assert line.startswith(sentence)
     assert "No space left on device" in line
     assert "set TMPDIR" in line
-
-
-def test_with_no_directory_at_all_mixed_goes_on_without_two_parts(
-    load_driver: Path, tmp_path: Path
-) -> None:
-    forbid = "".join(
-        f"mount --bind {path} {path} && mount -o remount,ro,bind {path} && "
-        for path in ("/tmp", "/var/tmp", tmp_path)
-    )
-    through = (*unshare("--mount"), "sh", "-c", f'{forbid} exec "$@"', "sh")
-    lines = run(load_driver, "mixed:1", tmp_path, through=through)
-    missing = [line for line in lines if line.startswith("warning load-missing ")]
-    assert len(missing) == 2
-    assert all("cannot make a directory in $TMPDIR, /var/tmp or /tmp" in line for line in missing)
-    assert "alive" in lines
-    [line] = run(load_driver, "files:1", tmp_path, through=through)
-    assert line.startswith("failed load files: it cannot make a directory in $TMPDIR")

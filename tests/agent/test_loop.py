@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The agent's loop verb: the period that each way of sleeping has, and what lengthens it."""
 
-import resource
 import signal
 import time
 from itertools import pairwise
@@ -20,11 +19,9 @@ from tests.agent.probing import (
     needs_quiet,
     needs_root,
     needs_two_cpus,
-    of_type,
     samples,
     started,
     threads,
-    undisturbed,
 )
 
 HIGH = ("-p", "98")
@@ -137,24 +134,3 @@ def test_a_stopped_process_is_found_with_the_length_of_its_stop() -> None:
     assert told["longest_ns"] == pytest.approx(stop_ns, rel=0.1)
     assert told["observer_gap_max_ns"] == pytest.approx(stop_ns, rel=0.1), "it was stopped too"
     assert told["under_20pct"] >= 20, "the deadlines of the stop are caught up with"
-
-
-@needs_root
-@needs_two_cpus
-def test_an_observer_that_never_rests_has_its_cpu_for_itself() -> None:
-    def used_s(*options: str) -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        arguments = ("-a", "0", "--observer", "1", "--method", "absolute", "-D", "1s", *HIGH)
-        with undisturbed():
-            lines = measure("loop", *arguments, "--work", "0", *options)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert threads(lines)["absolute"]["count"] >= 98, (
-            "and the loop and its end are not kept off"
-        )
-        rests = of_type(lines, "start")[0]["options"]["observer_rests"]
-        assert rests == ("no" not in options)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    assert used_s() < 0.65, "it rests for half of each interval"
-    # Real-time throttling leaves it 0.95 of each second.
-    assert used_s("--observer-rest", "no") > 0.85

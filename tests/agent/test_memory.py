@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The agent's memory verb on this machine: every size, place and disturber has its figure."""
 
-import ctypes
 import json
 import re
 import subprocess
@@ -110,7 +109,6 @@ def test_disturbances_are_measured_with_half_of_the_caches_too() -> None:
     assert told["rtscope-victim/tasks"] != told["rtscope-others/tasks"]
 
 
-PR_SET_THP_DISABLE = 41
 HUGE_PAGE = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
 HUGE = ("--pages", "huge", "-a", str(LAST_CPU), *SHORT)
 
@@ -120,10 +118,6 @@ def warned_of_pages(lines: Lines) -> list[str]:
     return [line["text"] for line in of_type(lines, "warning") if line["code"] == "no-huge-pages"]
 
 
-def without_huge_pages() -> None:
-    assert not ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
-
-
 @pytest.mark.skipif(not HUGE_PAGE.exists(), reason="this kernel has no transparent huge pages")
 def test_the_sets_lie_in_huge_pages_where_these_are_asked_for() -> None:
     lines = measure("memory", *HUGE)
@@ -131,19 +125,6 @@ def test_the_sets_lie_in_huge_pages_where_these_are_asked_for() -> None:
     assert options["huge_page_bytes"] == int(HUGE_PAGE.read_text())
     given = "[never]" not in HUGE_PAGE.with_name("enabled").read_text()
     assert (warned_of_pages(lines) == []) is given
-
-
-@pytest.mark.skipif(not HUGE_PAGE.exists(), reason="this kernel has no transparent huge pages")
-def test_huge_pages_that_the_kernel_did_not_give_are_told() -> None:
-    done = subprocess.run(
-        [AGENT, "memory", "--json", *HUGE],
-        capture_output=True,
-        text=True,
-        check=True,
-        preexec_fn=without_huge_pages,
-    )
-    [text] = warned_of_pages([json.loads(line) for line in done.stdout.splitlines()])
-    assert re.fullmatch(r"0 MiB of the [1-9][0-9]* MiB of working sets lie in huge pages: .*", text)
 
 
 @needs_two_cpus

@@ -28,11 +28,6 @@ def test_a_load_comes_up_before_the_first_sample_and_ends_after_the_last() -> No
     assert found["measuring"][1] / 1e9 <= seconds <= alone_s
 
 
-def test_an_idle_run_only_measures() -> None:
-    lines = measure("cyclic", "--policy", "other", "-l", "20")
-    assert phases(lines) == {"measuring": (0, of_type(lines, "end")[0]["time_ns"])}
-
-
 @pytest.mark.parametrize("load", ["idle", "cpu:1"])
 def test_an_interrupted_run_tells_its_phases_too(load: str) -> None:
     with measuring("cyclic", "--policy", "other", "--load", load) as lines:

@@ -272,14 +272,6 @@ plug.function()
     assert codes == []
 
 
-def test_points_that_could_not_be_had_are_told(compiled: Compile) -> None:
-    body = 'rtscope_point_add(NULL, "", 0, NULL)'
-    with running(compiled(ONCE % ("", body))) as process:
-        seen, codes = look(process.pid)
-    assert [point.name for point in seen.points] == ["POINT"]
-    assert codes == ["points-refused"]
-
-
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -364,17 +356,6 @@ def test_who_cannot_be_read_is_told_in_a_sentence() -> None:
     done = agent(process.pid)
     assert done.returncode == 2
     assert f"there is no process {process.pid} here".encode() in done.stderr
-
-
-def test_a_threads_number_is_told_from_its_process(compiled: Compile) -> None:
-    thread = "static void *wait_on(void *unused) { pause(); return unused; }"
-    body = "pthread_t thread; pthread_create(&thread, NULL, wait_on, NULL)"
-    with running(compiled(ONCE % (thread, body))) as process:
-        threads = {int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()}
-        (tid,) = threads - {process.pid}
-        done = agent(tid)
-    assert done.returncode == 2
-    assert f"{tid} is a thread of process {process.pid}".encode() in done.stderr
 
 
 @needs_root

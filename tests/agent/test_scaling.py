@@ -7,7 +7,6 @@ import pytest
 
 from tests.agent.probing import (
     measure,
-    middle_ns,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -51,27 +50,6 @@ def test_what_is_not_parallel_is_computed_by_one_thread() -> None:
     parallel = told(measure("scaling", "-a", "0", "--parallel", "100", *SHORT))
     assert serial["share_ns"] < 0.1 * serial["serial_ns"]
     assert parallel["serial_ns"] < 0.1 * parallel["share_ns"]
-
-
-def test_a_table_larger_than_the_caches_takes_longer() -> None:
-    small, large = (
-        measure("scaling", "-a", "0", "--table", size, *SHORT) for size in ("4K", "64M")
-    )
-    assert middle_ns(large, "") > middle_ns(small, "")
-    [*_, start] = of_type(large, "start")
-    assert start["options"] == {
-        "form": "scalar",
-        "parallel_percent": 95,
-        "table_bytes": 64 << 20,
-        "items": 2000,
-        "threads": 1,
-    }
-
-
-def test_the_vector_form_says_which_unit_computes() -> None:
-    lines = measure("scaling", "--form", "vector", *SHORT)
-    [*_, start] = of_type(lines, "start")
-    assert start["options"]["unit"] in ("avx2", "sse2", "neon", "altivec", "rvv")
 
 
 def test_periods_that_the_work_does_not_fit_into_are_missed() -> None:

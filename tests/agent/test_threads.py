@@ -264,29 +264,6 @@ def test_a_container_says_that_it_is_one() -> None:
     assert "this is a container" in warnings["threads-hidden"]
 
 
-@needs_root
-@needs_kernel_threads
-def test_a_person_reads_a_table_in_which_no_name_steers_the_terminal() -> None:
-    with waiting_threads() as pid:
-        done = subprocess.run(
-            [AGENT, "threads"], capture_output=True, text=True, timeout=60, check=True
-        )
-        every = subprocess.run(
-            [AGENT, "threads", "--all"], capture_output=True, text=True, timeout=60, check=True
-        )
-    head = done.stdout.splitlines()[1].split()
-    assert head[:4] == ["PID", "TID", "POLICY", "RTPRIO"]
-    rows = [line.split() for line in done.stdout.splitlines() if line.split()[0] == str(pid)]
-    assert [row[2:6] for row in rows] == [
-        ["fifo", "37", "-", str(LAST_CPU)],
-        ["rr", "12", "-", rows[1][5]],
-    ]
-    assert rows[0][-5:] == ["a)", "R", "1", "(??[2J"] or rows[0][-1] == "(??[2J"
-    assert "\x1b" not in every.stdout
-    assert "kthreadd" in every.stdout
-    assert "kthreadd" not in done.stdout
-
-
 def test_without_proc_there_is_nothing_to_tell() -> None:
     script = 'mount -t tmpfs none /proc && exec "$@"'
     done = subprocess.run(

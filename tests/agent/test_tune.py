@@ -71,15 +71,6 @@ def test_show_tells_each_change_and_makes_none(journal: Path, tids: list[int]) -
     assert not journal.exists()
 
 
-def test_a_user_who_cannot_read_the_journal_is_shown_the_changes(
-    public_agent: Path, tmp_path: Path, tids: list[int]
-) -> None:
-    tmp_path.chmod(0o700)
-    shown = tune(tmp_path / "journal", "show", RULE, before=NOBODY, agent=public_agent)
-    assert "journal-unread" in shown.warnings
-    assert len(shown.changes) == 6
-
-
 def test_what_is_applied_is_so_and_undo_puts_all_back(journal: Path, tids: list[int]) -> None:
     os.sched_setscheduler(tids[1], os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(7))
     before = [given(tid) for tid in tids]

@@ -2,17 +2,15 @@
 """A disk that is full is named, with what to do, and takes nothing with it that is elsewhere."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.measure import measure
 from rtscope.lab.kernels import Kernel, kernel_file
 from rtscope.lab.verify import repeat
 from rtscope.lab.vm import vm_target
@@ -82,23 +80,6 @@ def test_a_snapshot_that_does_not_fit_names_its_disk_and_leaves_nothing(
     ):
         list(agent.lines(60))
     assert [path.suffix for path in snapshots.iterdir()] == [".lock"]
-
-
-def fill(disk: Path) -> None:
-    with suppress(OSError), (disk / "all").open("wb", buffering=0) as rest:
-        while True:
-            rest.write(bytes(4096))
-    assert shutil.disk_usage(disk).free == 0
-
-
-def test_a_machine_that_cannot_be_remembered_is_read_all_the_same(
-    arm64_kernel: Kernel, full_cache: Path
-) -> None:
-    target = vm_target(f"vm:{arm64_kernel.name},start=booted")
-    fill(full_cache)
-
-    assert read_machine(target).kernel_release == arm64_kernel.release
-    assert not list(full_cache.rglob("machines/*"))
 
 
 @pytest.mark.parametrize("command", ["measure", "--seeds", "run", "boot", "verify"])

@@ -13,7 +13,6 @@ import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.model.run import Run
-from tests.terminal import on_terminal
 
 PLAN = """
 title = "Two seeds, for hours"
@@ -68,19 +67,3 @@ def test_ending_a_plan_keeps_what_was_measured_and_leaves_no_machine(
     runs = [msgspec.json.decode(line, type=Run) for line in out.splitlines()]
     assert [run.status for run in runs] == ["interrupted", "interrupted"]
     assert all(run.threads[0].count for run in runs)
-
-
-def test_what_goes_on_is_shown_on_a_terminal_and_since_when(
-    rt_kernel: Kernel, tmp_path: Path
-) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN.format(kernel=rt_kernel.name).replace("100000000", "20000"))
-    command = [sys.executable, "-m", "rtscope.cli.main", "run", str(plan), "--no-report"]
-    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
-    with on_terminal(command, environment, columns=100, rows=30) as shown:
-        assert shown.end() == 0, shown.text
-    text = shown.text
-
-    assert f"reading the system vm:{rt_kernel.name},seed=2: for" in text
-    for seed in (1, 2):
-        assert f"cyclic, load idle, on vm:{rt_kernel.name},seed={seed}: for 1 s" in text

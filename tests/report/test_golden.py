@@ -4,7 +4,9 @@
 After a change of words or layout, write the files again: python -m tests.report.test_golden
 """
 
+import html
 import io
+import re
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +15,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rtscope.report.exchange.junit import junit_report
+from rtscope.report.page.report import html_report
 from rtscope.report.terminal.console import output_console
-from tests.report.views import VIEWS, results
+from rtscope.statistics.verdict import judge
+from tests.report.views import LIMITS, VIEWS, page_runs, results
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 HOSTILE: Final = "[red]x[/]\x1b]0;owned\x07\x1b[2J\n\u202e[link=file:///etc/passwd]y"
@@ -33,6 +37,20 @@ GOLDEN_VIEWS: Final = [view for view in VIEWS if view != "scale"]
 @pytest.mark.parametrize("view", GOLDEN_VIEWS)
 def test_a_view_is_that_of_its_golden_file(view: str) -> None:
     assert shown(view, "a name", 120) == (GOLDEN / f"{view}.txt").read_text()
+
+
+def words_of_page() -> str:
+    """The text of a page of two runs: what stands between its tags, without its charts."""
+    runs = page_runs()
+    page = html_report(runs, [judge(run, LIMITS) for run in runs])
+    bare = re.sub(r"<(script|style|svg|figure|head)\b.*?</\1>", "", page, flags=re.DOTALL)
+    rows = re.sub(r"</t[dh]>\s*<t[dh][^>]*>", " | ", bare)
+    lines = html.unescape(re.sub(r"<[a-z/!][^>]*>", "\n", rows)).splitlines()
+    return "".join(f"{line.strip()}\n" for line in lines if line.strip())
+
+
+def test_the_words_of_a_page_are_those_of_the_golden_file() -> None:
+    assert words_of_page() == (GOLDEN / "page.txt").read_text()
 
 
 def test_junit_is_that_of_its_golden_file() -> None:
@@ -66,4 +84,5 @@ def test_a_pipe_gets_120_columns_and_no_colours(monkeypatch: pytest.MonkeyPatch)
 if __name__ == "__main__":
     for name in GOLDEN_VIEWS:
         (GOLDEN / f"{name}.txt").write_text(shown(name, "a name", 120))
+    (GOLDEN / "page.txt").write_text(words_of_page())
     (GOLDEN / "junit.xml").write_text(junit_report("Board & <co>", results()).decode())

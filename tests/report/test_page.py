@@ -18,7 +18,7 @@ from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, IdleState, Interrupt, Machine
-from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Thread
+from rtscope.model.run import Asked, LoadWork, Phase, Run, RunWarning, Thread
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.references.library import reference_named
 from rtscope.report.page.bins import drawing
@@ -380,76 +380,6 @@ def test_nothing_is_loaded_from_anywhere() -> None:
     assert policy is not None
     assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
     assert "connect-src" not in policy[1]
-
-
-def test_a_lab_run_tells_all_that_somebody_else_needs_for_the_same_bits() -> None:
-    lab = Lab(
-        mode="exact",
-        mips=1000,
-        cpus=1,
-        seed=7,
-        qemu="7.2.22",
-        command=["qemu-system-x86_64", "-append", "quiet panic=-1"],
-        kernel="mine-rt",
-        kernel_source="debian:linux-source-6.12",
-        kernel_sha256="a1" * 32,
-        config_sha256="b2" * 32,
-        initramfs_sha256="c3" * 32,
-        patches=["lab-x86_64: 1 patches, sha256 d4"],
-        restored=True,
-        console="the guest's last words <b>",
-    )
-    machine = Machine(hostname="(none)")
-    page = html_report([measured_run(lab=lab, target="vm:mine-rt,seed=7", machine=machine)])
-    assert "<h1>Measured on vm:mine-rt,seed=7</h1>" in page
-    for told in (
-        "exact mode, restored from a snapshot of its booted machine, seed 7", "QEMU 7.2.22",
-        "qemu-system-x86_64 -append &#39;quiet panic=-1&#39;", "debian:linux-source-6.12",
-        "a1" * 32, "b2" * 32, "c3" * 32, "d4", "last words &lt;b&gt;",
-    ):  # fmt: skip
-        assert told in page
-
-
-def test_everything_about_the_run_is_in_the_page() -> None:
-    run = measured_run(
-        status="interrupted",
-        warnings=[RunWarning("no-memlock", "memory is not locked")],
-        loads=[LoadWork("files", 4, 1, 2.0, {"stats": 3000})],
-        machine=Machine(
-            hostname="board",
-            kernel_release="6.12.1-rt",
-            preemption="rt",
-            preemption_evidence="uname -v says PREEMPT_RT",
-            command_line="isolcpus=1",
-            clock_source="tsc",
-            cpus=[Cpu(0, smt_siblings=[0, 1], governor="performance"), Cpu(1, isolated=True)],
-            idle_states=[IdleState("C6", 133, disabled=True)],
-            interrupts=[Interrupt(24, "eth0", "0-1")],
-            rt_runtime_us=-1,
-            high_resolution_timers=False,
-        ),
-    )
-    limits = [parse_limit("max<1us"), parse_limit("p99.999<1s")]
-    page = html.unescape(without_scripts(html_report([run], [judge(run, limits)])))
-    for words in [
-        "PARTIAL: interrupted",
-        "High-resolution timers were off",
-        "memory is not locked",
-        "max<1us: fail",
-        "p99.999<1s: inconclusive, needs 1,000,000 samples, has 30,000",
-        "rt (uname -v says PREEMPT_RT)",
-        "isolcpus=1",
-        "tsc",
-        "on for 1 CPUs",
-        "isolated: 1",
-        "C6: 133 us to leave, disabled",
-        "24 eth0: CPUs 0-1",
-        "files ×4: 1.50 k stats/s",
-        "rtscope measure --load 'cmd:make -j4'",
-        "2026-11-21 12:00:",
-        "p99.99: needs 100,000 samples, has 60,000",
-    ]:
-        assert words in page, words
 
 
 @pytest.mark.parametrize(

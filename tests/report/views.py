@@ -10,10 +10,10 @@ from rich.console import RenderableType
 
 from rtscope.model.audit import Audit, Finding, Unseen
 from rtscope.model.budget import parse_limit
-from rtscope.model.machine import Machine
+from rtscope.model.machine import Cpu, IdleState, Interrupt, Machine
 from rtscope.model.points import Point, Points
 from rtscope.model.progress import LoadProgress, Progress, ThreadProgress, WindowProgress
-from rtscope.model.run import Asked, LoadWork, Phase, Run, RunWarning, Sample, Taker, Thread
+from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Sample, Taker, Thread
 from rtscope.model.threads import SeenThread, Threads, ThreadTimes
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 from rtscope.model.tuning import Change, Tuning
@@ -276,6 +276,46 @@ def published(name: str) -> RenderableType:
 def scaled(name: str) -> RenderableType:
     run = run_of_sweep(swept(T2080, vector_unit_a_core), warnings=[RunWarning("w", name)])
     return summary(replace(run, asked=Asked(command=["rtscope", name])))
+
+
+def page_runs() -> list[Run]:
+    """A run of a board with all that can be told of one, and one of the lab."""
+    board = Machine(
+        hostname="board",
+        kernel_release="6.12.1-rt",
+        preemption="rt",
+        preemption_evidence="uname -v says PREEMPT_RT",
+        command_line="isolcpus=1",
+        clock_source="tsc",
+        cpus=[Cpu(0, smt_siblings=[0, 1], governor="performance"), Cpu(1, isolated=True)],
+        idle_states=[IdleState("C6", 133, disabled=True)],
+        interrupts=[Interrupt(24, "eth0", "0-1")],
+        rt_runtime_us=-1,
+        high_resolution_timers=False,
+    )
+    lab = Lab(
+        mode="exact",
+        mips=1000,
+        cpus=1,
+        seed=7,
+        qemu="7.2.22",
+        command=["qemu-system-x86_64", "-append", "quiet panic=-1"],
+        kernel="mine-rt",
+        kernel_source="debian:linux-source-6.12",
+        kernel_sha256="a1" * 32,
+        config_sha256="b2" * 32,
+        initramfs_sha256="c3" * 32,
+        patches=["lab-x86_64: 1 patches, sha256 d4"],
+        restored=True,
+        console="the guest's last words <b>",
+    )
+    asked = Asked(["rtscope", "measure", "--load", "cmd:make -j4"], 200_000)
+    return [
+        replace(a_run(), machine=board, asked=asked),
+        replace(
+            a_run(), machine=Machine("(none)"), lab=lab, target="vm:mine-rt", status="complete"
+        ),
+    ]
 
 
 View = Callable[[str], RenderableType]

@@ -73,21 +73,6 @@ def test_any_garbled_files_of_a_machine_give_a_record_that_can_be_kept(
         assert len(text) <= 4096
 
 
-@given(st.sampled_from(PATHS), CONTENT)
-def test_any_single_file_alone_gives_a_record(path: str, content: str | bytes) -> None:
-    assert_storable(machine_of({path: content}))
-
-
-@given(st.dictionaries(st.text(max_size=60).map("/elsewhere/".__add__), CONTENT, max_size=8))
-def test_paths_that_nobody_knows_are_ignored(files: dict[str, str | bytes]) -> None:
-    assert machine_of(files) == Machine()
-
-
-@given(st.sampled_from(sorted(FILES)), st.integers(0, 400))
-def test_a_file_cut_anywhere_gives_a_record(path: str, length: int) -> None:
-    assert_storable(machine_of(FILES | {path: FILES[path][:length]}))
-
-
 def test_a_configuration_that_does_not_unpack_tells_nothing() -> None:
     packed = gzip.compress(b"CONFIG_HZ=100\n")
     for garbled in (b"CONFIG_HZ=100\n", packed[:10] + b"\xff" * 20, packed[:12]):
