@@ -7,8 +7,9 @@ one round can be compared with each other.
 
 import math
 import random
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ _REASONS: Final = ("thread-failed", "thread-moved", "watchdog")
 _NOT_THERE: Final = "could not be started: No such file"
 _OF_A_CELL: Final = ("form", "threads", "command")
 """options of single runs, not of the whole series"""
+
+_CPUS: Final = re.compile(r"\bCPUs? [0-9][0-9,-]*")
 
 RunOf = Callable[[Request], Run]
 Key = tuple[str, Placement, str]
@@ -209,7 +212,7 @@ def _kept(
     changes: dict[str, Any] = {
         "status": status,
         "elapsed_ns": elapsed_ns + ((earlier and earlier.elapsed_ns) or 0),
-        "warnings": [RunWarning(code, text) for code, text in warnings],
+        "warnings": _once(RunWarning(code, text) for code, text in warnings),
     }
     if not taken:
         return msgspec.structs.replace(record, **changes)
@@ -240,6 +243,17 @@ def _kept(
         agent_version=first.agent_version,
         lab=first.lab and msgspec.structs.replace(first.lab, instructions={}),
     )
+
+
+def _once(warnings: Iterable[RunWarning]) -> list[RunWarning]:
+    """Return the warnings without repeats that differ only in their CPUs."""
+    found: dict[tuple[str, str], RunWarning] = {}
+    for one in warnings:
+        key = one.code, _CPUS.sub("CPU", one.text)
+        known = found.get(key)
+        if known is None or len(known.text) < len(one.text):
+            found[key] = one
+    return list(found.values())
 
 
 def _earlier_cells(earlier: Run | None) -> dict[Key, tuple[SweptCell, Thread]]:

@@ -270,3 +270,12 @@ def test_a_record_that_is_gone_on_with_has_the_rounds_of_both() -> None:
     assert both.status == "complete"
     assert sweep_of(both) == sweep_of(whole)
     assert both.threads == whole.threads
+
+
+def test_a_warning_about_the_cpus_of_each_placement_is_kept_once() -> None:
+    def run(request: Request) -> Run:
+        warning = RunWarning("rt-throttling", f"throttling is on: on CPUs {request.cpus} it is")
+        return msgspec.structs.replace(run_of(thread_of([100])), warnings=[warning])
+
+    record = swept(slots_of({"./app": APP}, [ONE, TWO]), 2, RECORD, run)
+    assert [one.text for one in record.warnings] == ["throttling is on: on CPUs 0,2 it is"]
