@@ -82,7 +82,7 @@ class Steps(msgspec.Struct, frozen=True, tag_field="type", tag="steps"):
     load: str
     interval_ns: int | None
     results: list[StepResult]
-    doubts: list[str] = []
+    warnings: list[str] = []
     """warnings that all of the runs have"""
 
 
@@ -128,7 +128,9 @@ def _steps(held: list[tuple[Run, Tuning]]) -> Steps:
         load=first.load,
         interval_ns=first.asked.interval_ns,
         results=[_result(by_step[number], number, on[number]) for number in numbers],
-        doubts=[one.text for one in first.warnings if all(one in run.warnings for run, _ in held)],
+        warnings=[
+            one.text for one in first.warnings if all(one in run.warnings for run, _ in held)
+        ],
     )
 
 

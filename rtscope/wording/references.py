@@ -8,7 +8,7 @@ from rtscope.model.run import Run
 from rtscope.model.units import NS_PER_UNIT
 from rtscope.statistics.reference import Beside, Cell, PublishedMeans, SamplesOfMaxima, column_label
 from rtscope.wording.plain import plain
-from rtscope.wording.run import doubts
+from rtscope.wording.run import caveats
 from rtscope.wording.values import time_text
 
 
@@ -39,10 +39,10 @@ def column_lines(ours: Beside) -> list[str]:
     return [f"{label_of(ours, index)}: {plain(words)}" for index, words in enumerate(ours.columns)]
 
 
-def doubts_of(runs: Sequence[Run], found: Sequence[Beside]) -> list[str]:
+def caveats_of(runs: Sequence[Run], found: Sequence[Beside]) -> list[str]:
     """Whatever lessens the worth of the runs that stand in the tables, each thing once."""
     used = {run for ours in found for one in ours.filled for run in one.runs}
-    return list(dict.fromkeys(text for run in runs if run.id in used for text in doubts(run)))
+    return list(dict.fromkeys(text for run in runs if run.id in used for text in caveats(run)))
 
 
 def citation(reference: Reference) -> str:

@@ -29,11 +29,11 @@ def quantity_text(run: Run) -> str:
     return "; ".join([first, *(f"{', '.join(by_quantity[one])}: {one}" for one in others)])
 
 
-def doubts_of_all(labelled: Sequence[tuple[str, Run]]) -> list[str]:
-    """The doubts of several runs, each once; with the labels of its runs where not all have it."""
+def caveats_of_all(labelled: Sequence[tuple[str, Run]]) -> list[str]:
+    """The caveats of several runs, each once; with the labels of its runs where not all have it."""
     having: dict[str, list[str]] = {}
     for label, run in labelled:
-        for text in dict.fromkeys(doubts(run)):
+        for text in dict.fromkeys(caveats(run)):
             having.setdefault(text, []).append(label)
     told = []
     for text, labels in having.items():
@@ -95,7 +95,7 @@ def _moment(ns: int) -> str:
     return f"{'−' if ns < 0 else ''}{span_text(abs(ns))}" if ns else "0 s"
 
 
-def doubts(run: Run) -> list[str]:
+def caveats(run: Run) -> list[str]:
     """List the flaws of the run, then its warnings."""
     return flaws(run) + warnings_of(run)
 

@@ -315,10 +315,10 @@ def test_the_published_figure_is_drawn_from_our_data() -> None:
 
 
 def test_what_all_runs_share_is_told_once_and_many_are_folded() -> None:
-    doubt = RunWarning("no-memlock", "memory is not locked")
+    caveat = RunWarning("no-memlock", "memory is not locked")
     other = RunWarning("rt-throttling", "throttled")
-    first = measured_run(warnings=[doubt, other])
-    page = html_report([first, *[measured_run(warnings=[doubt])] * 4])
+    first = measured_run(warnings=[caveat, other])
+    page = html_report([first, *[measured_run(warnings=[caveat])] * 4])
     assert page.count("memory is not locked") == 1
     assert page.count("<li>A: throttled</li>") == 1
     assert page.count('<details class="folded">') == 5

@@ -13,8 +13,8 @@ from rtscope.model.run import IdleStates, LoadWork, RunWarning
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
 from rtscope.wording.run import (
-    doubts,
-    doubts_of_all,
+    caveats,
+    caveats_of_all,
     idle_states_text,
     load_lines,
     moment_text,
@@ -39,13 +39,13 @@ def test_whatever_lessens_the_figures_is_told_worst_first() -> None:
         machine=Machine(high_resolution_timers=False),
         warnings=[RunWarning("no-memlock", "memory is not locked")],
     )
-    told = doubts(run)
+    told = caveats(run)
     assert told[0] == "PARTIAL: interrupted after 1 min 0 s."
     assert "CPU 5" in told[1]
     assert "High-resolution timers were off" in told[2]
     assert told[3] == "memory is not locked"
-    assert doubts(run_of(thread_of([1000]))) == []
-    assert doubts(run_of()) == ["This run has no samples."]
+    assert caveats(run_of(thread_of([1000]))) == []
+    assert caveats(run_of()) == ["This run has no samples."]
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_each_warning_of_several_runs_is_told_once_with_the_runs_that_have_it() 
         run_of(thread_of([1000]), warnings=warnings)
         for warnings in ([throttled, unlocked], [throttled], [throttled, unlocked])
     ]
-    assert doubts_of_all(list(zip("ABC", runs, strict=True))) == ["throttled", "A, C: unlocked"]
+    assert caveats_of_all(list(zip("ABC", runs, strict=True))) == ["throttled", "A, C: unlocked"]

@@ -16,7 +16,7 @@ from rtscope.model.run import Run, RunWarning, Status
 from rtscope.statistics.figures import Stalls, missed_share, stalls_of
 from rtscope.statistics.verdict import Judgement, exit_code, judge
 from rtscope.wording.reason import stalls_text
-from rtscope.wording.run import doubts
+from rtscope.wording.run import caveats
 from tests.measured import run_of, thread_of
 
 
@@ -182,5 +182,5 @@ def test_a_percentile_of_a_run_with_missed_periods_says_that_it_leaves_them_out(
     assert stalls.share == pytest.approx(49 / 2049)
     limits = ("p99<5us", "max<1s", "missed<100")
     assert [judged(run, limit).stalls for limit in limits] == [stalls, None, None]
-    assert stalls_text(stalls) in doubts(run)
+    assert stalls_text(stalls) in caveats(run)
     assert stalls_of(run.threads[1:]) is None

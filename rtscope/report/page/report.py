@@ -47,7 +47,7 @@ from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text
 from rtscope.wording.references import beside_lines, citation, column_lines, entry_lines, facts_of
 from rtscope.wording.run import (
-    doubts_of_all,
+    caveats_of_all,
     instructions_line,
     load_lines,
     machine_name,
@@ -213,7 +213,7 @@ def html_report(
         views=views,
         folded=len(views) > _UNFOLDED,
         shared_subtitle="".join(_shared([[view.subtitle] for view in views])),
-        doubts=doubts_of_all([(view.label, view.run) for view in views]),
+        caveats=caveats_of_all([(view.label, view.run) for view in views]),
         verdict=verdict,
         side_by_side=_rows([one for view in views for one in _of_all(view)]),
         quantity=kind.quantity,

@@ -13,7 +13,7 @@ from rtscope.statistics.findings import advice_of, findings_of
 from rtscope.wording.findings import sentence
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
-from rtscope.wording.run import doubts
+from rtscope.wording.run import caveats
 from rtscope.wording.sweep import how_text, laws_of, where_text
 
 
@@ -29,7 +29,7 @@ def sweep_page(run: Run) -> str:
         title="Who disturbs whom" if sweep.has_loads else "How it scales",
         where=where_text(run),
         how=how_text(run),
-        doubts=doubts(run),
+        caveats=caveats(run),
         first=first,
         more=more,
         table=table_of(run),

@@ -17,7 +17,7 @@ from rtscope.statistics.reference import column_label
 from rtscope.wording.findings import sentence
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
-from rtscope.wording.run import doubts_of_all
+from rtscope.wording.run import caveats_of_all
 from rtscope.wording.sweep import how_text, laws_of, where_text
 
 
@@ -46,7 +46,7 @@ def sweeps_page(runs: Sequence[Run]) -> str:
         "sweeps.html.jinja",
         title=_title(len(placed), len(loaded)),
         views=views,
-        doubts=doubts_of_all([(view.label, run) for view, run in zip(views, runs, strict=True)]),
+        caveats=caveats_of_all([(view.label, run) for view, run in zip(views, runs, strict=True)]),
         charts=charts,
         placed=placements_together(placed),
         loaded=loads_together(loaded),

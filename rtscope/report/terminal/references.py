@@ -16,9 +16,9 @@ from rtscope.statistics.reference import Beside
 from rtscope.wording.plain import plain
 from rtscope.wording.references import (
     beside_lines,
+    caveats_of,
     citation,
     column_lines,
-    doubts_of,
     entry_lines,
     facts_of,
 )
@@ -64,7 +64,7 @@ def beside_page(
     parts = [reference_head(reference)]
     parts += [
         Text.assemble(("! ", "bold yellow"), text)
-        for text in doubts_of(runs, [ours for _, ours in found])
+        for text in caveats_of(runs, [ours for _, ours in found])
     ]
     for table, ours in found:
         parts += [

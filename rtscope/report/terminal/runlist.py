@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The store's runs as a table, newest first."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -43,10 +44,10 @@ class RunTable:
 
 
 def _experiments(runs: Sequence[Summary]) -> list[Column]:
-    """The column that tells the experiments apart, where there are any."""
-    if not any(run.experiment for run in runs):
-        return []
-    return [Column("experiment", 9, [run.experiment for run in runs], left=True)]
+    """Return the column of the experiments that have several of these runs, if there are any."""
+    counts = Counter(run.experiment for run in runs)
+    shown = [run.experiment if counts[run.experiment] > 1 else "" for run in runs]
+    return [Column("experiment", 9, [*shown], left=True)] if any(shown) else []
 
 
 def _moment(created: str) -> str:

@@ -137,7 +137,7 @@ class StepsView:
         """Rich's protocol."""
         yield Text(steps_title(self.steps), style="bold")
         yield fitted(step_columns(self.steps), options.max_width)
-        for doubt in self.steps.doubts:
-            yield Text.assemble(("! ", "bold yellow"), plain(doubt))
+        for warning in self.steps.warnings:
+            yield Text.assemble(("! ", "bold yellow"), plain(warning))
         for line in step_lines(self.steps):
             yield Text(line)
