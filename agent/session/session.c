@@ -43,10 +43,21 @@ static int fail(int status, const char *text)
 	return status;
 }
 
+static int parse_cpus(char *error, size_t error_size)
+{
+	char reason[400];
+
+	if (!cpus_parse(session.options.cpus, &session.usable, &session.cpus, reason,
+			sizeof(reason)))
+		return 0;
+	snprintf(error, error_size, "--cpus: %s", reason);
+	return -1;
+}
+
 static int parse_loads(char *error, size_t error_size)
 {
 	struct cpus cpus = { 0 };
-	char reason[256];
+	char reason[400];
 
 	if (session.options.load_cpus &&
 	    cpus_parse(session.options.load_cpus, &session.usable, &cpus, reason, sizeof(reason))) {
@@ -60,8 +71,11 @@ static int parse_loads(char *error, size_t error_size)
 	}
 	load_set_limit_cpus(session.loads, &cpus);
 	for (unsigned int i = 0; i < session.options.load_count; i++) {
-		if (load_set_parse(session.loads, session.options.loads[i], error, error_size))
-			return -1;
+		if (!load_set_parse(session.loads, session.options.loads[i], reason,
+				    sizeof(reason)))
+			continue;
+		snprintf(error, error_size, "--load: %s", reason);
+		return -1;
 	}
 	return 0;
 }
@@ -348,9 +362,7 @@ int session_main(const struct probe *probe, int argc, char **argv)
 		return 0;
 	}
 	cpus_usable(&session.usable);
-	if (cpus_parse(session.options.cpus, &session.usable, &session.cpus, error,
-		       sizeof(error)) ||
-	    parse_loads(error, sizeof(error)) ||
+	if (parse_cpus(error, sizeof(error)) || parse_loads(error, sizeof(error)) ||
 	    tune_session_parse((char **)session.options.tunes, session.options.tune_count, error,
 			       sizeof(error)) ||
 	    reconcile_idle_states(error, sizeof(error)) ||

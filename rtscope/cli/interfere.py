@@ -18,8 +18,11 @@ from rtscope.cli.options import (
     Report,
     Seeds,
     Targets,
+    agent_option,
+    time_ns,
 )
 from rtscope.cli.placement import (
+    DEFAULT_DURATION,
     DEFAULT_ROUNDS,
     Duration,
     Parallel,
@@ -28,7 +31,6 @@ from rtscope.cli.placement import (
     Table,
     measure_placements,
 )
-from rtscope.model.units import parse_time_ns
 
 
 def interfere(
@@ -40,22 +42,22 @@ def interfere(
         ),
     ] = None,
     load_cpus: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="CPUs of the loads. [default: all others]"),
+        str | None, agent_option("load-cpus", default="all that are not measured")
     ] = None,
     load: Annotated[
         list[str] | None,
-        typer.Option(
+        agent_option(
+            "load",
             "--load",
             "-L",
-            metavar="LOAD",
-            help="Measure with this load, as in rtscope measure. [default: each kind by itself]",
+            default="each kind by itself",
+            text="Measure with this load, as in rtscope measure; may be repeated",
         ),
     ] = None,
     form: Forms = None,
     table: Table = None,
     parallel: Parallel = None,
-    duration: Duration = "500ms",
+    duration: Duration = DEFAULT_DURATION,
     rounds: Rounds = DEFAULT_ROUNDS,
     target: Targets = None,
     seeds: Seeds = None,
@@ -95,7 +97,7 @@ def interfere(
         "forms": form or [],
         "table": table,
         "parallel": parallel,
-        "duration": parse_time_ns(duration, "s"),
+        "duration": time_ns(duration, "duration"),
         "rounds": rounds,
     }
     measure_placements(series, target, seeds, outputs, fresh=fresh)

@@ -9,12 +9,13 @@ import typer
 
 from rtscope.cli import kernels, patchstat
 from rtscope.cli.groups import CommandGroup
+from rtscope.cli.options import Interval, agent_option, time_ns
+from rtscope.cli.probe_command import complete_probe
 from rtscope.engine.interrupt import Interrupt, ended_by_signals
 from rtscope.lab.console import run_shell, run_verb
 from rtscope.lab.verify import first_difference, repeat
 from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.request import Request
-from rtscope.model.units import parse_time_ns
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 app.add_typer(kernels.app, name="kernel")
@@ -82,17 +83,22 @@ def verify(
     name: Annotated[
         str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
     ],
-    probe: Annotated[str, typer.Option(metavar="PROBE", help="Probe to measure.")] = "cyclic",
-    load: Annotated[str, typer.Option("--load", "-L", metavar="LOAD")] = "idle",
-    samples: Annotated[int, typer.Option("--samples", "-l", min=1)] = 1000,
-    interval: Annotated[str | None, typer.Option("--interval", "-i", metavar="TIME")] = None,
+    probe: Annotated[
+        str,
+        typer.Option(metavar="PROBE", help="Probe to measure.", autocompletion=complete_probe),
+    ] = "cyclic",
+    load: Annotated[
+        str, agent_option("load", "--load", "-L", default="", text="Measure under this load")
+    ] = "idle",
+    samples: Annotated[int, agent_option("samples", default="")] = 1000,
+    interval: Interval = None,
 ) -> None:
     """Measure three times, the last time on a busy host, and compare every sample.
 
     Exit status: 0 when all are the same to the bit, 1 when they part, and where.
     """
     target = vm_target(name)
-    interval_ns = parse_time_ns(interval, "us") if interval else None
+    interval_ns = time_ns(interval, "interval")
     request = Request(probe=probe, load=load, samples=samples, interval_ns=interval_ns)
     interrupt = Interrupt()
     first = None

@@ -29,10 +29,12 @@ from rtscope.cli.options import (
     Targets,
     Watchdog,
     Worst,
+    agent_option,
+    time_ns,
 )
+from rtscope.cli.probe_command import PROBES, complete_probe
 from rtscope.engine.planfile import made_plan
 from rtscope.model.errors import RtscopeError
-from rtscope.model.units import parse_time_ns
 from rtscope.store.files import check_files
 
 DEFAULT_DURATION = "60s"
@@ -42,41 +44,32 @@ def measure(
     probe: Annotated[
         str,
         typer.Argument(
-            help="Probe: cyclic, gtod, sched, noise, async, signal, event, daq, loop, "
-            "pi, migrate, topology, memory or scaling."
+            help=f"Probe: {', '.join(PROBES)}.",
+            autocompletion=complete_probe,
         ),
     ] = "cyclic",
     load: Annotated[
         list[str] | None,
-        typer.Option(
+        agent_option(
+            "load",
             "--load",
             "-L",
-            metavar="LOAD",
-            help="Measure once under this load: idle, mixed, files:50, "
-            "network:1+disk, 'stress-ng:--cpu 2', 'cmd:make -j4'. [default: idle]",
+            default="idle",
+            text="Measure once under this load, such as mixed, files:50, network:1+disk, "
+            "'stress-ng:--cpu 2' or 'cmd:make -j4'; may be repeated",
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(
-            "--duration",
-            "-D",
-            metavar="TIME",
-            help="Duration under each load, such as 30s or 8h. "
-            f"[default: the probe's own number of samples, or {DEFAULT_DURATION}]",
+        agent_option(
+            "duration",
+            default=f"the probe's own number of samples, or {DEFAULT_DURATION}",
+            text="Measure for TIME under each load, such as 30s, 5m or 8h",
         ),
     ] = None,
     samples: Samples = None,
     interval: Interval = None,
-    cpus: Annotated[
-        str | None,
-        typer.Option(
-            "--cpus",
-            "-a",
-            metavar="LIST",
-            help="CPUs to measure: 0-3,8, first or all. [default: the probe's, mostly all]",
-        ),
-    ] = None,
+    cpus: Annotated[str | None, agent_option("cpus")] = None,
     priority: Priority = None,
     policy: PolicyName = None,
     option: ProbeOption = None,
@@ -93,9 +86,7 @@ def measure(
             "its threads of that name).",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of loads and phases. [default: 1]")
-    ] = None,
+    seed: Annotated[int | None, agent_option("seed")] = None,
     seeds: Seeds = None,
     worst: Worst = None,
     explain: Annotated[
@@ -108,9 +99,7 @@ def measure(
             "needs a vm: target in exact mode, whose run is repeated.",
         ),
     ] = None,
-    samples_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every sample to FILE, as TSV.")
-    ] = None,
+    samples_file: Annotated[Path | None, agent_option("samples-file")] = None,
     watchdog: Watchdog = None,
     idle_states: IdleStates = None,
     output: Output = None,
@@ -156,18 +145,18 @@ def measure(
     check_files([samples_file], force=force)
     table = {
         "probes": [probe],
-        "intervals": [time_ns(interval, "us")] if interval else [],
+        "intervals": [time_ns(interval, "interval")] if interval else [],
         "policies": [policy] if policy else [],
         "priority": priority,
         "cpus": _cpus(cpus, threads),
-        "duration": time_ns(duration, "s"),
-        "default_duration": time_ns(DEFAULT_DURATION, "s"),
+        "duration": time_ns(duration, "duration"),
+        "default_duration": time_ns(DEFAULT_DURATION, "duration"),
         "samples": samples,
         "samples_file": str(samples_file.absolute()) if samples_file else None,
-        "break": time_ns(break_at, "us"),
+        "break": time_ns(break_at, "break"),
         "worst": worst,
         "explain": explain or 0,
-        "watchdog": time_ns(watchdog, "s"),
+        "watchdog": time_ns(watchdog, "watchdog"),
         "idle_states": idle_states,
         "options": probe_options(option or []),
     }
@@ -184,11 +173,6 @@ def measure(
         }
     )
     measure_and_end(file, outputs, fresh=fresh)
-
-
-def time_ns(text: str | None, bare_unit: str) -> int | None:
-    """Return the nanoseconds of an option that may be left out. Raises RtscopeError."""
-    return parse_time_ns(text, bare_unit) if text else None
 
 
 def _tables(loads: list[str]) -> list[dict[str, Any]]:

@@ -1,59 +1,109 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Options that several commands have."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
+from rtscope.model.description import Option
 from rtscope.model.errors import RtscopeError
-from rtscope.model.plan import AlgorithmForm, Policy
+from rtscope.model.units import parse_time_ns
+from rtscope.target.description import our_description
+from rtscope.wording.options import default_of, help_words, wanted_words
 
 
-def _one_of(option: str, names: Sequence[str]) -> Callable[[str | list[str] | None], Any]:
-    """Return what refuses other values of an option than these names, as RtscopeError."""
+def agent_option(
+    name: str,
+    *flags: str,
+    of: str | None = None,
+    default: str | None = None,
+    text: str | None = None,
+) -> Any:  # noqa: ANN401 - what typer.Option returns
+    """Return an option of the agent as an option of a command.
 
-    def check(given: str | list[str] | None) -> str | list[str] | None:
-        for value in [given] if isinstance(given, str) else given or []:
-            if value not in names:
-                listed = " or ".join([", ".join(names[:-1]), names[-1]])
-                raise RtscopeError(f"{option} is {listed}, not '{value[:40]}'")
+    It is one of the probe or command `of`, or of every probe. `flags` are its names at the command
+    where they differ, `default` and `text` its default and help where rtscope has others. An empty
+    `default` is for a parameter with a default of its own.
+    """
+    option = our_description().option(name, of)
+    own = [f"--{name}", *([f"-{option.letter}"] if option.letter else [])]
+    return typer.Option(
+        *(flags or own),
+        metavar=option.metavar,
+        help=help_words(option, _default(option, of) if default is None else default, text),
+        callback=_checked(option, (flags or own)[0]),
+        autocompletion=choices_of(option),
+    )
+
+
+def time_ns(text: str | None, name: str, of: str | None = None) -> int | None:
+    """Return the nanoseconds of this option of `of`, or of every probe; None if it was left out.
+
+    Raises RtscopeError.
+    """
+    return parse_time_ns(text, our_description().option(name, of).unit) if text else None
+
+
+def choices_of(option: Option) -> Callable[[str], list[str]] | None:
+    """Return what completes an option's value."""
+    if option.name == "load":
+        return lambda incomplete: [
+            load.name for load in our_description().loads if load.name.startswith(incomplete)
+        ]
+    if option.choices:
+        return lambda incomplete: [one for one in option.choices if one.startswith(incomplete)]
+    return None
+
+
+def _default(option: Option, of: str | None) -> str | None:
+    """Return the default for a help that is not of one probe."""
+    default = default_of(option)
+    differs = any(option.name in one.presets for one in our_description().probes)
+    if of or not default or not differs:
+        return default
+    return f"the probe's; {default} for cyclic"
+
+
+def _checked(option: Option, flag: str) -> Callable[[Any], Any]:
+    """Return what refuses values that the agent would refuse, as RtscopeError."""
+
+    def is_accepted(value: Any) -> bool:  # noqa: ANN401 - of the parameter's type
+        match option.kind:
+            case "choice":
+                return value in option.choices
+            case "number":
+                return option.in_range(int(value))
+            case "time":
+                return option.in_range(parse_time_ns(value, option.unit))
+            case _:
+                return True
+
+    def check(given: Any) -> Any:  # noqa: ANN401
+        for value in given if isinstance(given, list) else [given]:
+            if value is not None and not is_accepted(value):
+                wanted = wanted_words(option)
+                raise RtscopeError(f"{flag} '{str(value)[:40]}' is not {wanted}")
         return given
 
     return check
 
 
-Break = Annotated[
-    str | None,
-    typer.Option(
-        "--break",
-        "-b",
-        metavar="TIME",
-        help="Stop at the first latency of TIME or more (default unit: us). If the kernel traces, "
-        "mark and stop its trace there.",
-    ),
-]
+Break = Annotated[str | None, agent_option("break")]
 Forms = Annotated[
     list[str] | None,
-    typer.Option(
+    agent_option(
+        "form",
         "--form",
         "-f",
-        metavar="FORM",
-        callback=_one_of("--form", get_args(AlgorithmForm)),
-        help="Of the algorithm: scalar or vector. [default: both]",
+        of="scaling",
+        default="both",
+        text="Compute the algorithm in this form; may be repeated",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
-Interval = Annotated[
-    str | None,
-    typer.Option(
-        "--interval",
-        "-i",
-        metavar="TIME",
-        help="Between deadlines; a bare number is us. [default: the probe's; 1ms for cyclic]",
-    ),
-]
+Interval = Annotated[str | None, agent_option("interval")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonRuns = Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")]
 Fresh = Annotated[
@@ -103,18 +153,8 @@ Phases = Annotated[
 ]
 
 
-PolicyName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="POLICY",
-        callback=_one_of("--policy", get_args(Policy)),
-        help="fifo, deadline or other. [default: the probe's, mostly fifo]",
-    ),
-]
-Priority = Annotated[
-    int | None,
-    typer.Option("--priority", "-p", min=1, max=99, help="[default: the probe's; 80 for cyclic]"),
-]
+PolicyName = Annotated[str | None, agent_option("policy")]
+Priority = Annotated[int | None, agent_option("priority")]
 ProbeOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -128,25 +168,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the resul
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")
 ]
-Samples = Annotated[
-    int | None, typer.Option("--samples", "-l", min=1, help="Samples a thread instead.")
-]
-Watchdog = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME", help="End a run that starves the machine this long. [default: 10s]"
-    ),
-]
-IdleStates = Annotated[
-    str | None,
-    typer.Option(
-        "--idle-states",
-        metavar="STATES",
-        help="Idle states while measuring. off: hold /dev/cpu_dma_latency at 0, as cyclictest "
-        "does; limit:TIME: hold it at TIME (default unit: us); default: leave the system as it is. "
-        "[default: off for probes of wake-ups, default for the others and with a tuning profile]",
-    ),
-]
-Worst = Annotated[
-    int | None, typer.Option(min=0, max=64, help="Worst samples kept a thread. [default: 10]")
-]
+Samples = Annotated[int | None, agent_option("samples")]
+Watchdog = Annotated[str | None, agent_option("watchdog")]
+IdleStates = Annotated[str | None, agent_option("idle-states")]
+Worst = Annotated[int | None, agent_option("worst")]

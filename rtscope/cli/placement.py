@@ -6,9 +6,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from rtscope.cli.measuring import Outputs, measure_and_end
+from rtscope.cli.options import agent_option
 from rtscope.engine.planfile import made_plan
 
 DEFAULT_ROUNDS = 5
+DEFAULT_DURATION = "500ms"
 
 Program = Annotated[
     list[str] | None,
@@ -18,22 +20,14 @@ Program = Annotated[
         "becomes the number of threads.",
     ),
 ]
-Table = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Of the algorithm's look-up table, such as 64M. [16K]"),
-]
-Parallel = Annotated[
-    int | None,
-    typer.Option(min=0, max=100, metavar="PERCENT", help="Of the algorithm's work. [95]"),
-]
+Table = Annotated[str | None, agent_option("table", "--table", of="scaling")]
+Parallel = Annotated[int | None, agent_option("parallel", "--parallel", of="scaling")]
 Rounds = Annotated[
     int, typer.Option("--rounds", "-r", min=2, max=1000, help="Measure each so many times.")
 ]
 Duration = Annotated[
     str,
-    typer.Option(
-        "--duration", "-D", metavar="TIME", help="Of each measurement of the algorithm; bare: s."
-    ),
+    agent_option("duration", default="", text="Duration of each measurement of the algorithm"),
 ]
 
 

@@ -9,12 +9,11 @@ import msgspec
 import typer
 
 from rtscope.cli.looks import follow
-from rtscope.cli.options import OneTarget
+from rtscope.cli.options import OneTarget, agent_option, time_ns
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points
 from rtscope.model.request import PointsRequest
-from rtscope.model.units import parse_time_ns
 from rtscope.report.terminal.points import points_view
 
 _SILENCE_S = 30.0
@@ -44,21 +43,13 @@ def _show_include_dir(wanted: bool) -> None:
 def points(
     pid: Annotated[int, typer.Argument(metavar="PID", help="The program's process.")],
     target: OneTarget = "local",
-    interval: Annotated[
-        str, typer.Option("--interval", "-i", metavar="TIME", help="Between two looks; bare: s.")
-    ] = "1s",
+    interval: Annotated[str, agent_option("interval", of="points", default="")] = "1s",
     once: Annotated[bool, typer.Option("--once", "-1", help="Look once.")] = False,
-    enable: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Let this point count.")
-    ] = None,
-    disable: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Let this point not count.")
-    ] = None,
-    pause: Annotated[
-        bool, typer.Option("--pause", help="Let none count; each keeps what it is set to.")
-    ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="End that.")] = False,
-    reset: Annotated[bool, typer.Option("--reset", help="Forget all samples.")] = False,
+    enable: Annotated[list[str] | None, agent_option("enable", of="points")] = None,
+    disable: Annotated[list[str] | None, agent_option("disable", of="points")] = None,
+    pause: Annotated[bool, agent_option("pause", of="points")] = False,
+    resume: Annotated[bool, agent_option("resume", of="points")] = False,
+    reset: Annotated[bool, agent_option("reset", of="points")] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print each look as a line of JSON, with histograms.")
     ] = False,
@@ -98,7 +89,7 @@ def points(
         resume=resume,
         reset=reset,
     )
-    interval_ns = parse_time_ns(interval, "s")
+    interval_ns = time_ns(interval, "interval", "points") or 0
     live = not (once or request.changes) and (json or sys.stdout.isatty())
     if live:
         request = msgspec.structs.replace(request, interval_ns=interval_ns)

@@ -18,13 +18,35 @@ from rtscope.wording.options import default_of, help_words
 _DEFAULT_PROBE: Final = "cyclic"
 
 
+PROBES: Final = [probe.name for probe in our_description().probes if not probe.takes_command]
+
+
+def complete_probe(ctx: Any, incomplete: str) -> list[tuple[str, str]]:  # noqa: ANN401
+    """Complete a probe's name; after an option of the probe without its value, that value."""
+    if pending := getattr(ctx.command, "pending", None):
+        return [(word, "") for word in _values(pending, incomplete)]
+    probes = [our_description().probe(name) for name in PROBES]
+    return [(one.name, one.summary) for one in probes if one and one.name.startswith(incomplete)]
+
+
 class ProbeCommand(TyperCommand):
     """A command with a probe as its argument and that probe's options."""
+
+    pending: Option | None = None
+    """the probe's option that the command line ends with, when the shell completes it"""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own class is private
         """Take the command line apart; cyclictest's -t N is --threads N."""
         words = _with_threads(args)
-        self._probe = self._probe_in(words)
+        named = self._named_probe(words)
+        self._probe = named or _default_probe()
+        if named:
+            self._show_defaults_of(named)
+        if ctx.resilient_parsing and words:
+            if words[-1] == "=":  # a word of its own in bash
+                words = words[:-1]
+            self.pending = self._own_forms().get(words[-1])
+            words = words[:-1] if self.pending else words
         try:
             return super().parse_args(ctx, self._with_probe_options(words))
         except Exception as error:
@@ -35,10 +57,8 @@ class ProbeCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write the options of the probe below those of the command."""
         super().format_options(ctx, formatter)
-        rows = [
-            (_names(option), help_words(option, default_of(option)))
-            for option in self._probe.options
-        ]
+        options = self._probe.options
+        rows = [(_names(option), help_words(option, default_of(option))) for option in options]
         if rows:
             with formatter.section(f"Options of {self._probe.name}"):
                 formatter.write_dl(rows)
@@ -46,18 +66,37 @@ class ProbeCommand(TyperCommand):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
         """Complete the probe's options and their choices, too."""
         items = super().shell_complete(ctx, incomplete)
+        item = type(super().shell_complete(ctx, "--")[0])  # typer's own class is private
+        if self.pending:
+            return [item(word) for word in _values(self.pending, incomplete)]
         if not incomplete.startswith("-"):
             return items
-        item = type(super().shell_complete(ctx, "--")[0])  # typer's own class is private
-        probe = our_description().probe(ctx.params.get("probe") or _DEFAULT_PROBE)
-        for option in probe.options if probe else []:
-            words = [f"--{option.name}"]
-            if "=" in incomplete:
-                words = [f"--{option.name}={choice}" for choice in option.choices]
-            items += [item(word, help=option.help) for word in words if word.startswith(incomplete)]
+        for form, option in self._own_forms().items():
+            if form.startswith("--") and form.startswith(incomplete):
+                items.append(item(form, help=option.help))
         return items
 
-    def _probe_in(self, words: list[str]) -> Probe:
+    def _show_defaults_of(self, probe: Probe) -> None:
+        """Put the defaults of a probe in the place of those of all probes, where they differ."""
+        for option in our_description().session:
+            for param in self.params:
+                if f"--{option.name}" not in param.opts:
+                    continue
+                general = f"[default: the probe's; {default_of(option)} for cyclic]"
+                own = f"[default: {default_of(option, probe)}]"
+                if probe.presets.get(option.name, "") is None:
+                    own = f"[not for {probe.name}]"
+                text = vars(param)["help"] or ""
+                if option.name == "samples" and probe.samples:
+                    text += f" {own}"
+                vars(param)["help"] = text.replace(general, own)
+
+    def _own_forms(self) -> dict[str, Option]:
+        """Return the probe's options by their forms, without those that the command has itself."""
+        taken = {form for param in self.params for form in param.opts}
+        return {form: one for form, one in _forms(self._probe).items() if form not in taken}
+
+    def _named_probe(self, words: list[str]) -> Probe | None:
         """Return the probe that the command line names."""
         description = our_description()
         takes_value = {name for probe in description.probes for name in _forms(probe)}
@@ -72,15 +111,11 @@ class ProbeCommand(TyperCommand):
                 skip = word in takes_value
             elif probe := description.probe(word):
                 return probe
-        found = description.probe(_DEFAULT_PROBE)
-        if found is None:
-            raise RtscopeError(f"this agent has no probe {_DEFAULT_PROBE}")
-        return found
+        return None
 
     def _with_probe_options(self, words: list[str]) -> list[str]:
         """Replace `--via=read`, `--via read` and `-d 10` by `--option NAME=VALUE`."""
-        taken = {form for param in self.params for form in param.opts}
-        forms = {form: one for form, one in _forms(self._probe).items() if form not in taken}
+        forms = self._own_forms()
         given: list[str] = []
         rest = iter(words)
         for word in rest:
@@ -103,6 +138,18 @@ class ProbeCommand(TyperCommand):
         if owners:
             return f": {', '.join(owners)} have it, {self._probe.name} does not"
         return f"; rtscope {self.name} {self._probe.name} --help lists the options"
+
+
+def _default_probe() -> Probe:
+    """Return the probe of a command line that names none. Raises RtscopeError."""
+    probe = our_description().probe(_DEFAULT_PROBE)
+    if probe is None:
+        raise RtscopeError(f"this agent has no probe {_DEFAULT_PROBE}")
+    return probe
+
+
+def _values(option: Option, incomplete: str) -> list[str]:
+    return [choice for choice in option.choices if choice.startswith(incomplete)]
 
 
 def _forms(probe: Probe) -> dict[str, Option]:

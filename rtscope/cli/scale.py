@@ -18,8 +18,10 @@ from rtscope.cli.options import (
     Report,
     Seeds,
     Targets,
+    time_ns,
 )
 from rtscope.cli.placement import (
+    DEFAULT_DURATION,
     DEFAULT_ROUNDS,
     Duration,
     Parallel,
@@ -28,7 +30,6 @@ from rtscope.cli.placement import (
     Table,
     measure_placements,
 )
-from rtscope.model.units import parse_time_ns
 
 
 def scale(
@@ -47,7 +48,7 @@ def scale(
     form: Forms = None,
     table: Table = None,
     parallel: Parallel = None,
-    duration: Duration = "500ms",
+    duration: Duration = DEFAULT_DURATION,
     rounds: Rounds = DEFAULT_ROUNDS,
     target: Targets = None,
     seeds: Seeds = None,
@@ -89,7 +90,7 @@ def scale(
         "forms": form or [],
         "table": table,
         "parallel": parallel,
-        "duration": parse_time_ns(duration, "s"),
+        "duration": time_ns(duration, "duration"),
         "rounds": rounds,
     }
     measure_placements(series, target, seeds, outputs, fresh=fresh)

@@ -8,14 +8,13 @@ import msgspec
 import typer
 
 from rtscope.cli.looks import follow
-from rtscope.cli.options import OneTarget
+from rtscope.cli.options import OneTarget, agent_option, time_ns
 from rtscope.cli.targets import reached
 from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import ThreadsRequest
 from rtscope.model.threadorder import remarks
 from rtscope.model.threads import Threads
-from rtscope.model.units import parse_time_ns
 from rtscope.report.terminal.threads import threads_view
 
 _SILENCE_S = 90.0
@@ -29,12 +28,7 @@ def threads(
     ] = False,
     interval: Annotated[
         str | None,
-        typer.Option(
-            "--interval",
-            "-i",
-            metavar="TIME",
-            help="Refresh interval of --live (default unit: s) [default: 1s].",
-        ),
+        agent_option("interval", of="threads", default="1s", text="Refresh interval of --live"),
     ] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="Show every thread.")] = False,
     json: Annotated[
@@ -56,7 +50,7 @@ def threads(
     """
     if interval and not live:
         raise RtscopeError("--interval is the refresh interval of --live: add --live")
-    interval_ns = parse_time_ns(interval or "1s", "s")
+    interval_ns = time_ns(interval or "1s", "interval", "threads") or 0
     place = reached(target)
     emulated = not place.capabilities.lasting
     if live and emulated:

@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.measure import probe_options, time_ns
+from rtscope.cli.measure import probe_options
 from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
     Break,
     Force,
     Fresh,
-    IdleStates,
     Interval,
     JUnitFile,
     NoReport,
@@ -26,7 +25,10 @@ from rtscope.cli.options import (
     Targets,
     Watchdog,
     Worst,
+    agent_option,
+    time_ns,
 )
+from rtscope.cli.probe_command import complete_probe
 from rtscope.engine.planfile import made_plan
 from rtscope.model.cpulist import parse_cpu_list
 from rtscope.model.errors import RtscopeError
@@ -71,36 +73,35 @@ def measure_steps(
     rounds: Annotated[
         int, typer.Option(min=1, max=1000, help="Number of rounds of all steps.")
     ] = 5,
-    probe: Annotated[str, typer.Option(help="Probe, as in rtscope measure.")] = "cyclic",
+    probe: Annotated[
+        str,
+        typer.Option(help="Probe, as in rtscope measure.", autocompletion=complete_probe),
+    ] = "cyclic",
     load: Annotated[
         list[str] | None,
-        typer.Option(
-            "--load", "-L", metavar="LOAD", help="Measure under this load. [default: idle]"
+        agent_option(
+            "load", "--load", "-L", default="idle", text="Measure under this load; may be repeated"
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(
-            "--duration",
-            "-D",
-            metavar="TIME",
-            help=f"Duration of each step in each round. [default: {DEFAULT_DURATION}]",
+        agent_option(
+            "duration", default=DEFAULT_DURATION, text="Duration of each step in each round"
         ),
     ] = None,
     samples: Samples = None,
     interval: Interval = None,
-    measure_cpus: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="CPUs to measure. [default: the probe's, mostly all]"),
-    ] = None,
+    measure_cpus: Annotated[str | None, agent_option("cpus", "--measure-cpus")] = None,
     priority: Priority = None,
     policy: PolicyName = None,
     option: ProbeOption = None,
     break_at: Break = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order, loads and phases.")] = 1,
+    seed: Annotated[
+        int, agent_option("seed", default="", text="Seed of the order, loads and phases")
+    ] = 1,
     worst: Worst = None,
     watchdog: Watchdog = None,
-    idle_states: IdleStates = None,
+    idle_states: Annotated[str | None, agent_option("idle-states", default="default")] = None,
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -153,15 +154,15 @@ def measure_steps(
     table = {
         "probes": [probe],
         "loads": load or ["idle"],
-        "intervals": [time_ns(interval, "us")] if interval else [],
+        "intervals": [time_ns(interval, "interval")] if interval else [],
         "policies": [policy] if policy else [],
         "priority": priority,
         "cpus": measure_cpus,
-        "duration": time_ns(duration or (None if samples else DEFAULT_DURATION), "s"),
+        "duration": time_ns(duration or (None if samples else DEFAULT_DURATION), "duration"),
         "samples": samples,
-        "break": time_ns(break_at, "us"),
+        "break": time_ns(break_at, "break"),
         "worst": worst,
-        "watchdog": time_ns(watchdog, "s"),
+        "watchdog": time_ns(watchdog, "watchdog"),
         "idle_states": idle_states,
         "options": probe_options(option or []),
         "tune": {"profile": profile, "cpus": cpus, "steps": _step_numbers(steps)},

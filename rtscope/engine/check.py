@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import fields
 
 from rtscope.engine.cells import Cell
 from rtscope.engine.dryrun import dry_run, dry_run_on
@@ -19,7 +20,7 @@ from rtscope.lab.vm import vm_target
 from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.model.plan import PlacementSeries
+from rtscope.model.plan import Measure, PlacementSeries
 from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
@@ -27,6 +28,9 @@ from rtscope.target import protocol
 from rtscope.target.agent import Target
 from rtscope.target.description import our_description
 
+_OPTION: Final = re.compile(r"--([a-z][a-z-]*)")
+_LISTS: Final = {"load": "loads", "interval": "intervals", "policy": "policies"}
+"""keys of [[measure]] that are lists of an option's values"""
 _OF_A_PROGRAM: Final = "exec"
 _START_NS: Final = 100_000_000
 """to start the agent, and to write and store its result"""
@@ -203,32 +207,18 @@ def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
         return dry_run(request)
     except RtscopeError as error:
         sentence = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
-        place: Place = (*cell.where, *_to_blame(request))
+        measure = file.plan.measure[cell.table]
+        place: Place = (*cell.where, *_refused_key(measure, request, sentence))
         raise file.refusal(place, sentence if file.path else str(error)) from None
 
 
-def _to_blame(request: Request) -> tuple[str, ...]:
-    """Return the key of [[measure]] that the agent refuses; empty if it is not one key."""
-    without: dict[tuple[str, ...], Request] = {
-        ("loads",): msgspec.structs.replace(request, load="idle"),
-        ("intervals",): msgspec.structs.replace(request, interval_ns=None),
-        ("policies",): msgspec.structs.replace(request, policy=None),
-        ("priority",): msgspec.structs.replace(request, priority=None),
-        ("cpus",): msgspec.structs.replace(request, cpus=None),
-        ("duration",): msgspec.structs.replace(request, duration_ns=None),
-        ("samples",): msgspec.structs.replace(request, samples=None),
-        ("break",): msgspec.structs.replace(request, threshold_ns=None),
-        ("watchdog",): msgspec.structs.replace(request, watchdog_ns=None),
-        ("idle_states",): msgspec.structs.replace(request, idle_states=None),
-    }
-    for name in request.options:
-        rest = {key: value for key, value in request.options.items() if key != name}
-        without["options", name] = msgspec.structs.replace(request, options=rest)
-    for key, changed in without.items():
-        if changed != request:
-            try:
-                dry_run(changed)
-            except RtscopeError:
-                continue
-            return key
+def _refused_key(measure: Measure, request: Request, refusal: str) -> tuple[str, ...]:
+    """Return the first key of a [[measure]] table whose option a refusal names; empty for none."""
+    table = {field.encode_name: getattr(measure, field.name) for field in fields(Measure)}
+    for name in _OPTION.findall(refusal):
+        if name in request.options:
+            return ("options", name)
+        key = _LISTS.get(name, name.replace("-", "_"))
+        if table.get(key):
+            return (key,)
     return ()

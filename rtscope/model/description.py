@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from rtscope.model.units import LONGEST_NS
+
 
 class Option(msgspec.Struct, frozen=True):
     """One option."""
@@ -36,6 +38,13 @@ class Option(msgspec.Struct, frozen=True):
     def takes_value(self) -> bool:
         """Whether a value follows."""
         return self.kind not in {"flag", "ignored"}
+
+    def in_range(self, number: int) -> bool:
+        """Whether a number, or a time in ns, is accepted."""
+        if self.zero and not number:
+            return True
+        high = LONGEST_NS if self.max is None else self.max
+        return number % self.step == 0 and self.min <= number <= high
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -82,6 +91,11 @@ class Description(msgspec.Struct, frozen=True, tag="description"):
     """options of every probe"""
     commands: list[Command]
     loads: list[Load]
+
+    def option(self, name: str, of: str | None = None) -> Option:
+        """Return an option of this probe or command, or of every probe. Raises KeyError."""
+        options = self.options_of(of) if of else {one.name: one for one in self.session}
+        return (options or {})[name]
 
     def probe(self, name: str) -> Probe | None:
         """Return the probe of this name."""

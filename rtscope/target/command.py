@@ -141,12 +141,12 @@ def _check_options(request: Request) -> None:
     for name in request.options:
         if name in session:
             raise RtscopeError(
-                f"'{name}' is an option of every measurement, not of the probe: see "
+                f"--{name} is an option of every measurement, not of the probe: see "
                 "rtscope measure --help and docs/plans.md"
             )
         if probe and name not in own:
             known = ", ".join(sorted(own)) or "none"
-            raise RtscopeError(f"{probe.name} has no option '{name}'; it has {known}")
+            raise RtscopeError(f"{probe.name} has no option --{name}; it has {known}")
 
 
 def _points(request: PointsRequest) -> list[str]:

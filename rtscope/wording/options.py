@@ -41,6 +41,22 @@ def range_words(option: Option) -> str:
     return words.removeprefix(", ")
 
 
+def wanted_words(option: Option) -> str:
+    """Return what an option accepts, to complete "--x 'y' is not ..."."""
+    if option.choices:
+        return _list(option.choices)
+    if option.wanted:
+        return option.wanted
+    words = "a time" if option.kind == "time" else "a number"
+    if option.unit and option.kind != "time":
+        words += f" in {option.unit}"
+    if limits := range_words(option):
+        words += f"{' ' if option.max is not None or option.zero else ' of '}{limits}"
+    if option.kind == "time":
+        words += f", such as {option.default or '1ms'}"
+    return words
+
+
 def default_of(option: Option, probe: Probe | None = None) -> str | None:
     """Return the default of an option, of `probe` where it has another one."""
     if probe and (own := probe.presets.get(option.name)):
@@ -50,13 +66,13 @@ def default_of(option: Option, probe: Probe | None = None) -> str | None:
     return option.computed or option.default
 
 
-def help_words(option: Option, default: str | None) -> str:
-    """Return the help of an option with its choices, range, unit and default."""
-    parts = [option.help]
+def help_words(option: Option, default: str | None, text: str | None = None) -> str:
+    """Return the help of an option, or `text`, with its choices, range, unit and default."""
+    parts = [text or option.help]
     if option.choices:
         parts.append(f"({_list(option.choices)})")
-    elif option.kind in ("number", "time") and (words := range_words(option)):
-        parts[0] += f", {words}"
+    elif option.max is not None or option.min > 1:
+        parts[0] += f", {range_words(option)}" if option.kind in ("number", "time") else ""
     if option.kind == "time":
         parts.append(f"(default unit: {option.unit})")
     if default:

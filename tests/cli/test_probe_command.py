@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A probe's own options are options of `rtscope measure`, from the agent's description."""
 
+import ast
+import os
+import shlex
 import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
 
+import rtscope as rtscope_package
 from rtscope.model.description import Description
 from rtscope.store.runfile import decode_run
 from rtscope.target.description import our_description
 from rtscope.target.local import agent_path
-from tests.cli.conftest import Rtscope
+from tests.cli.conftest import COMMAND, Rtscope
 
 PROBES = [probe.name for probe in our_description().probes if not probe.takes_command]
 
@@ -58,3 +64,121 @@ def test_an_option_of_another_probe_is_refused_with_the_probes_that_have_it(
     done = rtscope("measure", "--via", "read")
     assert done.returncode == 2
     assert "async, event" in done.stderr
+
+
+def test_help_of_a_probe_shows_its_defaults(rtscope: Rtscope) -> None:
+    text = " ".join(rtscope("measure", "sched", "--help").stdout.split())
+    assert "from 10us to 1h (default unit: us) [default: 5ms]" in text
+    assert "from 1 to 99 [default: 89]" in text
+    assert "Stop after N samples per thread [default: 10000]" in text
+    assert "[not for gtod]" in " ".join(rtscope("measure", "gtod", "--help").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ("-p 100", "--priority '100' is not a number from 1 to 99"),
+        ("-i 5us", "--interval '5us' is not a time from 10us to 1h, such as 1ms"),
+        ("--watchdog 1ms", "--watchdog '1ms' is not a time of at least 100ms, such as 10s"),
+        ("--policy rr", "--policy 'rr' is not fifo, deadline or other"),
+    ],
+)
+def test_rtscope_refuses_a_value_in_the_words_of_the_agent(
+    rtscope: Rtscope, words: str, refusal: str
+) -> None:
+    assert refusal in rtscope("measure", *words.split()).stderr
+    agent = subprocess.run(
+        [agent_path(), "cyclic", *words.split()], capture_output=True, text=True, check=False
+    )
+    assert refusal in agent.stderr
+
+
+OTHER_MEANING = {"cpus", "dry-run", "json", "load", "modules", "quiet", "threads"}
+"""names that commands of rtscope also have for something else"""
+OF_CYCLICTEST = {"mlockall", "smp"}
+"""accepted without effect"""
+
+
+def declared(tree: ast.AST) -> Iterator[str]:
+    """Name each option that a module declares by typer.Option."""
+    for node in ast.walk(tree):
+        text = ast.unparse(node.annotation or node) if isinstance(node, ast.arg) else ""
+        if isinstance(node, ast.arg) and "typer.Option" in text:
+            yield node.arg.replace("_", "-")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "typer.Option":
+            for word in (one.value for one in node.args if isinstance(one, ast.Constant)):
+                if str(word).startswith("--"):
+                    yield str(word).removeprefix("--")
+
+
+def test_rtscope_declares_no_option_of_the_agent_again() -> None:
+    ours = our_description()
+    options = {option.name for option in ours.session}
+    options |= {option.name for probe in ours.probes for option in probe.options}
+    sources = Path(rtscope_package.__file__).parent.rglob("*.py")
+    names = {name for source in sources for name in declared(ast.parse(source.read_text()))}
+    assert names & options <= OTHER_MEANING | OF_CYCLICTEST
+
+
+@pytest.fixture
+def bash(environment: dict[str, str], tmp_path: Path) -> Callable[[list[str]], list[str]]:
+    """Return what bash completes the last of these words to, as it divides a line into words."""
+    command = tmp_path / "bin" / "rtscope"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    command.chmod(0o755)
+    found = environment | {"PATH": f"{command.parent}:{os.environ['PATH']}"}
+
+    def complete(words: list[str]) -> list[str]:
+        script = (
+            'eval "$(_RTSCOPE_COMPLETE=source_bash rtscope)"\n'
+            f"COMP_WORDS=(rtscope {shlex.join(words)}) COMP_CWORD={len(words)}\n"
+            "complete -p rtscope >&2\n_rtscope_completion rtscope\n"
+            'printf "%s\\n" "${COMPREPLY[@]}"\n'
+        )
+        done = subprocess.run(
+            ["bash", "--norc", "-c", script],
+            capture_output=True,
+            text=True,
+            env=found,
+            check=True,
+            timeout=60,
+        )
+        assert "-F _rtscope_completion" in done.stderr
+        return done.stdout.split()
+
+    return complete
+
+
+COMPLETIONS = [
+    ("measure ev", ["event"]),
+    ("measure event --via s", ["sigio", "sigwait"]),
+    ("measure event --via = s", ["sigio", "sigwait"]),
+    ("measure loop --in ", ["program", "kernel"]),
+    ("measure --phase ", ["sweep", "fixed"]),
+    ("measure event --irq", ["--irq-priority"]),
+    ("measure --policy f", ["fifo"]),
+    ("measure --load mi", ["mixed"]),
+    ("scale --form s", ["scalar"]),
+    ("tune measure minimal --probe sc", ["scaling", "sched"]),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), COMPLETIONS)
+def test_bash_completes(
+    bash: Callable[[list[str]], list[str]], line: str, words: list[str]
+) -> None:
+    assert bash(line.split(" ")) == words
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_complete_the_value_of_an_option(rtscope: Rtscope, shell: str) -> None:
+    """They hand over the line and whether it is the last word that they complete."""
+    done = rtscope(
+        _RTSCOPE_COMPLETE=f"complete_{shell}",
+        _TYPER_COMPLETE_ARGS="rtscope measure event --via s",
+        _TYPER_COMPLETE_FISH_ACTION="get-args",
+    )
+    assert "sigio" in done.stdout
+    assert "sigwait" in done.stdout
+    assert "poll" not in done.stdout

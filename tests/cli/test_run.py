@@ -115,7 +115,7 @@ def test_a_dry_run_shows_the_matrix_and_its_time_and_measures_nothing(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"files:1"', '"nonsense:1"', "plan.toml:7: loads: 'nonsense' is not a load"),
+        ('"files:1"', '"nonsense:1"', "plan.toml:7: loads: --load: 'nonsense' is not a load"),
         ('"500us"', '"500"', "plan.toml:8: intervals: '500' is not a time"),
         ('"cyclic"', '"cylcic"', "plan.toml:6: probes: no probe is called 'cylcic'"),
         ("title =", "titel =", "plan.toml:2: 'titel' is not a key of the plan"),

@@ -221,7 +221,7 @@ def test_in_a_container_its_cpus_are_used_and_it_is_said_of_the_others(
     ("arguments", "sentence"),
     [
         (["scale", "--", "./app"], "does not say how many threads to use"),
-        (["scale", "--form", "matrix"], "--form is scalar or vector, not 'matrix'"),
+        (["scale", "--form", "matrix"], "--form 'matrix' is not scalar or vector"),
         (["scale", "--table", "64M", "--", "./app", "{n}"], "table is of the reference algor"),
         (["scale", "--parallel", "0", "--", "./app", "{n}"], "parallel is of the reference"),
         (["scale", "--cpus", "1023"], "CPU 1023 cannot be measured"),

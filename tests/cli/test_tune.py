@@ -216,7 +216,7 @@ def test_held_for_those_who_come_later_until_ctrl_c(
         (["measure", "minimal", "--steps", "9"], "no step 9: they are 0 (as booted), 1"),
         (["measure", "minimal", "--steps", "x"], "--steps x is no list of steps"),
         (["measure", "minimal", "--budget", "max"], "is not a budget"),
-        (["measure", "minimal", "--policy", "rr"], "--policy is fifo, deadline or other, not 'rr'"),
+        (["measure", "minimal", "--policy", "rr"], "--policy 'rr' is not fifo, deadline or other"),
         (["measure", "minimal", "--steps", "700"], "no step 700"),
     ],
 )

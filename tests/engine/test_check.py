@@ -34,12 +34,12 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
 @pytest.mark.parametrize(
     ("measure", "line", "said"),
     [
-        ('loads = ["idle", "nonsense"]', 7, "loads: 'nonsense' is not a load: choose from"),
-        ('loads = ["files:0"]', 7, "loads: load 'files:0': its strength must be"),
-        ('cpus = "1023"', 7, "cpus: CPU 1023 cannot be measured"),
+        ('loads = ["idle", "nonsense"]', 7, "loads: --load: 'nonsense' is not a load: choose from"),
+        ('loads = ["files:0"]', 7, "loads: --load: load 'files:0': its strength must be"),
+        ('cpus = "1023"', 7, "cpus: --cpus: CPU 1023 cannot be measured"),
         ('\n[measure.options]\nmethod = "magic"', 9, "options: method: --method 'magic' is not"),
         ('options = { phase = "fixed", magic = 3 }', 7, "options: magic: cyclic has no option"),
-        ('options = { load = "cpu" }', 7, "options: load: 'load' is an option of every"),
+        ('options = { load = "cpu" }', 7, "options: load: --load is an option of every"),
         ('[[budget]]\nlimits = ["max<1s", "foo<1"]', 8, "limits: 'foo<1' can never pass"),
         ('[[budget]]\nlimits = ["max[x]<1s"]', 8, "limits: 'max[x]<1s' can never pass"),
         ('\nwatchdog = "1us"', 8, "watchdog: --watchdog '1000ns' is not a time of at least 100ms"),

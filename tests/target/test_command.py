@@ -76,5 +76,5 @@ def test_a_guest_where_time_is_exact_has_the_same_words_with_and_without_samples
 
 @pytest.mark.parametrize("name", ["load", "cpus", "samples-file", "json", "dry-run", "tune"])
 def test_an_option_of_every_measurement_is_refused_among_those_of_the_probe(name: str) -> None:
-    with pytest.raises(RtscopeError, match=f"'{name}' is an option of every measurement"):
+    with pytest.raises(RtscopeError, match=f"--{name} is an option of every measurement"):
         command_of(Request(options={name: "cpu"}))
