@@ -95,6 +95,8 @@ class ExperimentState:
 
     def progress(self) -> str:
         """3 of 49 cells done, about 4 min 10 s left."""
+        if self.done == self.cells:
+            return f"{self.done} of {self.cells} cells done"
         gone = self.cell.progress.time_ns if self.cell and self.cell.progress else 0
         present = max(0, (self.cell_ns or 0) - gone) if self.cell else 0
         left = present + sum(ns or 0 for ns in self.left_ns)
