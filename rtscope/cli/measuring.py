@@ -43,6 +43,11 @@ class Outputs:
     table: bool = False
     """print one table of all cells instead of each run's metrics"""
 
+    @property
+    def names_files(self) -> bool:
+        """Whether the command line names a file to write."""
+        return bool(self.output or self.report or self.junit)
+
     def check(self) -> None:
         """Refuse files that exist or cannot be written. Raises RtscopeError."""
         check_files([self.report, self.junit], force=self.force)
@@ -103,7 +108,10 @@ def measure_and_end(
         raise typer.Exit(128 + interrupt.signal) from None
     if interrupt.signal is not None:
         if any(_is_left(result) for result in results):
-            complain("interrupted: the same command continues with the remaining measurements")
+            again = ", with --force to overwrite its files" if outputs.names_files else ""
+            complain(
+                f"interrupted: the same command continues with the remaining measurements{again}"
+            )
         raise typer.Exit(128 + interrupt.signal)
     raise typer.Exit(_status(results, lost=any(one.lost for one in observers)))
 

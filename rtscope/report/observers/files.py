@@ -86,7 +86,8 @@ class Page(Observer):
         page = html_report(runs, judgements, self._reference_of(runs))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_file(page.encode(), path, "the report", overwrite=self._chosen is not None)
+            # A chosen file was checked before; one in the store may be an earlier part's.
+            write_file(page.encode(), path, "the report", overwrite=True)
         except (OSError, RtscopeError) as error:
             self.lost = True
             complain(f"{error}; rtscope report {name} writes it again")
