@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The driver of the agent's loads, built from the sources as they are."""
 
+import fcntl
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,16 +23,25 @@ SOURCES = (
 AGENT = Path(__file__).parents[2] / "agent"
 
 
-def build_load_driver(path: Path, compiler: str, *options: str) -> Path:
-    sources = sorted((AGENT / "load").glob("*.c"))
-    subprocess.run(
-        [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", *options,
-         f"-I{AGENT}",
-         *sources,
-         *(AGENT / f"{name}.c" for name in SOURCES),
-         Path(__file__).with_name("load_driver.c"), "-o", path],
-        check=True,
-    )  # fmt: skip
+def build_load_driver(factory: pytest.TempPathFactory, name: str, *command: str) -> Path:
+    """Build the driver with this compiler and options, once for all workers of a run."""
+    own = factory.getbasetemp()
+    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    path = folder / f"load-{name}" / "driver"
+    with (folder / f"load-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            return path
+        path.parent.mkdir()
+        sources = sorted((AGENT / "load").glob("*.c"))
+        subprocess.run(
+            [*command, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
+             f"-I{AGENT}",
+             *sources,
+             *(AGENT / f"{source}.c" for source in SOURCES),
+             Path(__file__).with_name("load_driver.c"), "-o", path],
+            check=True,
+        )  # fmt: skip
     return path
 
 
@@ -42,22 +53,20 @@ def each_load_driver(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The driver, once with each C library that is here."""
-    return build_load_driver(tmp_path_factory.mktemp("load") / "driver", request.param, "-static")
+    return build_load_driver(tmp_path_factory, request.param, request.param, "-static")
 
 
 @pytest.fixture(scope="session")
 def load_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The driver with the C library that the agent is shipped with."""
-    return build_load_driver(tmp_path_factory.mktemp("load") / "driver", COMPILERS[-1], "-static")
+    return build_load_driver(tmp_path_factory, COMPILERS[-1], COMPILERS[-1], "-static")
 
 
 @pytest.fixture(scope="session")
 def checked_load_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The driver with every access to memory checked."""
-    path = tmp_path_factory.mktemp("load") / "driver"
-    return build_load_driver(
-        path, "cc", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
-    )
+    sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    return build_load_driver(tmp_path_factory, "checked", "cc", "-g", *sanitizers)
 
 
 @pytest.fixture(autouse=True, scope="session")
