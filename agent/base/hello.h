@@ -6,7 +6,7 @@
 #define PROTOCOL_VERSION 1
 
 /* Of `describe`: increased when an option, a probe, a load or a metric is added, changed or removed. */
-#define DESCRIPTION_VERSION 2
+#define DESCRIPTION_VERSION 3
 
 /* The variable that tells, in a sentence, what of the machine's boot was not over. */
 #define HELLO_UNSETTLED "rtscope_unsettled"

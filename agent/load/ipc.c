@@ -117,6 +117,7 @@ static int step(struct worker *worker)
 const struct load load_ipc = {
 	.name = "ipc",
 	.help = "groups of senders and receivers over sockets and pipes, as hackbench",
+	.strength = "groups of five senders and five receivers",
 	.unit = { "messages" },
 	.setup = setup,
 	.step = step,

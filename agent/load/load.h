@@ -25,6 +25,9 @@
 #define LOAD_UNITS_MAX 4
 #define LOADS_MAX      16
 
+/* The highest strength of each load. */
+#define LOAD_STRENGTH_MAX 1000
+
 struct load_set;
 
 /* Names of all loads, NULL-terminated: "cpu", "memory", ... */
@@ -32,6 +35,12 @@ const char *const *load_names(void);
 
 /* One line of help for a name of load_names(). */
 const char *load_help(const char *name);
+
+/* What the strength of a name of load_names() counts; NULL: it has no strength. */
+const char *load_strength(const char *name);
+
+/* The strength without a number, in words; NULL as load_strength(). */
+const char *load_strength_default(const char *name);
 
 struct load_set *load_set_new(uint64_t seed);
 

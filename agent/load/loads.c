@@ -10,9 +10,8 @@
 #include "load/arguments.h"
 #include "proc/cpus.h"
 
-#define STRENGTH_MAX 1000
-#define TEXT_MAX     4096
-#define WORDS_MAX    255
+#define TEXT_MAX  4096
+#define WORDS_MAX 255
 
 static const struct load *const loads[] = {
 	&load_cpu,     &load_memory, &load_cache, &load_files,	&load_disk,	 &load_network,
@@ -50,6 +49,24 @@ const char *load_help(const char *name)
 	if (!strcmp(name, "mixed"))
 		return "all loads from cpu to timers at once, one worker each for every four CPUs";
 	return strcmp(name, "idle") ? NULL : "nothing";
+}
+
+const char *load_strength(const char *name)
+{
+	const struct load *load = find(name, strlen(name));
+
+	if (!strcmp(name, "mixed"))
+		return "workers of each load";
+	if (!load || load->external)
+		return NULL;
+	return load->strength ? load->strength : "workers";
+}
+
+const char *load_strength_default(const char *name)
+{
+	if (!load_strength(name))
+		return NULL;
+	return strcmp(name, "mixed") ? "one per CPU" : "one for every four CPUs";
 }
 
 struct load_set *load_set_new(uint64_t seed)
@@ -185,17 +202,17 @@ static int add_external(struct load_set *set, const struct load *load, const cha
 	return add_part(set, load, 0, argument, complaint);
 }
 
-/* The number at @text and nothing else; 0 when it is not one from 1 to STRENGTH_MAX. */
+/* The number at @text and nothing else; 0 when it is not one from 1 to LOAD_STRENGTH_MAX. */
 static unsigned int parse_strength(const char *text, size_t length)
 {
 	unsigned int strength = 0;
 
 	for (size_t i = 0; i < length; i++) {
-		if (text[i] < '0' || text[i] > '9' || strength > STRENGTH_MAX)
+		if (text[i] < '0' || text[i] > '9' || strength > LOAD_STRENGTH_MAX)
 			return 0;
 		strength = strength * 10 + (unsigned int)(text[i] - '0');
 	}
-	return strength > STRENGTH_MAX ? 0 : strength;
+	return strength > LOAD_STRENGTH_MAX ? 0 : strength;
 }
 
 static int refuse_name(const char *name, size_t length, const struct complaint *complaint)
@@ -233,8 +250,8 @@ static int parse_one(struct load_set *set, const char *text, size_t length, bool
 	if (colon && !strength)
 		return refuse(complaint,
 			      "load '%.*s': its strength must be a whole number from 1 to %d, such as %.*s:2",
-			      length > 40 ? 40 : (int)length, text, STRENGTH_MAX, (int)name_length,
-			      text);
+			      length > 40 ? 40 : (int)length, text, LOAD_STRENGTH_MAX,
+			      (int)name_length, text);
 	if (mixed)
 		return add_mixed(set, strength, complaint);
 	return idle ? 0 : add_part(set, load, strength ? strength : cpus_of(set), NULL, complaint);

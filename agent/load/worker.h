@@ -57,6 +57,7 @@ struct worker {
 struct load {
 	const char *name;
 	const char *help;
+	const char *strength; /* what its strength counts; NULL: workers */
 	const char *unit[LOAD_UNITS_MAX];
 	bool external; /* takes the rest of the spec, counts nothing */
 	bool needs_directory;

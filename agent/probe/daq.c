@@ -287,6 +287,7 @@ const struct probe daq_probe = {
 		"has a thread, on the CPUs of --cpus in turn.\n",
 	.examples = "  rtscope-agent daq --transfer copy -D 1m\n"
 		    "  rtscope-agent daq --interrupts channel --arm separate --work 2ms -D 10m\n",
+	.module = "rtdaq",
 	.options = options,
 	.presets = presets,
 	.facts = facts,

@@ -285,6 +285,7 @@ const struct probe event_probe = {
 		"The waiting thread has --priority, the others those of SLAC's report.\n",
 	.examples = "  rtscope-agent event --via sigio -D 10m          as SLAC's vendor did\n"
 		    "  rtscope-agent event --via read --irq-priority 50 --busy 0 -D 1m\n",
+	.module = "rtevent",
 	.options = options,
 	.presets = presets,
 	.facts = facts,

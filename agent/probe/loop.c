@@ -310,6 +310,8 @@ const struct probe loop_probe = {
 		"  rtscope-agent loop -D 30s --load mixed         as the driver report's tables\n"
 		"  rtscope-agent loop --in kernel -D 30s          the same loops in the kernel\n"
 		"  rtscope-agent loop -a 2 --observer 3 --method absolute -i 1ms --work 200us -D 1m\n",
+	.module = "rtloop",
+	.module_if = "in=kernel",
 	.options = options,
 	.presets = presets,
 	.describe = describe,

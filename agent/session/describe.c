@@ -31,6 +31,10 @@ static void describe_probe(const struct probe *probe, struct json *json)
 	json_bool(json, "takes_command", probe->takes_command);
 	if (probe->samples)
 		json_u64(json, "samples", probe->samples);
+	if (probe->module)
+		json_string(json, "module", probe->module);
+	if (probe->module_if)
+		json_string(json, "module_if", probe->module_if);
 	options_describe(probe->options, json, "options");
 	describe_presets(probe, json);
 	json_array_begin(json, "metrics");
@@ -47,6 +51,11 @@ static void describe_loads(struct json *json)
 		json_object_begin(json, NULL);
 		json_string(json, "name", *name);
 		json_string(json, "help", load_help(*name));
+		if (load_strength(*name)) {
+			json_string(json, "strength", load_strength(*name));
+			json_string(json, "strength_default", load_strength_default(*name));
+			json_u64(json, "strength_max", LOAD_STRENGTH_MAX);
+		}
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -121,8 +121,10 @@ struct probe {
 	const char *examples;
 	const struct option_spec *options;   /* its own; NULL: none */
 	const struct option_preset *presets; /* its defaults of the session's options; may be NULL */
-	uint64_t samples;   /* its default, which gives way to --duration; 0: none */
-	bool takes_command; /* words after its options are a user's command */
+	const char *module;		     /* of ours, which must be loaded; NULL: none */
+	const char *module_if; /* OPTION=CHOICE with which alone it needs it; NULL: always */
+	uint64_t samples;      /* its default, which gives way to --duration; 0: none */
+	bool takes_command;    /* words after its options are a user's command */
 	/* Add to the start line's object "options" what its options do not say; may be NULL. */
 	void (*describe)(struct json *json);
 	/* All facts that its threads may have, a NULL last; N stands for a number. NULL: none. */

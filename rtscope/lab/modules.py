@@ -10,15 +10,18 @@ from typing import Final
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import Request
+from rtscope.target.description import our_description
 
 _DEPENDS: Final = re.compile(rb"\0depends=([^\0]*)\0")
 
 
 def needed_module(request: Request) -> str | None:
     """The module of ours that the probe of this request needs; None for none."""
-    if request.loops_in_kernel:
-        return "rtloop"
-    return {"event": "rtevent", "daq": "rtdaq"}.get(request.probe)
+    probe = our_description().probe(request.probe)
+    if probe is None:
+        return None
+    option, _, choice = (probe.module_if or "").partition("=")
+    return probe.module if not option or request.options.get(option) == choice else None
 
 
 def wanted_modules(directory: Path, names: list[str]) -> dict[str, bytes]:

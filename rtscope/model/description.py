@@ -60,6 +60,10 @@ class Probe(msgspec.Struct, frozen=True):
     """its defaults of session options; None where one does not apply"""
     metrics: list[str]
     """all that its threads may have besides a histogram; N stands for a number"""
+    module: str | None = None
+    """of ours, which must be loaded"""
+    module_if: str | None = None
+    """OPTION=CHOICE with which alone the module is needed; None: always"""
     samples: int | None = None
     """default number of samples per thread"""
 
@@ -77,6 +81,11 @@ class Load(msgspec.Struct, frozen=True):
 
     name: str
     help: str
+    strength: str | None = None
+    """unit of its strength; None: it has none"""
+    strength_default: str | None = None
+    """in words"""
+    strength_max: int | None = None
 
 
 class Description(msgspec.Struct, frozen=True, tag="description"):

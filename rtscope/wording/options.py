@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from rtscope.model.description import Description, Option, Probe
+from rtscope.model.description import Description, Load, Option, Probe
 from rtscope.model.units import format_duration_ns
 from rtscope.target.description import our_description
 
@@ -20,6 +20,9 @@ _TABLE: Final = re.compile(
     r"(?P<begin><!-- options of (?P<name>[a-z ]+): written by make docs -->\n)"
     r".*?(?P<end><!-- end of options -->\n)",
     re.DOTALL,
+)
+_LOADS: Final = re.compile(
+    r"(<!-- loads: written by make docs -->\n).*?(<!-- end of loads -->\n)", re.DOTALL
 )
 
 
@@ -82,9 +85,22 @@ def help_words(option: Option, default: str | None, text: str | None = None) -> 
 
 def with_tables(page: str, description: Description) -> str:
     """Return a page of docs/ with each table between its two comments written anew."""
+    page = _LOADS.sub(lambda found: found[1] + _table_of_loads(description) + found[2], page)
     return _TABLE.sub(
         lambda found: found["begin"] + _table_of(found["name"], description) + found["end"], page
     )
+
+
+def _table_of_loads(description: Description) -> str:
+    rows = [
+        f"| `{load.name}` | {load.help} | {_strength(load)} | {load.strength_default or ''} |\n"
+        for load in description.loads
+    ]
+    return "| load | work | strength | default |\n|---|---|---|---|\n" + "".join(rows)
+
+
+def _strength(load: Load) -> str:
+    return f"{load.strength}, from 1 to {load.strength_max}" if load.strength else ""
 
 
 def _table_of(name: str, description: Description) -> str:
