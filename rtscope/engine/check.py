@@ -219,6 +219,6 @@ def _refused_key(measure: Measure, request: Request, refusal: str) -> tuple[str,
         if name in request.options:
             return ("options", name)
         key = _LISTS.get(name, name.replace("-", "_"))
-        if table.get(key):
+        if table.get(key) not in (None, []):
             return (key,)
     return ()

@@ -17,7 +17,6 @@ class PlanLimit(str):
     __slots__ = ()
 
 
-Policy = Literal["fifo", "deadline", "other"]
 AlgorithmForm = Literal["scalar", "vector"]
 OptionValue = str | int | float
 OneLine = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=200)]
@@ -57,9 +56,9 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     )
     intervals: list[PlanTime] = []
     """empty: the probe's own"""
-    policies: list[Policy] = []
+    policies: list[SomeText] = []
     """empty: the probe's own"""
-    priority: Annotated[int, Meta(ge=1, le=99)] | None = None
+    priority: int | None = None
     cpus: SomeText | None = None
     duration: PlanTime | None = None
     default_duration: PlanTime | None = None
@@ -70,7 +69,7 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     explain: Annotated[int, Meta(ge=0, le=64)] = 0
     """number of worst samples to explain"""
     threshold: PlanTime | None = msgspec.field(default=None, name="break")
-    worst: Annotated[int, Meta(ge=0, le=64)] | None = None
+    worst: int | None = None
     watchdog: PlanTime | None = None
     idle_states: IdleStatesText | None = None
     """None: the probe's own"""
@@ -152,7 +151,7 @@ class BudgetRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     probes: list[str] = []
     loads: list[str] = []
     intervals: list[PlanTime] = []
-    policies: list[Policy] = []
+    policies: list[SomeText] = []
     targets: list[str] = []
     options: dict[str, OptionValue] = {}
 

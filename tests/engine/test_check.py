@@ -36,6 +36,9 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
     [
         ('loads = ["idle", "nonsense"]', 7, "loads: --load: 'nonsense' is not a load: choose from"),
         ('loads = ["files:0"]', 7, "loads: --load: load 'files:0': its strength must be"),
+        ("priority = 0", 7, "priority: --priority '0' is not a number from 1 to 99"),
+        ("worst = 65", 7, "worst: --worst '65' is not a number from 0 to 64"),
+        ('policies = ["rr"]', 7, "policies: --policy 'rr' is not fifo, deadline or other"),
         ('cpus = "1023"', 7, "cpus: --cpus: CPU 1023 cannot be measured"),
         ('\n[measure.options]\nmethod = "magic"', 9, "options: method: --method 'magic' is not"),
         ('options = { phase = "fixed", magic = 3 }', 7, "options: magic: cyclic has no option"),
