@@ -14,14 +14,6 @@ def a_run(times: float = 1.0, **fields: object) -> Run:
     return run_of(thread_of(values.astype(int)), **fields)
 
 
-def test_the_verdict_is_the_first_line_of_the_page_and_its_title() -> None:
-    page = html_report([a_run(), a_run(2)])
-    assert "<title>B is worse than A</title>" in page
-    body = page.partition("<h1>")[2]
-    assert body.startswith("B is worse than A</h1>")
-    assert body.index("B is worse than A: ") < body.index('<section class="run">')
-
-
 def test_each_run_is_compared_with_the_first() -> None:
     verdict = verdict_of("ABCD", [a_run(), a_run(), a_run(0.5), a_run(probe="loop")])
     assert verdict.headline == (
