@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from typer.core import TyperCommand
 
-from rtscope.model.description import Option, Probe
+from rtscope.model.description import Load, Option, Probe
 from rtscope.model.errors import RtscopeError
 from rtscope.target.description import our_description
 from rtscope.wording.options import default_of, help_words
@@ -55,13 +55,15 @@ class ProbeCommand(TyperCommand):
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write the options of the probe below those of the command."""
+        """Write the options of the probe and the loads below the options of the command."""
         super().format_options(ctx, formatter)
         options = self._probe.options
         rows = [(_names(option), help_words(option, default_of(option))) for option in options]
         if rows:
-            with formatter.section(f"Options of {self._probe.name}"):
+            with formatter.section(f"Options of {self._probe.name}{_module(self._probe)}"):
                 formatter.write_dl(rows)
+        with formatter.section("Loads, joined by '+'"):
+            formatter.write_dl([_load_row(load) for load in our_description().loads])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
         """Complete the probe's options and their choices, too."""
@@ -146,6 +148,20 @@ def _default_probe() -> Probe:
     if probe is None:
         raise RtscopeError(f"this agent has no probe {_DEFAULT_PROBE}")
     return probe
+
+
+def _module(probe: Probe) -> str:
+    if probe.module is None:
+        return ""
+    condition = f" with --{probe.module_if.replace('=', ' ')}" if probe.module_if else ""
+    return f", which needs the kernel module {probe.module}{condition}"
+
+
+def _load_row(load: Load) -> tuple[str, str]:
+    if load.strength is None:
+        return (load.name, load.help)
+    strength = f"N {load.strength}, from 1 to {load.strength_max}"
+    return (f"{load.name}[:N]", f"{load.help}; {strength} [default: {load.strength_default}]")
 
 
 def _values(option: Option, incomplete: str) -> list[str]:

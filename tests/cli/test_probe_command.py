@@ -31,7 +31,7 @@ def test_the_description_is_what_the_agent_prints() -> None:
 @pytest.mark.parametrize("probe", PROBES)
 def test_help_lists_each_option_of_the_probe_and_only_these(rtscope: Rtscope, probe: str) -> None:
     text = rtscope("measure", probe, "--help").stdout
-    _, _, section = text.partition(f"Options of {probe}:")
+    _, _, section = text.partition(f"Options of {probe}")
     found = our_description().probe(probe)
     assert found is not None
     assert all(f"--{option.name} " in section for option in found.options)
@@ -66,11 +66,15 @@ def test_an_option_of_another_probe_is_refused_with_the_probes_that_have_it(
     assert "async, event" in done.stderr
 
 
-def test_help_of_a_probe_shows_its_defaults(rtscope: Rtscope) -> None:
+def test_help_of_a_probe_shows_its_defaults_and_the_loads(rtscope: Rtscope) -> None:
     text = " ".join(rtscope("measure", "sched", "--help").stdout.split())
     assert "from 10us to 1h (default unit: us) [default: 5ms]" in text
     assert "from 1 to 99 [default: 89]" in text
     assert "Stop after N samples per thread [default: 10000]" in text
+    assert "ipc[:N] groups of senders" in text
+    assert "N groups of five senders and five receivers, from 1 to 1000" in text
+    loop = rtscope("measure", "loop", "--help").stdout
+    assert "Options of loop, which needs the kernel module rtloop with --in kernel:" in loop
     assert "[not for gtod]" in " ".join(rtscope("measure", "gtod", "--help").stdout.split())
 
 
