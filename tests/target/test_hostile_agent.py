@@ -201,7 +201,7 @@ def test_what_was_measured_is_kept_and_the_agent_is_ended(
 def test_the_first_ctrl_c_ends_a_run_without_a_duration(tmp_path: Path, attack: str) -> None:
     outcome = attacked(tmp_path, attack, duration=None, interrupted=True)
     assert outcome.status in {1, 130}
-    assert outcome.lasted_s < 20
+    assert outcome.lasted_s < 30
 
 
 def test_a_run_that_the_watchdog_ended_exits_3(tmp_path: Path) -> None:
