@@ -13,9 +13,10 @@ from rtscope.cli.targets import reached
 from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import ThreadsRequest
-from rtscope.model.threadorder import remarks
 from rtscope.model.threads import Threads
 from rtscope.report.terminal.threads import threads_view
+from rtscope.statistics.threadorder import thread_findings
+from rtscope.wording.findings import sentence
 
 _SILENCE_S = 90.0
 
@@ -72,4 +73,12 @@ def threads(
 
 def _line_of(look: Threads) -> bytes:
 
-    return msgspec.json.encode(msgspec.to_builtins(look) | {"remarks": remarks(look)})
+    remarks = [
+        {
+            "severity": one.severity,
+            "code": msgspec.to_builtins(one)["kind"],
+            "text": sentence(one).text,
+        }
+        for one in thread_findings(look)
+    ]
+    return msgspec.json.encode(msgspec.to_builtins(look) | {"remarks": remarks})

@@ -10,8 +10,9 @@ from typing import Literal
 
 import msgspec
 
-Severity = Literal["info", "undecided", "unexpected"]
-"""undecided: more samples may decide it; unexpected: the kernel or the plan claims otherwise"""
+Severity = Literal["info", "undecided", "unexpected", "warning"]
+"""undecided: more samples may decide it; unexpected: the kernel or the plan claims otherwise;
+warning: it costs latency"""
 Certainty = Literal["yes", "changing", "unknown"]
 """changing: the effect came and went during the run"""
 

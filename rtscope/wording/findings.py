@@ -10,6 +10,7 @@ from rtscope.wording.cpus import cpus_sentence
 from rtscope.wording.memory import memory_sentence
 from rtscope.wording.placements import placement_sentence
 from rtscope.wording.plain import plain
+from rtscope.wording.threadorder import thread_sentence
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -23,7 +24,11 @@ class Sentence(msgspec.Struct, frozen=True):
 
 def sentence(found: Finding) -> Sentence:
     """The finding in words."""
-    text = cpus_sentence(found) or memory_sentence(found) or plain(placement_sentence(found))
+    text = (
+        cpus_sentence(found)
+        or memory_sentence(found)
+        or plain(placement_sentence(found) or thread_sentence(found))
+    )
     return Sentence(text, found.severity, found.cpu if isinstance(found, CpuDiffers) else None)
 
 

@@ -9,8 +9,9 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.request import ThreadsRequest
-from rtscope.model.threadorder import remarks
+from rtscope.model.thread_finding import InterruptBelowWaiter
 from rtscope.model.threads import Threads
+from rtscope.statistics.threadorder import thread_findings
 from tests.lab.scripted import machine_of, told
 
 WAITING = """
@@ -80,8 +81,9 @@ def test_an_interrupt_below_the_thread_that_waits_for_it_is_remarked_upon_while_
         (handler,) = (one for one in seen[when].threads if one.name.endswith("-rtevent"))
         assert (waiter.kernel, waiter.priority, waiter.wait_channel) == (False, 94, "await_event")
         assert handler.priority == priority
-        found = {one.code: one.text for one in remarks(seen[when])}
-        assert ("interrupt-below-waiter" in found) == (when == "below"), when
-    text = {one.code: one.text for one in remarks(seen["below"])}["interrupt-below-waiter"]
-    assert "-rtevent (tid " in text
-    assert "chrt -f -p 95 TID" in text
+        found = [
+            one for one in thread_findings(seen[when]) if isinstance(one, InterruptBelowWaiter)
+        ]
+        assert [(one.interrupts, one.waiters) for one in found] == (
+            [([handler], [waiter])] if when == "below" else []
+        )

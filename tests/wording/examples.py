@@ -60,6 +60,13 @@ from rtscope.model.placement_finding import (
     Times,
     VectorUnitShared,
 )
+from rtscope.model.thread_finding import (
+    InterruptBelowWaiter,
+    InterruptsBelowUsers,
+    SoftirqsBelowUsers,
+    UserAt99,
+)
+from rtscope.model.threads import SeenThread
 
 _ONE: Final = {"scalar": Range(2.0, 2.0)}
 _TWO: Final = {"scalar": Range(1.02, 2.31), "vector": Range(3.0, 3.0)}
@@ -198,4 +205,19 @@ PLACEMENTS: Final = [
     NoInterference(workload="./app", loads=["disk", "cpu"]),
     InterferenceUndecided(workload="./app", loads=["disk"], at_most=1.4, rounds=5),
     NoBaseline(workload="./app"),
+]
+
+
+_IRQ: Final = SeenThread(9, 9, "irq/19-daq", True, -51, "S", 1, policy="fifo", priority=50)
+_READER: Final = SeenThread(
+    81, 82, "llrf", False, -91, "S", 1, policy="fifo", priority=90, wait_channel="daq_read"
+)
+_TOP: Final = SeenThread(83, 84, "top", False, -99, "S", 1, policy="fifo", priority=98)
+_SERVER: Final = SeenThread(16, 16, "ksoftirqd/0", True, 20, "S", 1, policy="other")
+THREADS: Final = [
+    InterruptBelowWaiter(interrupts=[_IRQ], waiters=[_READER], highest=_READER),
+    InterruptBelowWaiter(interrupts=[_IRQ] * 4, waiters=[_TOP], highest=_TOP),
+    UserAt99(threads=[_TOP]),
+    InterruptsBelowUsers(interrupts=[_IRQ], users=[_READER]),
+    SoftirqsBelowUsers(servers=[_SERVER], users=[_READER]),
 ]

@@ -19,10 +19,10 @@ from rtscope.statistics.sharing import sharing
 from rtscope.statistics.speeds import speeds
 from rtscope.wording.findings import sentence
 from tests.strategies import runs
-from tests.wording.examples import CPUS, MEMORY, PLACEMENTS
+from tests.wording.examples import CPUS, MEMORY, PLACEMENTS, THREADS
 
 GOLDEN: Final = Path(__file__).parent / "golden" / "findings.txt"
-EXAMPLES: Final = [*CPUS, *MEMORY, *PLACEMENTS]
+EXAMPLES: Final = [*CPUS, *MEMORY, *PLACEMENTS, *THREADS]
 
 
 def kinds(base: type[Finding] = Finding) -> Iterator[type[Finding]]:

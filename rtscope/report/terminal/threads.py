@@ -11,12 +11,14 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from rtscope.model.run import RunWarning
-from rtscope.model.threadorder import policy_words, remarks
 from rtscope.model.threads import SeenThread, Threads, ThreadTimes
 from rtscope.model.units import format_duration_ns
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
+from rtscope.statistics.threadorder import thread_findings
+from rtscope.wording.findings import sentence
 from rtscope.wording.plain import plain
+from rtscope.wording.threadorder import policy_words
 from rtscope.wording.values import NOTHING, count_text
 
 _WIDEST = 32
@@ -52,10 +54,10 @@ class ThreadsView:
             yield fitted(_columns(shown), options.max_width)
         for warning in self.warnings:
             yield Text.assemble(("! ", "bold yellow"), plain(warning.text))
-        for remark in remarks(self.seen):
-            warned = remark.severity == "warning"
+        for found in thread_findings(self.seen):
+            warned = found.severity == "warning"
             mark = ("! ", "bold yellow") if warned else ("i ", "bold cyan")
-            yield Text.assemble(mark, plain(remark.text))
+            yield Text.assemble(mark, sentence(found).text)
 
 
 def _title(seen: Threads, shown: int) -> str:

@@ -6,8 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rtscope.model.threadorder import Remark, policy_words, remarks
+from rtscope.model.finding import Finding
+from rtscope.model.thread_finding import InterruptBelowWaiter, InterruptsBelowUsers
 from rtscope.model.threads import SeenThread, Threads
+from rtscope.statistics.threadorder import thread_findings
+from rtscope.wording.findings import sentence
+from rtscope.wording.threadorder import policy_words
 
 
 def fifo(name: str, priority: int, **more: object) -> SeenThread:
@@ -27,10 +31,18 @@ def interrupt(name: str, priority: int, **more: object) -> SeenThread:
     return replace(thread, **more)
 
 
-def about(*threads: SeenThread, realtime: bool = True) -> dict[str, Remark]:
-    found = remarks(Threads(0, list(threads), realtime_kernel=realtime))
-    assert len({remark.code for remark in found}) == len(found)
-    return {remark.code: remark for remark in found}
+def about(*threads: SeenThread, realtime: bool = True) -> dict[str, Finding]:
+    found = thread_findings(Threads(0, list(threads), realtime_kernel=realtime))
+    kinds = [str(type(one).__struct_config__.tag) for one in found]
+    assert len(set(kinds)) == len(found)
+    return dict(zip(kinds, found, strict=True))
+
+
+def waiters(found: dict[str, Finding]) -> InterruptBelowWaiter:
+    one = found["interrupt-below-waiter"]
+    assert isinstance(one, InterruptBelowWaiter)
+    assert one.severity == "warning"
+    return one
 
 
 @pytest.mark.parametrize(
@@ -48,12 +60,9 @@ def test_an_interrupt_below_the_thread_that_waits_for_it_is_a_warning(
     action: str, channel: str
 ) -> None:
     waiter = fifo("LLRFControl", 94, wait_channel=channel)
-    found = about(interrupt(action, 50), waiter)
-    remark = found["interrupt-below-waiter"]
-    assert remark.severity == "warning"
-    assert f"{action} (tid 1023, fifo 50)" in remark.text
-    assert "LLRFControl (tid 1, fifo 94)" in remark.text
-    assert "chrt -f -p 95 TID" in remark.text
+    found = waiters(about(interrupt(action, 50), waiter))
+    assert (found.interrupts[0].name, found.waiters) == (action, [waiter])
+    assert "chrt -f -p 95 TID" in sentence(found).text
     assert "interrupt-below-waiter" not in about(interrupt(action, 94), waiter)
     assert "interrupt-below-waiter" not in about(interrupt(action, 95), waiter)
 
@@ -83,8 +92,7 @@ def test_a_driver_whose_functions_have_other_names_is_known_by_its_module(
     action: str, module: str
 ) -> None:
     waiter = fifo("LLRFControl", 94, wait_channel="await_event", wait_module=module)
-    found = about(interrupt(action, 50), waiter)
-    assert f"(in await_event of the module {module})" in found["interrupt-below-waiter"].text
+    assert waiters(about(interrupt(action, 50), waiter)).highest.wait_module == module
     assert "interrupt-below-waiter" not in about(interrupt(action, 95), waiter)
     elsewhere = replace(waiter, wait_module="other")
     assert "interrupt-below-waiter" not in about(interrupt(action, 50), elsewhere)
@@ -96,21 +104,19 @@ def test_a_thread_without_real_time_policy_may_wait_above_nobody() -> None:
 
 def test_a_waiter_so_high_that_nothing_fits_above_is_to_be_lowered() -> None:
     found = about(interrupt("irq/1-rtc0", 50), fifo("a", 98, wait_channel="rtc_dev_read"))
-    assert "below 98" in found["interrupt-below-waiter"].text
+    assert "below 98" in sentence(waiters(found)).text
 
 
 def test_all_interrupts_of_a_driver_are_one_remark() -> None:
     low = [interrupt(f"irq/{number}-daq", 50, tid=number) for number in range(20, 26)]
     found = about(*low, fifo("a", 90, wait_channel="daq_read"), interrupt("irq/7-daq", 95))
-    assert "irq/20-daq" in found["interrupt-below-waiter"].text
-    assert "and 3 more" in found["interrupt-below-waiter"].text
-    assert "irq/7-daq" not in found["interrupt-below-waiter"].text
+    assert waiters(found).interrupts == low
 
 
 def test_what_is_inherited_for_a_moment_excuses_no_interrupt() -> None:
     boosted = interrupt("irq/1-rtc0", 50, inherited=True, rank=-95)
     found = about(boosted, fifo("a", 90, wait_channel="rtc_dev_read"))
-    assert "irq/1-rtc0 (tid 1023, fifo 50 ↑94)" in found["interrupt-below-waiter"].text
+    assert waiters(found).interrupts == [boosted]
 
 
 def test_a_programs_thread_at_99_is_a_warning_and_a_kernels_is_not() -> None:
@@ -146,11 +152,10 @@ def test_only_those_that_are_above_and_below_are_named() -> None:
         fifo("under", 5, cpus="0", tid=22),
         fifo("beside", 50, cpus="1", tid=23),
     )
-    text = found["interrupts-below-users"].text
-    assert "irq/1-low" in text
-    assert "over" in text
-    for name in ("irq/2-high", "irq/3-apart", "under", "beside"):
-        assert name not in text
+    below = found["interrupts-below-users"]
+    assert isinstance(below, InterruptsBelowUsers)
+    assert [one.name for one in below.interrupts] == ["irq/1-low"]
+    assert [one.name for one in below.users] == ["over"]
 
 
 def test_a_deadline_thread_is_above_every_priority() -> None:
@@ -159,8 +164,8 @@ def test_a_deadline_thread_is_above_every_priority() -> None:
     )
     found = about(deadline, interrupt("irq/8-rtc0", 98))
     assert set(found) == {"interrupt-below-waiter", "interrupts-below-users"}
-    assert "d (tid 5, deadline)" in found["interrupt-below-waiter"].text
-    assert "above no deadline thread" in found["interrupt-below-waiter"].text
+    assert waiters(found).waiters == [deadline]
+    assert "above a deadline thread" in sentence(waiters(found)).text
 
 
 def test_a_policy_is_told_with_what_is_inherited() -> None:
@@ -189,5 +194,5 @@ TEXTS = st.text(max_size=20) | st.sampled_from(["irq/1-ab", "0-3", "ab_c", "0-99
     )
 )  # fmt: skip
 def test_whatever_a_machine_says_has_remarks_of_few_words(threads: list[SeenThread]) -> None:
-    for remark in remarks(Threads(0, threads, realtime_kernel=True)):
-        assert len(remark.text) < 4000
+    for found in thread_findings(Threads(0, threads, realtime_kernel=True)):
+        assert 0 < len(sentence(found).text) < 4000
