@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The boards that the lab emulates: what differs between them."""
+"""The boards that the lab emulates, and their differences."""
 
 from typing import Final
 
@@ -14,33 +14,34 @@ _PCI_PORTS: Final = [
 
 
 class Board(msgspec.Struct, frozen=True):
-    """An emulated board, and what the lab has to know of it."""
+    """An emulated board and its properties."""
 
     arch: str
-    """as the agents are named: what uname -m says, but for mips64el and powerpc64"""
+    """named as the agents: the output of uname -m, except for mips64el and powerpc64"""
     emulator: str
     package: str
     options: list[str]
     console: str
-    """the first serial port, as the kernel names it"""
+    """the kernel's name of the first serial port"""
     ports: list[str]
     """QEMU's options for the agent's ports, whose character devices are "lines" and "samples" """
     channels: tuple[str, str]
-    """those ports, as the kernel names them: for lines and for samples"""
+    """the kernel's names of those ports: for lines and for samples"""
     earlycon: str | None = None
-    """the console, as the kernel can use it before it has a driver: for a panic that comes early;
-    None where it does so by itself"""
+    """earlycon= parameter, for a panic before the console has a driver; None if the kernel needs
+    none
+    """
     most_cpus: int = 32
     sockets: bool = False
-    """each CPU needs one of its own: a kernel without ACPI is told of the first CPU in each"""
+    """each CPU needs its own socket: a kernel without ACPI sees only the first CPU of each"""
     memory: int = 512
-    """MiB, where the user does not say"""
+    """default memory in MiB"""
     restores: bool = True
-    """has what a snapshot takes: a PCI watchdog that stops it, and QEMU's firmware configuration"""
+    """supports snapshots: has a PCI watchdog that stops it, and QEMU's firmware configuration"""
 
 
 def _partition(cpu: str) -> Board:
-    """A hypervisor's partition. Its CPU needs no work against its faults, and no firmware runs."""
+    """A hypervisor's partition. Its CPU needs no mitigations, and no firmware runs."""
     sound = "cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off"
     return Board(
         arch="powerpc64",
@@ -85,10 +86,10 @@ BOARDS: Final = {
         earlycon="uart8250,mmio,0x10000000",
         ports=_PCI_PORTS,
         channels=("/dev/ttyS1", "/dev/ttyS2"),
-        restores=False,  # QEMU makes this board's firmware configuration after it reads -fw_cfg
+        restores=False,  # QEMU creates this board's firmware configuration after it reads -fw_cfg
     ),
     # Its PCI interrupts end the emulator (kernel/patches/linux-6.12/lab-loongson2e), so the agent's
-    # ports are of ISA cards that Linux knows.
+    # ports are those of ISA cards that Linux supports.
     "fuloong2e": Board(
         arch="mips64el",
         emulator="qemu-system-mips64el",
@@ -117,7 +118,7 @@ BOARDS: Final = {
         most_cpus=8,
         restores=False,
     ),
-    # Its kernel gives the first PCI card port 0, where the emulator has none: not the agent's card.
+    # Its kernel gives the first PCI card port 0, which the emulator lacks: not the agent's card.
     "ppce500": Board(
         arch="powerpc64",
         emulator="qemu-system-ppc64",
@@ -132,11 +133,11 @@ BOARDS: Final = {
     "pseries": _partition("power8"),
     "pseries-power9": _partition("power9"),
 }
-"""By name; the first of an architecture is the one that its kernels run on where none is named."""
+"""By name; the first of an architecture is the default for its kernels."""
 
 
 def find_board(name: str | None, arch: str) -> Board:
-    """The board of this name, or the usual one of an architecture. Raises RtscopeError."""
+    """The board of this name, or the default of an architecture. Raises RtscopeError."""
     fitting = {one: board for one, board in BOARDS.items() if board.arch == arch}
     if not fitting:
         raise RtscopeError(f"the lab has no board for kernels of the architecture {arch}")

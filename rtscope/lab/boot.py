@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an emulated machine is started from, and its start: at the beginning, or from a snapshot."""
+"""The files that a VM starts from, and its start: by a boot, or from a snapshot."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 
 ARGUMENTS_SIZE: Final = 4096
-"""of what brings a restored machine its arguments: it knows the size from its boot"""
+"""size of the file with a restored VM's arguments, which the guest learns at its boot"""
 _RESTORE: Final = [
     *("-incoming", f"exec:cat {SNAPSHOT}"),
     *("-global", "migration.announce-rounds=0"),
@@ -28,25 +28,26 @@ _KVM_S: Final = 20.0
 
 
 class Boot(msgspec.Struct, frozen=True):
-    """All that an emulated machine is started from."""
+    """Everything that a VM is started from."""
 
     lab: Lab
-    """whose command starts it at the beginning"""
+    """its command boots the VM"""
     kernel: Path
     image: bytes
     arguments: bytes | None = None
-    """for a machine that stops when its boot is over, and goes on with these where it is restored;
-    None for one that finds its arguments in its image"""
+    """arguments for a VM that stops when its boot is over, and continues with them when it is
+    restored; None if the image holds the arguments
+    """
 
     @property
     def key(self) -> str:
-        """What no other boot's snapshot is called: a hash of all that goes into it."""
+        """The name of this boot's snapshot: a hash of everything that determines it."""
         lab = self.lab
         parts = [lab.kernel_sha256, lab.initramfs_sha256, lab.qemu, *lab.command]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def started(self, directory: Path, limit_s: float, unseen: Sequence[str] = ()) -> Emulator:
-        """Begin the boot in an empty directory; `unseen` are options that the guest cannot notice.
+        """Start the boot in an empty directory; `unseen` are options that the guest cannot detect.
 
         Raises RtscopeError.
         """
@@ -55,7 +56,7 @@ class Boot(msgspec.Struct, frozen=True):
     def restored(
         self, snapshot: Path, directory: Path, limit_s: float, unseen: Sequence[str] = ()
     ) -> Emulator:
-        """Read a snapshot into a machine in an empty directory: `resume` lets it go on from there.
+        """Load a snapshot into a VM in an empty directory; `resume` then continues it.
 
         Raises RtscopeError.
         """
@@ -64,7 +65,7 @@ class Boot(msgspec.Struct, frozen=True):
         return self._start(self.restored_lab(), given, directory, limit_s, unseen)
 
     def restored_lab(self) -> Lab:
-        """How the machine is emulated that is restored."""
+        """The emulation parameters of the restored VM."""
         command = [*self.lab.command, *_RESTORE]
         return msgspec.structs.replace(self.lab, command=command, restored=True)
 
@@ -75,7 +76,7 @@ class Boot(msgspec.Struct, frozen=True):
         (directory / INITRAMFS).write_bytes(self.image)
         (directory / ARGUMENTS).write_bytes(arguments.ljust(ARGUMENTS_SIZE, b"\0"))
         command = [*lab.command, *unseen]
-        if lab.mode == "kvm":  # some /dev/kvm are there and never answer
+        if lab.mode == "kvm":  # some /dev/kvm exist but never respond
             limit_s = min(limit_s, _KVM_S)
             return Emulator(command, directory, lab.mips, limit_s, by_the_clock=True)
         return Emulator(command, directory, lab.mips, limit_s)
@@ -83,19 +84,19 @@ class Boot(msgspec.Struct, frozen=True):
 
 @contextmanager
 def machine_files_written() -> Iterator[None]:
-    """Where a machine's files cannot be made in the block, a RtscopeError names their folder."""
+    """Raise RtscopeError with the directory if a VM's files cannot be created in the block."""
     try:
         yield
     except OSError as error:
         place = tempfile.tempdir or os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - its default
         raise RtscopeError(
-            f"the emulated machine cannot have its files in {place}: {error.strerror or error}; "
-            "free some space there, or name another folder in TMPDIR"
+            f"cannot create the VM's files in {place}: {error.strerror or error}; free some space "
+            "there, or set TMPDIR to another directory"
         ) from None
 
 
 def resume(emulator: Emulator, directory: Path) -> None:
-    """Let a machine go on that reads its snapshot. Raises RtscopeError."""
+    """Continue a VM that loads its snapshot. Raises RtscopeError."""
     try:
         with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
             monitor.wait_for_status("watchdog", _RESTORE_S)

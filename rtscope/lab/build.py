@@ -32,7 +32,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.store.files import write_file
 
 Said = Callable[[str, int, int], None]
-"""Told what is being done, how many objects have been compiled, and about how many there are."""
+"""Called with the current step, the number of compiled objects, and their approximate total."""
 
 _TOOLS: Final = {tool: tool for tool in ("make", "gcc", "flex", "bison", "bc")}
 _COMPILED: Final = re.compile(r"  (?:CC|AS)(?: \[M\])? ")
@@ -41,25 +41,25 @@ _USUAL_OBJECTS: Final = 1000
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """All that decides what the kernel will be."""
+    """Everything that determines the kernel."""
 
     name: str
     arch: str
-    """as uname -m says it, as the agents are named"""
+    """named as the agents, by uname -m"""
     architecture: Architecture
     board: str | None
     options: list[str]
-    """of the kernel's command line, in every mode"""
+    """kernel parameters in every mode"""
     exact_options: list[str]
-    """and in exact mode"""
+    """and in exact mode only"""
     source: Source
     series: list[Series]
     asked: dict[str, Asked]
     """the configuration, by symbol"""
     tools: str
-    """what the names of compiler and binutils begin with"""
+    """prefix of the names of compiler and binutils"""
     key: str
-    """the hash of all this, and of the compiler"""
+    """the hash of all of this, including the compiler"""
 
 
 def plan_build(
@@ -70,9 +70,8 @@ def plan_build(
     configs: list[Path],
     patches: list[Path],
 ) -> Plan:
-    """What has to be built for a recipe with more configuration and patches; builds nothing.
-
-    Raises RtscopeError where something of it is missing.
+    """Plan the build of a recipe with additional configuration and patches, without building.
+    Raises RtscopeError if an input is missing.
     """
     chosen = find_recipe(recipe)
     folder = kernel_folder()
@@ -114,17 +113,16 @@ def plan_build(
 
 
 def built_kernel(plan: Plan) -> Kernel | None:
-    """The kept kernel that is what the plan would make."""
+    """The stored kernel that equals the result of the plan, if any."""
     kept = {kernel.name: kernel for kernel in list_kernels()}
     kernel = kept.get(plan.name)
     return kernel if kernel and kernel.key == plan.key and is_whole(kernel) else None
 
 
 def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Kernel:
-    """Build and keep it; whole or not at all.
-
-    Its objects stay in the cache, so that the next build of this name compiles only what changed;
-    `anew` does without them. However this ends, no process is left. Raises RtscopeError.
+    """Build the kernel and store it, completely or not at all. The objects stay in the cache, so
+    that the next build of this name compiles only the changes; `anew` removes them first. No
+    process survives this function. Raises RtscopeError.
     """
     folder = cache_directory() / "build" / plan.name
     try:
@@ -134,7 +132,7 @@ def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Ke
             config = _configure(plan, folder, tree, said)
             _compile(plan, folder, tree, jobs, said, modules="CONFIG_MODULES=y\n" in config)
             return _keep(plan, folder)
-    except shutil.Error as error:  # of copytree, which goes on and tells all that failed
+    except shutil.Error as error:  # copytree reports all failures at its end
         _, copy, why = error.args[0][0]
         raise RtscopeError(f"{plan.name} was not built: {copy}: {_said(why)}") from None
     except OSError as error:
@@ -144,20 +142,20 @@ def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Ke
 
 
 def _said(why: str) -> str:
-    """What the system said, without the number and the files that an OSError's text has."""
+    """The system's message, without the number and the files in an OSError's text."""
     found = _SYSTEM_SAID.match(why)
     return found[1] if found else why
 
 
 def _compiler(tools: str, package: str, *, patches: bool) -> str:
-    """The versions of the compiler and the linker; RtscopeError where a tool is missing."""
+    """The versions of the compiler and the linker. Raises RtscopeError if a tool is missing."""
     needed = _TOOLS | {f"{tools}gcc": package, f"{tools}ld": package.replace("gcc", "binutils", 1)}
     needed |= {"patch": "patch"} if patches else {}
     missing = {tool: one for tool, one in needed.items() if not shutil.which(tool)}
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))
         raise RtscopeError(
-            f"to build a kernel, {', '.join(missing)} is missing here: install {packages}"
+            f"cannot build a kernel without {', '.join(missing)}: install {packages}"
         )
     versions = [
         subprocess.run([f"{tools}{tool}", "--version"], capture_output=True, text=True, check=False)
@@ -168,7 +166,7 @@ def _compiler(tools: str, package: str, *, patches: bool) -> str:
 
 @contextmanager
 def _alone(folder: Path, name: str) -> Iterator[None]:
-    """Nobody else builds this name meanwhile."""
+    """Lock this name against other builds."""
     with (folder / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -180,10 +178,9 @@ def _alone(folder: Path, name: str) -> Iterator[None]:
 
 
 def _prepared_tree(plan: Plan, folder: Path, said: Said, *, anew: bool) -> Path:
-    """The source with its patches; objects of another source are gone.
-
-    Other patches on the same source leave the objects of what they do not change. The user's own
-    tree may change without notice, so nothing of a patched copy of it is kept.
+    """Prepare the patched source, and remove objects of another source. Other patches on the
+    same source keep the objects of unchanged files. The user's own tree may change without
+    notice, so a patched copy of it is not reused.
     """
     tree = source_tree(plan.source, lambda words: said(words, 0, 0))
     stamp = folder / "source.json"
@@ -211,7 +208,7 @@ def _patch(plan: Plan, tree: Path, folder: Path, said: Said) -> None:
     said("copying and patching the source", 0, 0)
     partial = folder / "patching"
     shutil.rmtree(partial, ignore_errors=True)
-    # patch(1) writes a file anew, so what is not the user's may be shared with its copy.
+    # patch(1) replaces a file, so a copy may share files with a source that is not the user's.
     copy = shutil.copy2 if plan.source.place == tree else os.link
     try:
         shutil.copytree(
@@ -228,7 +225,7 @@ def _patch(plan: Plan, tree: Path, folder: Path, said: Said) -> None:
 
 
 def _configure(plan: Plan, folder: Path, tree: Path, said: Said) -> str:
-    """The .config: what is asked, and nothing else that can be left out."""
+    """Write the .config: the requested options, and no others that can be left out."""
     said("configuring", 0, 0)
     (folder / "log").write_text("")
     wanted = folder / "asked.config"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A machine of the lab for a person: its console on this terminal, a verb or a shell in it."""
+"""An interactive VM: its console on this terminal, with a verb of the agent or a shell."""
 
 import os
 import shutil
@@ -43,9 +43,8 @@ reboot -f
 
 
 def run_verb(target: VmTarget, words: list[str]) -> int:
-    """Boot with the kernel's log and the agent's output on this terminal; QEMU's exit status.
-
-    Ctrl-C and Ctrl-A x end it. Raises RtscopeError, also where the kernel panics.
+    """Boot with the kernel's log and the agent's output on this terminal, and return QEMU's exit
+    status. Ctrl-C and Ctrl-A x end it. Raises RtscopeError, also if the kernel panics.
     """
     arguments = "".join(f"{word}\n" for word in words).encode()
     files = {"init": agent_path(target.kernel.arch).read_bytes(), "rtscope.args": arguments}
@@ -55,7 +54,7 @@ def run_verb(target: VmTarget, words: list[str]) -> int:
 
 
 def _modules_for(verb: str, target: VmTarget) -> Request:
-    """A request that needs the verb's module; `loop` needs its module only in the kernel."""
+    """A request that needs the verb's module; `loop` needs its module only with --in kernel."""
     in_kernel = Request(probe=verb, options={"in": "kernel"})
     module = needed_module(in_kernel)
     missing = in_kernel.loops_in_kernel and module and not has_module(target.kernel, module)
@@ -63,24 +62,21 @@ def _modules_for(verb: str, target: VmTarget) -> Request:
 
 
 def run_shell(target: VmTarget, brought: Sequence[Path] = ()) -> int:
-    """Boot into a shell of busybox's, which gets Ctrl-C itself; the files `brought` are in /bin.
-
+    """Boot into a busybox shell, which receives Ctrl-C itself; the files `brought` are in /bin.
     Raises RtscopeError.
     """
     if target.kernel.arch != os.uname().machine:
         raise RtscopeError(
-            f"{target.name}: a shell is this machine's busybox, which does not run on "
-            f"{target.kernel.arch}; rtscope lab boot runs the agent there"
+            f"{target.name}: the shell is this computer's busybox, which does not run on "
+            f"{target.kernel.arch}; use rtscope lab boot to run the agent there"
         )
     busybox = shutil.which(_BUSYBOX)
     if not busybox or b"/ld-linux" in Path(busybox).read_bytes():
-        raise RtscopeError(
-            "a shell needs a busybox that brings all it needs: install the package busybox-static"
-        )
+        raise RtscopeError("the shell needs a static busybox: install the package busybox-static")
     if not sys.stdin.isatty():
         raise RtscopeError(
-            "a shell is for somebody who types, and standard input is no terminal: rtscope lab "
-            "boot runs the agent without one"
+            "the shell needs a terminal as standard input; use rtscope lab boot to run the agent "
+            "without one"
         )
     programs = {
         "bin/busybox": Path(busybox).read_bytes(),
@@ -100,7 +96,7 @@ def _read(files: Sequence[Path]) -> dict[str, bytes]:
     try:
         return {f"bin/{path.name}": path.read_bytes() for path in files}
     except OSError as error:
-        raise RtscopeError(f"{error.filename} cannot be brought: {error.strerror}") from None
+        raise RtscopeError(f"cannot read {error.filename}: {error.strerror}") from None
 
 
 def _run(
@@ -135,7 +131,7 @@ def _run(
 
 @contextmanager
 def _terminal_kept() -> Iterator[None]:
-    """However QEMU ends, the terminal is afterwards as it was."""
+    """Restore the terminal's settings, however QEMU ends."""
     if not sys.stdin.isatty():
         yield
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One QEMU: its folder, its process, how long it may be silent, and why it ended."""
+"""One QEMU: its directory, its process, its time limits, and the reason of its end."""
 
 import contextlib
 import os
@@ -22,17 +22,17 @@ from rtscope.target.protocol import AnyLine, End, Hello, Start
 
 BOOT_LIMIT_S: Final = 300.0
 _SLOWNESS: Final = 60
-"""CPU seconds that one second of virtual time may take at 1000 MIPS: under load it is 7 to 16"""
+"""CPU seconds per second of virtual time at 1000 MIPS: 7 to 16 under load"""
 _LEAST_SHARE: Final = 0.1
-"""of a CPU: with less of it for long, the emulator counts as stuck"""
+"""share of a CPU: an emulator that gets less for long counts as stuck"""
 _NO_MORE_S: Final = 120.0
-"""of CPU time, after which no more samples are expected"""
+"""CPU time after which no more samples are expected"""
 _LOOK_S: Final = 0.2
 _BLOCK_BYTES: Final = 4096
-"""of a file system: a file cannot grow where less is left"""
+"""free bytes of a file system: below this a file cannot grow"""
 _LONGEST_CONSOLE: Final = 64 * 1024
 _MOST_SAMPLES: Final = 1 << 30
-"""bytes: 35 million samples of some 30 bytes"""
+"""bytes: 35 million samples of about 30 bytes"""
 _SHOWN_LINES: Final = 12
 _CONTROL_C: Final = b"\x03"
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -43,17 +43,17 @@ _PANIC: Final = re.compile(r"Kernel panic - not syncing: (.*)")
 _BREAKPOINT: Final = re.compile(
     r"\bint3: 0000 (?:(?!\bCode:).)*\bCode:(?: [0-9a-f]{2})* ([0-9a-f]{2}) <", re.DOTALL
 )
-"""an x86 kernel that died of a breakpoint, and what is in memory just where it was met"""
+"""an x86 kernel that died of a breakpoint, and the byte in memory at that address"""
 _INT3: Final = "cc"
 STALE_CODE: Final = (
-    "the emulator ran outdated code, a fault of QEMU before 8.1 that machines with several CPUs "
-    "meet rarely: start it again"
+    "the emulator ran outdated code, a rare bug of QEMU before 8.1 with several CPUs: start it "
+    "again"
 )
 _NANOSECONDS: Final = 1e9
 
 
 class Emulator(AgentProcess):
-    """QEMU with the agent inside, whose lines are QEMU's standard output."""
+    """QEMU with the agent inside; the agent's lines are QEMU's standard output."""
 
     def __init__(
         self,
@@ -64,10 +64,9 @@ class Emulator(AgentProcess):
         *,
         by_the_clock: bool = False,
     ) -> None:
-        """Start `command` in `directory`, to say hello within `limit_s` of its CPU time.
-
-        `mips` is the pace of virtual time where instructions set it. Raises RtscopeError where it
-        cannot be started.
+        """Start `command` in `directory`; it must send hello within `limit_s` of its CPU time.
+        `mips` is the rate of virtual time in exact mode. Raises RtscopeError if it cannot be
+        started.
         """
         super().__init__(tethered(command, "KILL"), directory=directory, stdin=subprocess.PIPE)
         self._cpu = None if mips is None else take_one_cpu(self._process.pid)
@@ -80,16 +79,15 @@ class Emulator(AgentProcess):
         self.hello = False
         self._said_all = False
         self._own_end = ""
-        """why it was ended from here"""
+        """why rtscope ended it"""
 
     def interrupt(self) -> None:
-        """Ask the agent to end early, by a Control-C on its terminal.
-
-        Before and after its lines the machine is just ended.
+        """Ask the agent to end early, by a Control-C on its terminal. Before and after its lines
+        the VM is killed.
         """
         self._interrupted = True
         if self._said_all or not self.hello:
-            doing = "giving its samples" if self._said_all else "booting"
+            doing = "sending its samples" if self._said_all else "booting"
             self._own_end = f"interrupted while the guest was {doing}"
             self.kill()
             return
@@ -100,12 +98,11 @@ class Emulator(AgentProcess):
             stdin.flush()
 
     def measuring_s(self, duration_s: float) -> float:
-        """Seconds of the emulator's CPU time that this much of the guest's time may take."""
+        """Limit of the emulator's CPU time in seconds for this much of the guest's time."""
         return duration_s * self._pace()
 
     def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
-        """Yield the agent's lines. Every wait is bounded: the boot's, and what was asked for.
-
+        """Yield the agent's lines. Every wait is bounded: the boot, and the requested duration.
         The guest is silent while it measures, and slower than its own clock under load.
         """
         booted = Span(self._limit_s + span.answer_s, span.duration_s)
@@ -126,21 +123,19 @@ class Emulator(AgentProcess):
         return _SLOWNESS * (self._mips or 1000.0) / 1000.0
 
     def spent_s(self) -> float:
-        """Seconds of its own: those of CPU time, so that a busy host makes none too late.
-
-        Where it gets next to no CPU, as one that was stopped, those of the clock count in part; and
-        they alone count where it does not emulate but use the host's CPU.
+        """Elapsed seconds for the time limits: CPU time, so that a busy host causes no timeout.
+        If the emulator gets almost no CPU, for example because it is stopped, wall-clock time
+        counts in part. With KVM only wall-clock time counts.
         """
         lasted_s = time.monotonic() - self._begun_s
         cpu_s = 0.0
-        with contextlib.suppress(OSError):  # it ended
+        with contextlib.suppress(OSError):  # the process has ended
             cpu_s = time.clock_gettime(_cpu_clock(self._process.pid))
         return lasted_s if self._by_the_clock else max(cpu_s, lasted_s * _LEAST_SHARE)
 
     def samples(self) -> bytes:
-        """What the agent wrote to its samples file: it comes out after the agent's last line.
-
-        Bounded by how long no more of it comes. Raises RtscopeError where it is not all there.
+        """The content of the agent's samples file, which is sent after the agent's last line.
+        Bounded by the time without progress. Raises RtscopeError if it is incomplete.
         """
         path = self._directory / SAMPLES
         size, grown_s = 0, self.spent_s()
@@ -168,9 +163,9 @@ class Emulator(AgentProcess):
         if self._disk_is_full():
             return (
                 f"the guest's samples did not fit on the disk of {self._directory.parent}: free "
-                "some space there, or name another folder in TMPDIR"
+                "some space there, or set TMPDIR to another directory"
             )
-        return f"the guest ended or was ended before it had given all its samples{self._tail()}"
+        return f"the guest ended before it had sent all its samples{self._tail()}"
 
     def has_ended(self, wait_s: float = 0) -> bool:
         """Whether QEMU has ended by now or within `wait_s`."""
@@ -181,7 +176,7 @@ class Emulator(AgentProcess):
         return True
 
     def close(self) -> None:
-        """End QEMU; a guest that has said its last line gets a moment to end by itself."""
+        """End QEMU; a guest that has sent its last line gets a moment to end by itself."""
         if not self.has_ended(5 if self.hello else 0):
             self._process.kill()
         super().close()
@@ -189,13 +184,12 @@ class Emulator(AgentProcess):
             self._cpu.close()
 
     def is_beyond_hope(self) -> bool:
-        """Whether the kernel has panicked and could not even reset the machine."""
+        """Whether the kernel has panicked and could not even reset the VM."""
         return _HALTED in self.console()
 
     def give_up_after(self, limit_s: float) -> None:
-        """End a boot that has lasted this long, in `spent_s`: raises RtscopeError then.
-
-        Also one that is beyond hope.
+        """End a boot that exceeds its limit or cannot succeed; `spent_s` is its time. Raises
+        RtscopeError then.
         """
         if self.is_beyond_hope():
             self.kill()
@@ -207,7 +201,7 @@ class Emulator(AgentProcess):
             raise RtscopeError(self._own_end)
 
     def console(self) -> str:
-        """What the kernel and the agent wrote to the console, the last of it, without colours."""
+        """The end of the console's output, without colours."""
         try:
             with (self._directory / CONSOLE).open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_CONSOLE))
@@ -217,14 +211,14 @@ class Emulator(AgentProcess):
         return _ESCAPES.sub("", data.decode(errors="replace"))
 
     def why_it_was_given_up(self) -> str:
-        """A sentence for a guest that said nothing for too long."""
-        never = "the guest fell silent" if self.hello else "the guest never said hello"
+        """The message for a guest that was silent for too long."""
+        never = "the guest fell silent" if self.hello else "the guest never sent hello"
         limit = f"within {self._silence_limit_s:.0f} s"
         limit += "" if self._by_the_clock else " of the emulator's CPU time"
         return f"{never} {limit} and was ended{self._tail()}"
 
     def why_it_ended(self) -> str:
-        """A sentence for a guest that ended before the agent's last line."""
+        """The message for a guest that ended before the agent's last line."""
         if self._own_end:
             return self._own_end
         ended = super().why_it_ended()
@@ -237,14 +231,14 @@ class Emulator(AgentProcess):
             return f"the guest was ended from outside{self._tail()}"
         if self._process.returncode:
             return f"QEMU could not run the guest: {ended}"
-        return f"the guest ended before it said all it had to say{self._tail()}"
+        return f"the guest ended before its last line{self._tail()}"
 
     def why(self, error: RtscopeError) -> str:
-        """A sentence for a monitor that failed: QEMU's end explains more than the error does."""
+        """The message for a failed monitor: QEMU's end explains more than the error."""
         return self.why_it_ended() if self.has_ended(1) else str(error)
 
     def agent_said(self, after: int = 0) -> str:
-        """The agent's first complaint `after` so much of the console; "" where it had none."""
+        """The agent's first error `after` this position of the console; "" if there is none."""
         said = _AGENT_SAID.search(self.console(), after)
         return said[0] if said else ""
 
@@ -253,11 +247,11 @@ class Emulator(AgentProcess):
         if not lines:
             return "; its console is empty"
         shown = "\n".join(f"    {line}" for line in lines[-_SHOWN_LINES:])
-        return f"; the last of its console:\n{shown}"
+        return f"; the end of its console:\n{shown}"
 
 
 def panic_in(console: str, *, parallel: bool = True) -> str:
-    """Why the kernel panicked, as its console tells; "" where it did not.
+    """Why the kernel panicked, according to its console; "" if it did not.
 
     A kernel changes its jump labels behind a breakpoint. QEMU before 8.1, whose CPUs are emulated
     in `parallel`, does not lock the page that it translates, so that a CPU can keep a breakpoint
@@ -273,7 +267,9 @@ def panic_in(console: str, *, parallel: bool = True) -> str:
 
 
 def _module_said(said: str, console: str) -> str:
-    """What a module that the agent could not load told the kernel's log of it; "" for nothing."""
+    """The kernel's log messages about a module that the agent could not load; "" if there are
+    none.
+    """
     refused = _REFUSED_MODULE.search(said)
     if not refused:
         return ""
@@ -283,5 +279,5 @@ def _module_said(said: str, console: str) -> str:
 
 
 def _cpu_clock(pid: int) -> int:
-    """The clock of a process's CPU time, as clock_getcpuclockid(3) gives it."""
+    """The CPU-time clock of a process, as in clock_getcpuclockid(3)."""
     return (~pid << 3) | 2

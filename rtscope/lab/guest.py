@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent in an emulated machine, which is booted or restored once its lines are read."""
+"""The agent in a VM, which is booted or restored when its lines are read."""
 
 import tempfile
 from collections.abc import Iterator
@@ -20,15 +20,15 @@ from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, check_des
 
 _SAMPLES_WARNING: Final = "samples-file-"
 SAMPLES_LOST: Final = f"{_SAMPLES_WARNING}failed"
-"""the code of a warning, as the agent gives it on a real machine"""
+"""the code of a warning, the same as the agent's"""
 
 _LAST_WORDS_S: Final = 10.0
 _MOST_BOOTS: Final = 3
-"""of a machine whose emulator makes its kernel panic before the agent runs"""
+"""boots of a VM whose emulator makes its kernel panic before the agent runs"""
 
 
 class Guest:
-    """An agent whose machine lives until `close`. Its lines are read once."""
+    """An agent whose VM lives until `close`. Its lines are read once."""
 
     def __init__(
         self,
@@ -38,9 +38,10 @@ class Guest:
         samples_file: Path | None,
         described: Description | None = None,
     ) -> None:
-        """`limit_s` of the emulator's CPU time are for the boot; `unseen`: more options of QEMU's,
-        which the guest cannot notice; `samples_file` gets what the agent writes to its own;
-        `described`: what the agent's words were made for."""
+        """`limit_s` bounds the emulator's CPU time during the boot; `unseen` are more QEMU
+        options, which the guest cannot detect; `samples_file` receives the agent's samples;
+        `described` is the description that the agent's arguments were made for.
+        """
         self._boot = boot
         self._unseen = unseen
         self._limit_s = limit_s
@@ -54,13 +55,13 @@ class Guest:
         self._boot_console = ""
 
     def interrupt(self) -> None:
-        """Ask the agent to end early; a boot is just ended."""
+        """Ask the agent to end early; during the boot, kill the VM."""
         self._interrupted = True
         if self._emulator:
             self._emulator.interrupt()
 
     def kill(self) -> None:
-        """End the machine at once."""
+        """End the VM at once."""
         self._interrupted = True
         if self._emulator:
             self._emulator.kill()
@@ -68,8 +69,8 @@ class Guest:
     def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError.
 
-        Samples that cannot be had or written are a warning before the end: the run has the rest.
-        A boot that fails by the emulator's fault is begun anew.
+        Missing samples are a warning before the end; the run has the rest. A boot that fails
+        because of the emulator is repeated.
         """
         with machine_files_written():
             emulator = self._start()
@@ -91,12 +92,12 @@ class Guest:
                 return
             if booting and self._lab.mode == "kvm":
                 raise RtscopeError(
-                    f"mode=kvm does not work on this machine, use mode=fast: {error}"
+                    f"mode=kvm does not work on this computer, use mode=fast: {error}"
                 ) from None
             raise
 
     def lab(self) -> Lab:
-        """How this machine is emulated, with its console: what the kernel warned of comes last."""
+        """The emulation parameters with the console; the kernel's warnings come last."""
         console = self._boot_console
         if self._emulator:
             self._emulator.has_ended(_LAST_WORDS_S)
@@ -104,7 +105,7 @@ class Guest:
         return msgspec.structs.replace(self._lab, console=console)
 
     def close(self) -> None:
-        """End the machine and remove its folder."""
+        """End the VM and remove its directory."""
         if self._emulator:
             self._emulator.close()
         self._directory.cleanup()
@@ -136,7 +137,7 @@ class Guest:
         return self._emulator
 
     def _watch(self, emulator: Emulator | None) -> None:
-        """Take an emulator as the one that a signal ends; the one before has ended."""
+        """Register the emulator that a signal ends; the previous one has ended."""
         self._emulator = emulator or self._emulator
         if self._interrupted:
             if self._emulator:
@@ -145,6 +146,6 @@ class Guest:
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """A machine's own. Raises RtscopeError."""
+    """A directory for one VM. Raises RtscopeError."""
     with machine_files_written():
         return tempfile.TemporaryDirectory(prefix="rtscope-vm-")

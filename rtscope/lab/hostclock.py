@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The clock that an emulated x86 machine has where time is the host's."""
+"""The clock of an x86 VM whose time is the host's."""
 
 import os
 from functools import cache
@@ -16,11 +16,10 @@ _COUNTER: Final = Request(probe="gtod", samples=10, policy="other", options={"cl
 
 @cache
 def emulated_tsc_khz() -> int | None:
-    """How fast QEMU lets the guest's time stamp counter run, to 1 MHz; None where nobody can tell.
-
-    It gives the guest the host's own counter, as include/qemu/timer.h reads it. A kernel with no
-    other clock would measure that against the emulated PIT, which a busy host lets fail. Raises
-    RtscopeError where the agent does not run.
+    """The frequency of the guest's time stamp counter, to 1 MHz; None if unknown. QEMU gives the
+    guest the host's counter, as include/qemu/timer.h reads it. A kernel without another clock
+    would calibrate it against the emulated PIT, which fails on a busy host. Raises
+    RtscopeError if the agent does not run.
     """
     if os.uname().machine != "x86_64":
         return None

@@ -12,14 +12,13 @@ import os
 import socket
 
 NAMES = "\0rtscope-emulator-on-cpu-"
-"""of abstract sockets, which are gone when their process has ended"""
+"""prefix of abstract sockets, which disappear when their process ends"""
 
 
 def take_one_cpu(pid: int) -> socket.socket | None:
-    """Put a process, and the threads that it will start, on one of the CPUs that we may use.
-
-    That is one that no other emulator has, as long as the socket is open; None where each has one.
-    The process's present thread runs before others, where the user may grant that.
+    """Pin a process, and its future threads, to one of the allowed CPUs. No other emulator uses
+    that CPU while the socket is open; None if every CPU is in use. The process's current
+    thread gets a real-time priority if the user may grant it.
     """
     cpus = sorted(os.sched_getaffinity(0), reverse=True)
     claims = ((cpu, claim) for cpu in cpus if (claim := _claim(cpu)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An initramfs that is the same bytes whenever and wherever it is made: a cpio archive, "newc"."""
+"""A reproducible initramfs: a cpio archive, "newc"."""
 
 import stat
 from collections.abc import Collection, Mapping
@@ -10,10 +10,9 @@ _ALIGNMENT = 512
 
 
 def initramfs(files: Mapping[str, bytes], executables: Collection[str] = ("init",)) -> bytes:
-    """The archive of `files` by path, the directories above them and /dev/console.
-
-    Names are sorted, times and owners are 0, so that equal files make equal bytes. All files are
-    read-only but `executables`, which may be run. Format: the kernel's
+    """The archive of `files` by path, their parent directories and /dev/console. Names are
+    sorted, times and owners are 0, so that equal files give equal bytes. All files are
+    read-only; `executables` have execute permission. Format: the kernel's
     Documentation/driver-api/early-userspace/buffer-format.rst.
     """
     directories = {str(parent) for path in [*files, "dev/console"] for parent in _above(path)}

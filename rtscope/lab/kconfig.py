@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fragments of a kernel's configuration, and whether the kernel took them as they were asked."""
+"""Fragments of a kernel's configuration, and a check that the kernel accepted them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,15 +19,14 @@ class Asked(msgspec.Struct, frozen=True):
     """One symbol of a fragment."""
 
     value: str
-    """as in .config; "n" for what is not set"""
+    """as in .config; "n" if it is not set"""
     where: str
     """file and line"""
 
 
 def read_fragments(paths: Iterable[Path]) -> dict[str, Asked]:
-    """What fragments ask for, by symbol without CONFIG_; the later over the earlier.
-
-    Raises RtscopeError for a file that cannot be read and a line that is no setting.
+    """The requested values, by symbol without CONFIG_; later fragments override earlier ones.
+    Raises RtscopeError if a file cannot be read or a line is not a setting.
     """
     asked: dict[str, Asked] = {}
     for path in paths:
@@ -42,19 +41,19 @@ def read_fragments(paths: Iterable[Path]) -> dict[str, Asked]:
                 asked[symbol] = Asked(value, where)
             elif line.strip() and not line.startswith("#"):
                 raise RtscopeError(
-                    f"{path}, line {number}: '{line.strip()}' is no setting of a kernel: write "
+                    f"{path}, line {number}: '{line.strip()}' is not a kernel option: write "
                     "CONFIG_NAME=value or # CONFIG_NAME is not set"
                 )
     return asked
 
 
 def fragment_text(asked: Mapping[str, Asked]) -> str:
-    """One fragment of all that is asked, sorted."""
+    """One fragment of all requested values, sorted."""
     return "".join(f"CONFIG_{symbol}={one.value}\n" for symbol, one in sorted(asked.items()))
 
 
 def check_taken(asked: Mapping[str, Asked], config: str, version: str) -> None:
-    """Raise RtscopeError unless the .config `config` has everything as it was asked."""
+    """Raise RtscopeError unless the .config `config` has every requested value."""
     settings = dict(filter(None, map(_setting, config.splitlines())))
     others = [
         f"CONFIG_{symbol}={one.value} ({one.where}) became {settings.get(symbol, 'n')}"
@@ -64,9 +63,9 @@ def check_taken(asked: Mapping[str, Asked], config: str, version: str) -> None:
     if others:
         more = f" and {len(others) - _MOST_TOLD} more" if len(others) > _MOST_TOLD else ""
         raise RtscopeError(
-            f"Linux {version} did not take its configuration as asked: "
-            f"{', '.join(others[:_MOST_TOLD])}{more}; it has no such symbol, or what that depends "
-            "on or what selects it says otherwise"
+            f"Linux {version} did not accept its configuration: "
+            f"{', '.join(others[:_MOST_TOLD])}{more}; the symbol does not exist, or another "
+            "symbol that it depends on or that selects it prevents the value"
         )
 
 

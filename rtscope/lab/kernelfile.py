@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a kernel's file is, and the form of it that boots soonest."""
+"""The format of a kernel's file, and its conversion to the one that boots fastest."""
 
 import gzip
 import re
@@ -22,7 +22,7 @@ _ELF_KINDS: Final = {
     b"\2\1" + struct.pack("<H", 8): "mips64el",
     b"\2\2" + struct.pack(">H", 21): "powerpc64",
 }
-"""class, order of bytes and machine, as the ELF header has them"""
+"""class, byte order and machine, as in the ELF header"""
 
 _BZIMAGE_HEADER: Final = 0x268
 _ELF_HEADER: Final = 64
@@ -30,10 +30,10 @@ _ELF_SEGMENT: Final = 56
 _ELF_SECTION: Final = 64
 _ELF_BIG_ENDIAN: Final = 2
 _ELF_NOBITS: Final = 8
-"""a section that takes no bytes of the file"""
+"""type of a section without bytes in the file"""
 _PE_HEADER: Final = 24
 _PE_SIGNATURE: Final = 112 + 4 * 8
-"""where the optional header of 64 bits says where the file's signature is"""
+"""offset in the 64-bit optional header of the signature's position"""
 _PE_SECTION: Final = 40
 _IMAGE_MAGIC: Final = {"aarch64": b"ARM\x64", "riscv64": b"RSC\x05"}
 """the kernel's Documentation/arch/arm64/booting.rst and riscv/boot-image-header.rst"""
@@ -49,10 +49,9 @@ class KernelFile(msgspec.Struct, frozen=True):
 
 
 def read_kernel(data: bytes, name: str) -> KernelFile:
-    """Tell what `data` is; `name` is for the sentence of the RtscopeError where it is no kernel.
-
-    An x86 bzImage is taken out of its wrapping where QEMU can start what is inside (by PVH), so
-    that the guest need not unpack it: that is a third of its boot.
+    """Identify `data`; `name` is for the RtscopeError if it is not a kernel. An x86 bzImage is
+    unpacked if QEMU can start its content (by PVH), so that the guest need not do it: that
+    saves a third of its boot.
     """
     if data[:2] == b"\x1f\x8b":
         try:
@@ -69,7 +68,7 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
         if data[0x38:0x3C] == magic:
             return KernelFile(arch, _release(data, name), data)
     raise RtscopeError(
-        f"{name} is no kernel that the lab can boot: give an x86 bzImage or vmlinux, the Image "
+        f"{name} is not a kernel that the lab can boot: give an x86 bzImage or vmlinux, the Image "
         "of arm64 or riscv64, or the vmlinux of mips64el or powerpc64"
     )
 
@@ -77,7 +76,7 @@ def read_kernel(data: bytes, name: str) -> KernelFile:
 def _check_length(data: bytes, end: int, name: str) -> None:
     if len(data) < end:
         raise RtscopeError(
-            f"{name} is truncated: it has {len(data):,} bytes, and its headers tell of {end:,}; "
+            f"{name} is truncated: it has {len(data):,} bytes, but its headers require {end:,}; "
             "copy or build it again"
         )
 
@@ -85,9 +84,7 @@ def _check_length(data: bytes, end: int, name: str) -> None:
 def _release(data: bytes, name: str) -> str:
     found = _VERSION.search(data)
     if not found:
-        raise RtscopeError(
-            f"{name} looks like a kernel but does not tell its version: is it whole?"
-        )
+        raise RtscopeError(f"{name} looks like a kernel but contains no version: is it truncated?")
     return found[1].decode(errors="replace")
 
 
@@ -107,7 +104,7 @@ def _elf(data: bytes, name: str) -> KernelFile:
 
 
 def _elf_end(data: bytes) -> int:
-    """Where the last of an ELF file's parts ends, in bytes, as far as its headers are there.
+    """The end of the last part of an ELF file, in bytes, as far as its headers are present.
 
     Field offsets: the gABI's chapters "ELF Header", "Sections" and "Program Header", of 64 bits.
     """
@@ -129,11 +126,10 @@ def _elf_end(data: bytes) -> int:
 
 
 def _pe_end(data: bytes) -> int:
-    """Where the last part ends of a kernel that UEFI can start too, in bytes; 0 for another.
-
-    Parts are sections and, at the end, the signature. The header of arm64 and riscv64 that every
-    boot loader reads has no such length: its image_size includes memory that is not in the file.
-    Field offsets: Microsoft's "PE Format".
+    """The end of the last part of a kernel with an EFI header, in bytes; 0 without one. Parts
+    are sections and, at the end, the signature. The header of arm64 and riscv64 that every
+    boot loader reads has no such length: its image_size includes memory that is not in the
+    file. Field offsets: Microsoft's "PE Format".
     """
     (at,) = struct.unpack_from("<I", data, 0x3C) if len(data) >= _ELF_HEADER else (0,)
     if data[at : at + 4] != b"PE\0\0" or len(data) < at + _PE_HEADER + _PE_SIGNATURE + 8:
@@ -164,7 +160,7 @@ def _bzimage(data: bytes, name: str) -> KernelFile:
         raise damaged
     inside = _unpacked(data[start : start + length])
     if inside is not None:
-        # The build puts the size of what is inside behind it.
+        # The build appends the size of the content.
         if struct.pack("<I", len(inside)) != data[start + length - 4 : start + length]:
             raise damaged
         if inside[:4] == b"\x7fELF" and _PVH_NOTE in inside:
@@ -173,7 +169,7 @@ def _bzimage(data: bytes, name: str) -> KernelFile:
 
 
 def _unpacked(payload: bytes) -> bytes | None:
-    """None where the tool for it is not installed; the bzImage boots too."""
+    """None if the tool for it is not installed; the bzImage itself boots too."""
     tools = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz"}
     for magic, tool in tools.items():
         if payload.startswith(magic) and shutil.which(tool):

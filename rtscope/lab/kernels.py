@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The lab's kernels: named, and kept unpacked under $XDG_CACHE_HOME/rtscope/kernels."""
+"""The lab's kernels: named, and stored unpacked under $XDG_CACHE_HOME/rtscope/kernels."""
 
 import hashlib
 import re
@@ -27,45 +27,46 @@ _FIRMWARE_MODULE: Final = "qemu_fw_cfg"
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A kernel that can be booted by its name."""
+    """A stored kernel."""
 
     name: str
     arch: str
     release: str
     source: str
-    """where it came from, in words"""
+    """its origin, in words"""
     sha256: str
-    """of what is booted"""
+    """of the booted file"""
     config_sha256: str | None = None
     board: str | None = None
-    """that it was built for; None for the usual one of its architecture"""
+    """board that it was built for; None for the default of its architecture"""
     modules: list[str] = []
-    """loaded at boot, in this order"""
+    """modules loaded at boot, in this order"""
     ours: str | None = None
-    """the hash of what those of its modules were made from that are ours; None without them, or for
-    one that the lab built"""
+    """the hash of the sources of rtscope's modules for it; None without them, or if the lab
+    built the kernel
+    """
     key: str | None = None
-    """of one that the lab built: the hash of all that it was built from"""
+    """hash of all inputs, if the lab built it"""
     patches: list[str] = []
-    """the series that were applied before it was built, each with its hash"""
+    """the applied patch series, each with its hash"""
     options: list[str] = []
-    """of its command line, in every mode"""
+    """kernel parameters in every mode"""
     exact_options: list[str] = []
-    """of its command line where time counts instructions"""
+    """kernel parameters in exact mode"""
 
 
 def cache_directory() -> Path:
-    """Where the lab keeps what it can make again."""
+    """The cache, whose content the lab can make again."""
     return platformdirs.user_cache_path("rtscope")
 
 
 def kernel_file(kernel: Kernel) -> Path:
-    """What QEMU boots."""
+    """The file that QEMU boots."""
     return _kernels() / kernel.name / "kernel"
 
 
 def is_whole(kernel: Kernel) -> bool:
-    """Whether what QEMU boots is still what was kept."""
+    """Whether the file that QEMU boots is unchanged since it was stored."""
     try:
         with kernel_file(kernel).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == kernel.sha256
@@ -74,9 +75,8 @@ def is_whole(kernel: Kernel) -> bool:
 
 
 def check_whole(kernel: Kernel) -> None:
-    """Refuse a kernel whose file has changed since it was kept: its runs would name another.
-
-    Raises RtscopeError.
+    """Refuse a kernel whose file has changed since it was stored: its runs would record a wrong
+    kernel. Raises RtscopeError.
     """
     if is_whole(kernel):
         return
@@ -90,27 +90,26 @@ def check_whole(kernel: Kernel) -> None:
 
 
 def kernel_config(kernel: Kernel) -> bytes | None:
-    """The configuration that it was built with; None where nobody gave it."""
+    """Its configuration; None if unknown."""
     path = _kernels() / kernel.name / "config"
     return path.read_bytes() if path.exists() else None
 
 
 def takes_snapshots(kernel: Kernel) -> bool:
-    """Whether it reads what only a restored machine is told, by QEMU's firmware configuration."""
+    """Whether it can read the arguments of a restored VM, from QEMU's firmware configuration."""
     built_in = b"CONFIG_FW_CFG_SYSFS=y\n" in (kernel_config(kernel) or b"")
     return built_in or _FIRMWARE_MODULE in kernel.modules
 
 
 def kernel_system_map(kernel: Kernel) -> str:
-    """Its System.map; empty where nobody kept it."""
+    """Its System.map; empty if there is none."""
     path = _kernels() / kernel.name / "System.map"
     return path.read_text(errors="replace") if path.exists() else ""
 
 
 def kernel_modules(kernel: Kernel, *wanted: str) -> dict[str, bytes]:
-    """The modules that it loads at boot, by name, in order; `wanted` and what they need come last.
-
-    Raises RtscopeError where the kernel has no module of such a name.
+    """The modules that it loads at boot, by name, in order; `wanted` and their dependencies come
+    last. Raises RtscopeError if the kernel lacks a module.
     """
     folder = _kernels() / kernel.name / "modules"
     modules = {name: (folder / f"{name}.ko").read_bytes() for name in kernel.modules}
@@ -118,7 +117,7 @@ def kernel_modules(kernel: Kernel, *wanted: str) -> dict[str, bytes]:
 
 
 def has_module(kernel: Kernel, name: str) -> bool:
-    """Whether it has one that could be loaded."""
+    """Whether it has a loadable module of that name."""
     return (_kernels() / kernel.name / "modules" / f"{name}.ko").exists()
 
 
@@ -129,19 +128,19 @@ def list_kernels() -> list[Kernel]:
         try:
             found.append(msgspec.json.decode(path.read_bytes(), type=Kernel))
         except (OSError, msgspec.MsgspecError):
-            continue  # of another version of rtscope: adding it again makes it whole
+            continue  # stored by another version of rtscope: adding it again completes it
     return found
 
 
 def find_kernel(name: str) -> Kernel:
-    """The kernel of this name. Raises RtscopeError where there is none."""
+    """The kernel of this name. Raises RtscopeError if there is none."""
     kernels = {kernel.name: kernel for kernel in list_kernels()}
     if name not in kernels:
         known = f"the lab has {', '.join(kernels)}" if kernels else "the lab has none yet"
         if name in recipes().kernels:
             raise RtscopeError(
-                f"the kernel '{name}' has not been built yet: `rtscope lab kernel build {name}` "
-                "does it, in some minutes"
+                f"the kernel '{name}' has not been built yet: run `rtscope lab kernel build "
+                f"{name}` (some minutes)"
             )
         raise RtscopeError(
             f"there is no kernel '{name}': {known}; `rtscope lab kernel add "
@@ -161,7 +160,7 @@ def add_package(package: str, *, name: str | None, load: list[str]) -> Kernel:
         source, files = fetch_package(package, directory)
         images = sorted((files / "boot").glob("vmlinu[xz]-*"))
         if not images:
-            raise RtscopeError(f"the package {package} holds no kernel")
+            raise RtscopeError(f"the package {package} contains no kernel")
         config = next(iter((files / "boot").glob("config-*")), None)
         modules = files / "lib" / "modules"
         return _keep(name, f"debian:{source}", images[0], config, modules, load, board=None)
@@ -176,13 +175,16 @@ def add_file(
     load: list[str],
     board: str | None = None,
 ) -> Kernel:
-    """Add a kernel from its file, by default under the file's name and for its architecture's usual
-    board. Raises RtscopeError."""
+    """Add a kernel from its file, by default under the file's name and for its architecture's
+    default board. Raises RtscopeError.
+    """
     name = good_name(name or file.name)
     if modules and not modules.is_dir():
-        raise RtscopeError(f"{modules} is no folder: --modules takes one that holds module files")
+        raise RtscopeError(
+            f"{modules} is not a directory: --modules takes a directory with module files"
+        )
     if load and modules is None:
-        raise RtscopeError("--load needs --modules: the folder that holds the modules' files")
+        raise RtscopeError("--load needs --modules: the directory with the module files")
     return _keep(name, str(file.absolute()), file, config, modules, load, board)
 
 
@@ -200,7 +202,7 @@ def keep_built(
     options: list[str],
     exact_options: list[str],
 ) -> Kernel:
-    """Keep a kernel that the lab has built, with all its modules. Raises RtscopeError."""
+    """Store a kernel that the lab has built, with all its modules. Raises RtscopeError."""
     kernel, files = _read_kernel(name, source, image, config, board)
     files |= {f"modules/{path.name}": _read(path) for path in modules}
     kernel = msgspec.structs.replace(
@@ -211,7 +213,7 @@ def keep_built(
 
 
 def put_modules(kernel: Kernel, modules: dict[str, bytes], ours: str) -> Kernel:
-    """Keep modules of ours with a kernel; `ours` is the hash of what they were made from."""
+    """Store rtscope's modules with a kernel; `ours` is the hash of their sources."""
     place = _kernels() / kernel.name
     kept = {
         str(path.relative_to(place)): path.read_bytes()
@@ -228,17 +230,18 @@ def _kernels() -> Path:
 
 
 def good_name(name: str) -> str:
-    """`name`, which can name a kernel. Raises RtscopeError where it cannot."""
+    """Check the name of a kernel. Raises RtscopeError if it is invalid."""
     if not _NAME.fullmatch(name):
         raise RtscopeError(
-            f"'{name}' cannot name a kernel: letters, digits and . _ + - can; --name gives another"
+            f"'{name}' is not a valid kernel name: use letters, digits and . _ + -; --name sets "
+            "another"
         )
     return name
 
 
 @contextmanager
 def _fresh() -> Iterator[Path]:
-    """A folder in the cache that is gone afterwards."""
+    """A temporary directory in the cache."""
     try:
         with work_folder(_kernels(), ".adding-") as directory:
             yield directory
@@ -270,7 +273,7 @@ def _keep(
 def _read_kernel(
     name: str, source: str, image: Path, config: Path | None, board: str | None
 ) -> tuple[Kernel, dict[str, bytes]]:
-    """What is known of a kernel from its own files, and those that are kept of it, by name."""
+    """The properties of a kernel from its files, and the files to store, by name."""
     found = read_kernel(_read(image), str(image))
     find_board(board, found.arch)
     settings = _read_config(config) if config else None
@@ -287,7 +290,7 @@ def _read_kernel(
 
 
 def _put(kernel: Kernel, files: dict[str, bytes]) -> None:
-    """Put a kernel into the cache whole or not at all, in place of one of the same name."""
+    """Store a kernel in the cache completely or not at all, replacing one of the same name."""
     with _fresh() as directory:
         new = directory / kernel.name
         (new / "modules").mkdir(parents=True)
@@ -308,9 +311,7 @@ def _read_config(path: Path) -> bytes:
     except UnicodeDecodeError:
         is_config = False
     if not is_config:
-        raise RtscopeError(
-            f"{path} is no kernel's configuration: give the .config that the kernel was built with"
-        )
+        raise RtscopeError(f"{path} is not a kernel configuration: give the .config of the kernel")
     return data
 
 

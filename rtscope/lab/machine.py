@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The emulated machine: what the user asks of it, and QEMU's command line for it."""
+"""A VM: the user's options, and QEMU's command line for it."""
 
 import math
 import re
@@ -16,21 +16,21 @@ from rtscope.model.run import LabMode as Mode
 KERNEL: Final = "kernel"
 INITRAMFS: Final = "initramfs.cpio"
 PARALLEL: Final = "tcg,thread=multi"
-"""accelerator of CPUs that are emulated at the same time"""
+"""accelerator of CPUs that are emulated in parallel"""
 CONSOLE: Final = "console.txt"
 SAMPLES: Final = "samples"
 ARGUMENTS: Final = "args"
 SNAPSHOT: Final = "snapshot"
 MONITOR: Final = "monitor"
-"""names of files in the folder that QEMU runs in"""
+"""names of files in QEMU's directory"""
 
 _SHIFT_OF_MIPS: Final[dict[float, int]] = {1000 / (1 << shift): shift for shift in range(6)}
-"""Beyond a shift of 5 the kernel's timers no longer keep up, and latency does not scale."""
+"""Beyond a shift of 5 the kernel's timers do not keep up, and latency does not scale."""
 _MOST_CPUS: Final = 32
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What the user asks for: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
+    """The user's options: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
 
     Also shape=SOCKETSxCORESxTHREADS, offline=N, preempt=full and load=MODULE PARAMETER=VALUE ....
     """
@@ -38,35 +38,34 @@ class Spec(msgspec.Struct, frozen=True):
     kernel: str
     cpus: int = 1
     shape: tuple[int, int, int] | None = None
-    """sockets, cores of each and threads of each of these, as the guest is told; None for QEMU's"""
+    """sockets, cores per socket and threads per core of the guest; None for QEMU's default"""
     offline: int = 0
-    """of the CPUs, the last ones, which the guest's kernel leaves offline"""
+    """number of CPUs, the last ones, that the guest's kernel leaves offline"""
     mode: Mode = "exact"
     mips: float = 1000.0
     memory: int | None = None
-    """MiB; None for what the board usually has"""
+    """MiB; None for the board's default"""
     seed: int = 1
     preempt: Literal["none", "voluntary", "full"] | None = None
-    """chosen at boot, of a kernel that leaves it open; None for the kernel's own choice"""
+    """preemption model chosen at boot; None for the kernel's default"""
     load: str | None = None
-    """a module of the kernel's and its parameters, as insmod takes them"""
+    """a module of the kernel and its parameters, in insmod's syntax"""
     start: Literal["restored", "booted"] | None = None
-    """from a snapshot that was taken when the boot was over, or by a boot; None for the first where
-    it is possible"""
+    """restored from a snapshot at the end of the boot, or booted; None: restored if possible"""
 
     @property
     def module(self) -> str | None:
-        """The module that is asked for."""
+        """The requested module."""
         return self.load.split(" ")[0] if self.load else None
 
     @property
     def module_parameters(self) -> str:
-        """As insmod takes them."""
+        """The module's parameters, in insmod's syntax."""
         return (self.load or "").partition(" ")[2]
 
 
 def parse_spec(text: str) -> Spec:
-    """Read what follows "vm:". Raises RtscopeError."""
+    """Parse the text after "vm:". Raises RtscopeError."""
     kernel, *pairs = text.split(",")
     given: dict[str, str] = {}
     for pair in pairs:
@@ -77,7 +76,8 @@ def parse_spec(text: str) -> Spec:
             or key not in {*Spec.__struct_fields__, "insist"} - {"kernel"}
         ):
             raise RtscopeError(
-                f"vm:{text}: '{pair}' is not understood: after the kernel's name may come cpus=N, "
+                f"vm:{text}: '{pair}' is not a valid option: after the kernel's name you can give "
+                "cpus=N, "
                 "shape=SOCKETSxCORESxTHREADS, offline=N, mode=exact, fast or kvm, mips=N, "
                 "memory=MIB, seed=N, preempt=none, voluntary or full, load=MODULE, and "
                 "start=restored or booted, once each"
@@ -96,14 +96,14 @@ def parse_spec(text: str) -> Spec:
     if mode not in get_args(Mode):
         raise RtscopeError(f"vm:{text}: mode is exact, fast or kvm, not '{mode}'")
     if given.get("insist", "yes") != "yes":
-        raise RtscopeError(f"vm:{text}: insist is yes or not there, not '{given['insist']}'")
+        raise RtscopeError(f"vm:{text}: insist is yes or left out, not '{given['insist']}'")
     if given.get("load") == "":
         raise RtscopeError(f"vm:{text}: load lacks a module's name")
     if mode == "exact" and cpus > 1 and "insist" not in given:
         raise RtscopeError(
             f"vm:{text}: with more than one CPU in exact mode the CPUs take turns, and the turns "
-            "appear as latency: use one CPU, or mode=fast to see what runs where; insist=yes "
-            "measures all the same"
+            "appear as latency: use one CPU, or mode=fast to see which thread runs on which CPU; "
+            "insist=yes overrides this"
         )
     return Spec(
         kernel=kernel,
@@ -155,9 +155,7 @@ def _start(
         case "restored" if mode == "exact" and cpus == 1:
             return "restored"
         case "restored":
-            raise RtscopeError(
-                f"vm:{text}: start=restored is for mode=exact and one CPU: others are booted"
-            )
+            raise RtscopeError(f"vm:{text}: start=restored needs mode=exact and one CPU")
         case other:
             raise RtscopeError(f"vm:{text}: start is restored or booted, not '{other}'")
 
@@ -166,7 +164,7 @@ def _mips(text: str, given: dict[str, str], mode: str) -> float:
     if "mips" not in given:
         return 1000.0
     if mode != "exact":
-        raise RtscopeError(f"vm:{text}: mips is for mode=exact; else the host sets the pace")
+        raise RtscopeError(f"vm:{text}: mips needs mode=exact; otherwise the host sets the rate")
     for mips in _SHIFT_OF_MIPS:
         if given["mips"] == f"{mips:g}":
             return mips
@@ -178,10 +176,10 @@ def _mips(text: str, given: dict[str, str], mode: str) -> float:
 
 
 def qemu_version(board: Board) -> str:
-    """The emulator's version. Raises RtscopeError where it is not installed."""
+    """The emulator's version. Raises RtscopeError if it is not installed."""
     if not shutil.which(board.emulator):
         raise RtscopeError(
-            f"there is no {board.emulator} here: install the package {board.package}"
+            f"{board.emulator} is not installed: install the package {board.package}"
         )
     done = subprocess.run(
         [board.emulator, "--version"], capture_output=True, text=True, check=False, timeout=60
@@ -195,15 +193,14 @@ def qemu_version(board: Board) -> str:
 def qemu_command(
     board: Board, spec: Spec, kernel_options: list[str], *, stops: bool = False
 ) -> list[str]:
-    """QEMU's command line. It runs in a folder of the run's own, so that no path changes it.
+    """QEMU's command line. QEMU runs in the run's own directory, so that no path changes it.
+    `kernel_options` are specific to the kernel, after those for every kernel. With `stops` the
+    VM stops when its boot is over, for a snapshot, and then reads its arguments from a separate
+    file.
 
-    `kernel_options` are the kernel's own, behind those that every kernel gets. A machine that
-    `stops` does so when its boot is over, for a snapshot, and finds the arguments of what it runs
-    then in a file of its own.
-
-    Every flag of exact mode is needed for two runs to be the same: fixed dates and seeds, a virtual
-    clock that counts instructions and never waits for the host's, and no random numbers of the
-    host's.
+    Every flag of exact mode is needed for two runs to be the same: fixed dates and seeds, a
+    virtual clock that counts instructions and never waits for the host's, and no random numbers
+    of the host's.
     """
     lines, samples = board.channels
     options = [
@@ -230,10 +227,9 @@ def qemu_command(
 def console_command(
     board: Board, spec: Spec, kernel_options: list[str], *, ends_on_interrupt: bool
 ) -> list[str]:
-    """QEMU's command line for a person: the console is the terminal, where Ctrl-A x ends it.
-
-    So does Ctrl-C where it `ends_on_interrupt`; else the guest gets it. What is shown is written to
-    a file besides.
+    """QEMU's command line for interactive use: the console is the terminal, where Ctrl-A x ends
+    it. With `ends_on_interrupt` Ctrl-C ends it too; otherwise the guest receives it. The
+    output is also written to a file.
     """
     signal = "on" if ends_on_interrupt else "off"
     options = _kernel_options(board, spec, kernel_options)
@@ -258,14 +254,15 @@ def _kernel_options(board: Board, spec: Spec, own: list[str]) -> list[str]:
 
 
 def _machine(board: Board, spec: Spec) -> list[str]:
-    """The emulator and the machine without its ports."""
+    """The emulator and the VM without its ports."""
     if spec.mode == "exact":
         time = ["-rtc", "base=2020-01-01T00:00:00,clock=vm", "-accel", "tcg,thread=single"]
         time += ["-icount", f"shift={_SHIFT_OF_MIPS[spec.mips]},sleep=off,align=off"]
     elif spec.mode == "kvm":
         time = ["-accel", "kvm"]
     else:
-        # Of MIPS, QEMU warns; but CPUs that take turns of 0.1 s answer no other CPU's call in time.
+        # QEMU warns about this on MIPS, but CPUs with turns of 0.1 s do not answer cross calls in
+        # time.
         time = ["-accel", PARALLEL]
     cpus = f"{spec.cpus},sockets={spec.cpus}" if board.sockets else str(spec.cpus)
     if spec.shape:

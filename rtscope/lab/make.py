@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run the kernel's make: the same everywhere, and surely ended."""
+"""Run the kernel's make reproducibly, and end it reliably."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ SAME_EVERYWHERE: Final = {
     "LOCALVERSION": "",
     "LC_ALL": "C",
 }
-"""so that the same content makes the same bits, and nothing of the user's environment gets in"""
+"""so that the same content gives the same bits, independent of the user's environment"""
 
 _KEPT_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR")
 _PACKAGE_OF_FILE: Final = {"elf.h": "libelf-dev", "openssl/": "libssl-dev"}
@@ -34,9 +34,8 @@ _END_S: Final = 10.0
 def run_make(
     words: list[str], what: str, log: Path, heard: Callable[[str], None] = lambda line: None
 ) -> None:
-    """Run make to build `what`, adding what it says to `log` and showing each line to `heard`.
-
-    All of it ends when something ends this. Raises RtscopeError with its first error.
+    """Run make to build `what`, append its output to `log` and pass each line to `heard`. It
+    ends when this process ends. Raises RtscopeError with its first error.
     """
     environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     error = ""
@@ -68,7 +67,7 @@ def run_make(
         hint = f" (the package {package} has it)" if package else ""
         raise RtscopeError(
             f"{what} could not be built: {error or f'make ended with status {status}'}{hint}; "
-            f"{log} tells all"
+            f"see {log}"
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernel modules: find the files of those that are wanted, and of those they need, in order."""
+"""Kernel modules: find the files of the requested ones and their dependencies, in order."""
 
 import gzip
 import lzma
@@ -16,7 +16,7 @@ _DEPENDS: Final = re.compile(rb"\0depends=([^\0]*)\0")
 
 
 def needed_module(request: Request) -> str | None:
-    """The module of ours that the probe of this request needs; None for none."""
+    """The rtscope module that the probe of this request needs, or None."""
     probe = our_description().probe(request.probe)
     if probe is None:
         return None
@@ -25,10 +25,9 @@ def needed_module(request: Request) -> str | None:
 
 
 def wanted_modules(directory: Path, names: list[str]) -> dict[str, bytes]:
-    """The modules `names` and what they depend on, by name, in the order in which they load.
-
-    `directory` holds module files, at any depth, compressed or not. What they depend on stands in
-    the modules themselves. Raises RtscopeError where one is not there.
+    """The modules `names` and their dependencies, by name, in the order in which they load.
+    `directory` holds module files, at any depth, compressed or not. The modules themselves
+    name their dependencies. Raises RtscopeError if one is missing.
     """
     files = {
         _canonical(path.name.split(".ko")[0]): path for path in sorted(directory.rglob("*.ko*"))

@@ -20,10 +20,10 @@ _LOOK_S: Final = 0.02
 
 
 class Monitor:
-    """A connection to one QEMU, which is closed at the end of a with block."""
+    """A connection to one QEMU, closed at the end of a with block."""
 
     def __init__(self, path: Path, has_ended: Callable[[], bool]) -> None:
-        """Connect once QEMU listens at `path`. Raises RtscopeError where it ends before."""
+        """Connect when QEMU listens at `path`. Raises RtscopeError if it ends before."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._events: list[str] = []
         self._pending = b""
@@ -39,7 +39,7 @@ class Monitor:
     def _connect(self, path: Path, has_ended: Callable[[], bool]) -> None:
         end = time.monotonic() + _ANSWER_S
         folder = os.open(path.parent, os.O_PATH | os.O_CLOEXEC)
-        # A socket's path has at most 107 bytes; that of a folder in the cache may have more.
+        # A socket's path has at most 107 bytes; a directory in the cache may be longer.
         short = f"/proc/self/fd/{folder}/{path.name}"
         try:
             while not self._is_connected(short):
@@ -65,7 +65,7 @@ class Monitor:
         self._socket.close()
 
     def command(self, name: str, /, **arguments: object) -> Any:  # noqa: ANN401 - what QEMU says
-        """Run a command; what it returns. Raises RtscopeError."""
+        """Run a command and return its result. Raises RtscopeError."""
         request = {"execute": name, "arguments": arguments}
         try:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
@@ -79,7 +79,7 @@ class Monitor:
                 raise RtscopeError(f"QEMU refuses {name}: {message['error'].get('desc')}")
 
     def wait_for_status(self, status: str, limit_s: float) -> None:
-        """Wait until the machine's run state is this one. Raises RtscopeError."""
+        """Wait until the VM is in this run state. Raises RtscopeError."""
         end = time.monotonic() + limit_s
         while (now := self.command("query-status")["status"]) != status:
             if time.monotonic() > end:
@@ -87,15 +87,16 @@ class Monitor:
             time.sleep(_LOOK_S)
 
     def save(self, file: str, limit_s: float) -> bool:
-        """Write the stopped machine to a file in its folder, which gets its name once all of it is
-        there; False where that cannot be written. Raises RtscopeError."""
+        """Save the stopped VM to a file in its directory, renamed when complete; False if it
+        cannot be written. Raises RtscopeError.
+        """
         self.command("migrate", uri=f"exec:cat > part && mv part {file}")
         end = time.monotonic() + limit_s
         while (state := self.command("query-migrate").get("status")) != "completed":
             if state == "failed":
                 return False
             if time.monotonic() > end:
-                raise RtscopeError(f"QEMU has not saved the machine after {limit_s:.0f} s")
+                raise RtscopeError(f"QEMU has not saved the VM after {limit_s:.0f} s")
             time.sleep(_LOOK_S)
         self.wait_for_status("postmigrate", limit_s)
         return True
@@ -113,7 +114,7 @@ class Monitor:
         return True
 
     def _message(self) -> dict[str, Any]:
-        """The next message; an event is also kept."""
+        """The next message; an event is also stored."""
         while b"\n" not in self._pending:
             try:
                 data = self._socket.recv(1 << 16)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Our own kernel modules, kernel/modules: built for a distribution's kernel by its headers."""
+"""rtscope's kernel modules, kernel/modules, built against the headers of a distribution's
+kernel.
+"""
 
 import hashlib
 import os
@@ -26,7 +28,7 @@ _COMPILER: Final = re.compile(r"\$\(CROSS_COMPILE\)(\S+)")
 
 
 def modules_content() -> str:
-    """A hash of all that our modules are made from."""
+    """A hash of the sources of rtscope's modules."""
     folder = kernel_folder() / "modules"
     content = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
@@ -37,31 +39,32 @@ def modules_content() -> str:
 
 
 def our_modules(kernel: Kernel) -> dict[str, bytes]:
-    """Those of our modules that the kernel has, by name. Raises RtscopeError."""
+    """The names of rtscope's modules that the kernel has. Raises RtscopeError."""
     return kernel_modules(kernel, *(name for name in module_names() if has_module(kernel, name)))
 
 
 def module_names() -> list[str]:
-    """Our modules: each has a folder, beside the header that they share."""
+    """The names of rtscope's modules: each has a directory next to their common header."""
     return sorted(path.parent.name for path in (kernel_folder() / "modules").glob("*/Kbuild"))
 
 
 def copy_modules(folder: Path) -> None:
-    """Make `folder` one that the kernel's make builds all of ours in, for it writes beside them."""
+    """Prepare `folder` for the kernel's make, which writes next to the sources."""
     shutil.copytree(kernel_folder() / "modules", folder)
     names = " ".join(f"{name}/" for name in module_names())
     (folder / "Kbuild").write_text(f"obj-m := {names}\n")
 
 
 def give_modules(kernel: Kernel) -> Kernel:
-    """Build our modules against the headers of a Debian kernel and keep them with it.
-
-    The headers are kept in the cache, so that they are downloaded once. Raises RtscopeError, and
-    leaves the kernel as it is then.
+    """Build rtscope's modules against the headers of a Debian kernel and store them with it. The
+    headers are cached, so that they are downloaded once. Raises RtscopeError, and then leaves
+    the kernel unchanged.
     """
     found = _DEBIAN.match(kernel.source)
     if not found:
-        raise RtscopeError(f"{kernel.name} is no Debian kernel, whose headers could be had")
+        raise RtscopeError(
+            f"{kernel.name} is not a Debian kernel, so its headers cannot be downloaded"
+        )
     try:
         headers = _kept_headers(found[1])
         with work_folder(cache_directory() / "headers", ".building-") as folder:
@@ -69,7 +72,8 @@ def give_modules(kernel: Kernel) -> Kernel:
             files = {path.stem: path.read_bytes() for path in (folder / "modules").glob("*/*.ko")}
     except OSError as error:
         raise RtscopeError(
-            f"our modules were not built for {kernel.name}: {error.filename}: {error.strerror}"
+            f"rtscope's modules were not built for {kernel.name}: {error.filename}: "
+            f"{error.strerror}"
         ) from None
     return put_modules(kernel, files, modules_content())
 
@@ -87,19 +91,18 @@ def _kept_headers(package: str) -> Path:
 def _build(arch: str, headers: Path, folder: Path) -> None:
     compiler = _COMPILER.search((headers / ".kernelvariables").read_text())
     if not compiler:
-        raise RtscopeError(f"{headers} does not tell by which compiler it was made")
+        raise RtscopeError(f"{headers} does not name the compiler of its kernel")
     cross = f"{arch}-linux-gnu-"
     suffix = "" if arch == os.uname().machine else f"-{cross.rstrip('-').replace('_', '-')}"
     for tool, needed in {f"{cross}{compiler[1]}": f"{compiler[1]}{suffix}", "make": "make"}.items():
         if not shutil.which(tool):
             raise RtscopeError(
-                f"to build modules for this kernel {tool} is missing here: install the package "
-                f"{needed}"
+                f"cannot build modules for this kernel without {tool}: install the package {needed}"
             )
-    # pahole is not needed for what nobody debugs, nor is what it would read.
+    # pahole and its input are needed only for debugging.
     options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0", f"-j{os.cpu_count()}"]
     modules = folder / "modules"
     copy_modules(modules)
-    # Where the headers say which tools to use, they have the last word.
+    # Tools named by the headers take precedence.
     words = ["-C", str(headers), f"M={modules}", f"CROSS_COMPILE={cross}", *options, "modules"]
-    run_make(words, "our modules", headers / "rtscope.log")
+    run_make(words, "rtscope's modules", headers / "rtscope.log")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A distribution's kernel, its headers: Debian packages, downloaded, unpacked, not installed."""
+"""Debian packages of kernels and headers: downloaded and unpacked, not installed."""
 
 import re
 import shutil
@@ -26,20 +26,21 @@ _LISTS_LAST_S: Final = 24 * 3600
 def fetch_package(
     package: str, directory: Path, options: list[str] | None = None
 ) -> tuple[str, Path]:
-    """Download and unpack a kernel package: its name and version, and the folder of its files.
-
-    A package that only depends on the present kernel (linux-image-6.12-rt-amd64) leads to that
-    kernel's. One of another architecture ends in its name: linux-image-6.12-rt-arm64. It needs no
-    root. `directory` exists and is empty. `options` are apt's, for a package that the system's
-    lists lack. Raises RtscopeError.
+    """Download and unpack a kernel package, and return its name and version, and the directory
+    of its files. A package that only depends on the current kernel
+    (linux-image-6.12-rt-amd64) resolves to that kernel's. The name of a package for another
+    architecture ends in it: linux-image-6.12-rt-arm64. It needs no root. `directory` exists
+    and is empty. `options` are apt's, for a package that the system's lists lack. Raises
+    RtscopeError.
     """
     for tool in ("apt-get", "apt-cache", "dpkg", "dpkg-deb"):
         if not shutil.which(tool):
             raise RtscopeError(
-                f"there is no {tool} here, which debian:{package} needs: give the kernel's file"
+                f"debian:{package} needs {tool}, which is not installed: give the kernel's file "
+                "instead"
             )
     if not _NAME.fullmatch(package):
-        raise RtscopeError(f"'{package}' is not a package's name, such as linux-image-rt-amd64")
+        raise RtscopeError(f"'{package}' is not a package name such as linux-image-rt-amd64")
     if options is None:
         options = apt_options(_architecture(package), directory)
     name = _real_package(package, options)
@@ -56,18 +57,16 @@ def fetch_package(
 
 
 def fetch_headers(package: str, directory: Path) -> Path:
-    """Download and unpack the headers that modules for a kernel package are built against.
-
-    The tools that run here while one is built are this machine's, whatever the kernel's
-    architecture. Returns a folder that may be moved. `directory` exists and is empty. Raises
-    RtscopeError.
+    """Download and unpack the headers that modules for a kernel package are built against. Build
+    tools are of this computer's architecture, whatever the kernel's. Returns a directory that
+    may be moved. `directory` exists and is empty. Raises RtscopeError.
     """
     name = package.replace("image", "headers", 1).removesuffix("-unsigned")
     options = apt_options(_architecture(name), directory)
     depends = _field(_show(name, options), "Depends")
     common, tools = _COMMON.search(depends), _TOOLS.search(depends)
     if not common or not tools:
-        raise RtscopeError(f"the package {name} does not tell what its headers need")
+        raise RtscopeError(f"the package {name} does not list the packages of its headers")
     files = directory / "files"
     for one, apt in [(name, options), (common[0], options), (tools[0], [])]:
         _run(
@@ -86,11 +85,11 @@ def fetch_headers(package: str, directory: Path) -> Path:
 def find_package(package: str, lists: Path) -> tuple[str, list[str]]:
     """The version that apt would install, and the options that make apt know the package.
 
-    A package that the system's apt sources lack is looked up in Debian's trixie-backports, whose
-    lists are kept in the folder `lists`. Raises RtscopeError where neither has it.
+    If the system's apt sources lack a package, Debian's trixie-backports are searched, whose
+    lists are in the directory `lists`. Raises RtscopeError if neither has it.
     """
     if not shutil.which("apt-cache"):
-        raise RtscopeError(f"there is no apt here, which debian:{package} needs")
+        raise RtscopeError(f"debian:{package} needs apt, which is not installed")
     options: list[str] = []
     try:
         stanza = _show(package, options)
@@ -101,8 +100,9 @@ def find_package(package: str, lists: Path) -> tuple[str, list[str]]:
 
 
 def apt_options(architecture: str | None, directory: Path) -> list[str]:
-    """What makes apt one of its own, with lists of `architecture` in `directory` and no package
-    installed; nothing for the machine's own architecture, None."""
+    """Options that give apt a separate state, with lists of `architecture` in `directory` and no
+    package installed; empty for this computer's architecture (None).
+    """
     if architecture is None:
         return []
     options = [
@@ -148,14 +148,14 @@ def _own_apt(directory: Path) -> list[str]:
 
 
 def _update(options: list[str]) -> None:
-    # Another source of the system may fail: only the package has to be found afterwards.
+    # Another of the system's sources may fail: only this package matters.
     subprocess.run(
         ["apt-get", *options, "-qq", "update"], capture_output=True, check=False, timeout=_SECONDS
     )
 
 
 def _architecture(package: str) -> str | None:
-    """Debian's name of the architecture where it is not this machine's."""
+    """Debian's name of the architecture if it is not this computer's."""
     native = _run(["dpkg", "--print-architecture"], Path.cwd(), "dpkg failed").strip()
     for arch in ("amd64", "arm64", "riscv64"):
         if package.endswith(f"-{arch}"):
@@ -170,11 +170,11 @@ def _real_package(package: str, options: list[str]) -> str:
         if not found:
             return name
         name = found[0]
-    raise RtscopeError(f"the package {package} leads to no kernel, only to other packages")
+    raise RtscopeError(f"the package {package} contains no kernel and depends on none")
 
 
 def _show(package: str, options: list[str]) -> str:
-    """The newest version's stanza."""
+    """The stanza of the newest version."""
     done = subprocess.run(
         ["apt-cache", *options, "show", "--no-all-versions", package],
         capture_output=True,
@@ -185,7 +185,7 @@ def _show(package: str, options: list[str]) -> str:
     if done.returncode or not done.stdout.strip():
         raise RtscopeError(
             f"apt knows no package {package}: `apt-cache search linux-image` lists the kernels, "
-            "and `apt-get update` fetches the present list"
+            "and `apt-get update` fetches the current list"
         )
     return done.stdout.split("\n\n")[0]
 

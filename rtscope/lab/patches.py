@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Series of patches: what they are, and their application to a kernel's source."""
+"""Patch series, and their application to a kernel's source."""
 
 import filecmp
 import hashlib
@@ -27,13 +27,13 @@ class Series(msgspec.Struct, frozen=True):
     sha256: str
 
     def __str__(self) -> str:
-        """Its name, how much it is, and its hash."""
+        """Its name, its size, and its hash."""
         patches = f"{len(self.files)} patch{'' if len(self.files) == 1 else 'es'}"
         return f"{self.directory.name}: {patches}, sha256 {self.sha256}"
 
 
 def read_series(directory: Path) -> Series:
-    """The patches of a folder with what they hold. Raises RtscopeError."""
+    """The patches of a directory with their content. Raises RtscopeError."""
     files = series_files(directory)
     content = hashlib.sha256()
     try:
@@ -51,7 +51,7 @@ def series_files(directory: Path) -> list[str]:
     Raises RtscopeError.
     """
     if not directory.is_dir():
-        raise RtscopeError(f"there is no folder {directory}, where patches should be")
+        raise RtscopeError(f"there is no directory {directory} with patches")
     series = directory / "series"
     try:
         if series.exists():
@@ -62,7 +62,7 @@ def series_files(directory: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(directory, error) from None
     if not files:
-        raise RtscopeError(f"{directory} holds no patches: neither a file 'series' nor *.patch")
+        raise RtscopeError(f"{directory} contains no patches: neither a file 'series' nor *.patch")
     return files
 
 
@@ -71,9 +71,8 @@ def _unreadable(directory: Path, error: Exception) -> RtscopeError:
 
 
 def apply_series(series: Series, tree: Path, source: str) -> None:
-    """Change the tree by each patch, exactly: lines may have moved but not changed around it.
-
-    `source` says what the tree is, for the RtscopeError where a patch does not apply.
+    """Apply each patch to the tree without fuzz; line offsets are allowed. `source` describes
+    the tree in the RtscopeError if a patch does not apply.
     """
     for name in series.files:
         done = subprocess.run(
@@ -96,11 +95,10 @@ def apply_series(series: Series, tree: Path, source: str) -> None:
 
 
 def keep_unchanged(old: Path, new: Path) -> None:
-    """Make the files of `new` look as young as they are to make, which has built in `old`.
-
-    Both are copies of one source, patched, that share with it what no patch has touched. A file
-    that is as it was in `old` keeps its time, and one that is not is of now, such as one that
-    another patch had changed and none does any more. Raises OSError.
+    """Set the times of the files in `new` for make, which has built in `old`. Both are patched
+    copies of one source, and share its unpatched files. A file that is unchanged since `old`
+    keeps its time; any other gets the current time, including one that is no longer patched.
+    Raises OSError.
     """
     for directory, _, names in os.walk(new):
         before = old / Path(directory).relative_to(new)
@@ -120,12 +118,12 @@ def keep_unchanged(old: Path, new: Path) -> None:
 def _reason(said: str) -> str:
     if "previously applied" in said:
         before, _, _ = said.partition("Reversed (or previously applied)")
-        return f"{_last_file(before)} has it already"
+        return f"{_last_file(before)} already has the change"
     if missing := "can't find file to patch" in said and _MISSING.search(said):
         return f"there is no file {missing[1]}"
     if hunk := _HUNK.search(said):
         place = _last_file(said[: hunk.start()])
-        return f"{place}, hunk #{hunk[1]} at line {hunk[2]}, finds other lines there"
+        return f"{place}, hunk #{hunk[1]} at line {hunk[2]}, does not match"
     lines = [line for line in said.splitlines() if line.startswith("patch:")] or said.splitlines()
     return lines[-1].removeprefix("patch: **** ") if lines else "patch failed"
 

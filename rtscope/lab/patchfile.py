@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a patch changes, file by file: git's formats and plain unified diffs, packed or not.
-
-The library unidiff parses. A patch may come from anybody: it is only counted, no path in it is
+"""The changes of a patch, file by file: git's formats and plain unified diffs, compressed or
+not. The library unidiff parses. A patch is untrusted: it is only counted, no path in it is
 opened, and its size is bounded before it is parsed.
 """
 
@@ -31,7 +30,7 @@ _MERGE: Final = re.compile(rb"^diff --(?:cc|combined) ", re.MULTILINE)
 _QUOTED: Final = re.compile(
     r'^(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |diff --git (?=.*"))[^\n]*"', re.MULTILINE
 )
-"""lines whose paths may stand in quotes, as in C"""
+"""lines whose paths may be quoted as in C"""
 _NAME: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _ESCAPED: Final = re.compile(r"\\([0-3][0-7]{2}|.)")
 _LETTERS: Final = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
@@ -42,14 +41,14 @@ class FileChange(msgspec.Struct, frozen=True):
     """The change of one file."""
 
     path: str
-    """the new one of a renamed file"""
+    """the new path of a renamed file"""
     kind: Kind
     added: int
     """lines"""
     removed: int
     """lines"""
     bytes: int
-    """of headers and hunks; a binary change counts its headers only"""
+    """bytes of headers and hunks; a binary change counts its headers only"""
     binary: bool = False
 
 
@@ -57,16 +56,14 @@ class Patch(msgspec.Struct, frozen=True):
     """A patch file."""
 
     changes: list[FileChange]
-    """in its order; a file that is changed twice is there twice"""
+    """in order; a file that is changed twice appears twice"""
     bytes: int
-    """unpacked, with descriptions"""
+    """uncompressed, with descriptions"""
 
 
 def read_patch(stream: BufferedReader, name: str, strip: int = 1) -> Patch:
-    """Read a patch, plain or packed by gzip, bzip2 or xz.
-
-    `strip` leading parts of each path are removed, as by patch -p. `name` stands in the message
-    of the RtscopeError.
+    """Read a patch, plain or compressed with gzip, bzip2 or xz. `strip` leading parts of each
+    path are removed, as by patch -p. `name` is used in the RtscopeError.
     """
     try:
         data = _unpacked(stream).read(_MOST_BYTES + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How much patches change, and where in the kernel's source: by architecture and subsystem."""
+"""The size of patches by architecture and subsystem of the kernel's source."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from rtscope.lab.recipes import kernel_folder
 from rtscope.model.errors import RtscopeError
 
 _DIVIDED: Final = ("arch", "include")
-"""areas of which each part is told too"""
+"""areas whose parts are listed too"""
 _TOP: Final = "top level"
-"""the area of the files that are in no folder"""
+"""the area of files in the top directory"""
 
 
 class Area(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Area(msgspec.Struct, frozen=True):
 
     name: str
     files: int
-    """that are changed, new, deleted or renamed"""
+    """number of changed, new, deleted or renamed files"""
     new: int
     deleted: int
     renamed: int
@@ -34,29 +34,28 @@ class Area(msgspec.Struct, frozen=True):
     removed: int
     """lines"""
     bytes: int
-    """of the patches that are about it"""
+    """bytes of its part of the patches"""
     parts: list["Area"]
-    """of arch and include: arch/powerpc, include/linux"""
+    """parts of arch and include: arch/powerpc, include/linux"""
 
 
 class PatchStat(msgspec.Struct, frozen=True):
-    """What a patch, or the patches of a series together, change."""
+    """The changes of a patch, or of a whole series."""
 
     name: str
     patches: int
     bytes: int
-    """unpacked, with descriptions"""
+    """uncompressed, with descriptions"""
     total: Area
     areas: list[Area]
-    """the largest first, as their parts"""
+    """largest first; so are their parts"""
     files: list[FileChange]
-    """each once, by its path"""
+    """each file once, by its path"""
 
 
 def patchstat(name: str, strip: int = 1) -> PatchStat:
-    """Of a patch's file, - for standard input, a folder with a series, or one of kernel/patches.
-
-    `strip` parts are taken from the front of each path. Raises RtscopeError.
+    """Count a patch file, - for standard input, a directory with a series, or a series of
+    kernel/patches. `strip` leading parts of each path are removed. Raises RtscopeError.
     """
     if name == "-":
         with os.fdopen(0, "rb", closefd=False) as stream:
@@ -71,7 +70,7 @@ def patchstat(name: str, strip: int = 1) -> PatchStat:
 
 
 def together(stats: Sequence[PatchStat]) -> PatchStat:
-    """All of them as if they were one series."""
+    """Count all of them as one series."""
     changes = [change for stat in stats for change in stat.files]
     patches, size = sum(stat.patches for stat in stats), sum(stat.bytes for stat in stats)
     return _stat(", ".join(stat.name for stat in stats), patches, size, changes)
@@ -112,7 +111,7 @@ def _area(name: str, changes: Sequence[FileChange]) -> Area:
 
 
 def _after(before: FileChange, change: FileChange) -> FileChange:
-    """Two changes of one file as one."""
+    """Merge two changes of one file."""
     return FileChange(
         change.path,
         before.kind if change.kind == "changed" else change.kind,
@@ -130,8 +129,8 @@ def _own_series(name: str) -> Path:
     if name not in own:
         known = ", ".join(one for one in own if "/" not in one)
         raise RtscopeError(
-            f"there is no file or folder {name}, and no series of that name comes with rtscope: "
-            f"it has {known}"
+            f"there is no file or directory {name}, and rtscope ships no series of that name: it "
+            f"has {known}"
         )
     return own[name]
 

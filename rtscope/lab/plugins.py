@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The emulator's plugins, compiled when they are first needed."""
+"""The emulator's plugins, compiled on first use."""
 
 import hashlib
 import os
@@ -19,16 +19,15 @@ _FLAGS: Final = ["-std=gnu11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
 
 
 def with_plugin(target: VmTarget, plugin: str, words: list[str]) -> VmTarget:
-    """The same machine, watched by one more plugin with these arguments."""
+    """The same VM with one more plugin and these arguments."""
     told = ",".join(word.replace(",", ",,") for word in [plugin, *words])
     return msgspec.structs.replace(target, unseen=[*target.unseen, "-plugin", told])
 
 
 def built_plugin(*names: str) -> str:
-    """The file of the plugin that these files of C make.
-
-    Not with the agent: that is linked with musl and has no library of its own, while a plugin lives
-    within the emulator and its C library. Raises RtscopeError.
+    """Compile a plugin from these C files and return its path. It cannot be built with the
+    agent, which is linked statically with musl, while a plugin uses the emulator's C library.
+    Raises RtscopeError.
     """
     folder = Path(__file__).parent / "plugin"
     sources = [folder / name for name in names]
@@ -39,7 +38,7 @@ def built_plugin(*names: str) -> str:
     if plugin.exists():
         return str(plugin)
     if compiler is None:
-        raise RtscopeError("QEMU's plugin needs a C compiler, which is missing here: install gcc")
+        raise RtscopeError("QEMU's plugin needs a C compiler: install gcc")
     with work_folder(plugin.parent, ".making-") as directory:
         new = directory / "plugin.so"
         done = subprocess.run(
@@ -48,6 +47,6 @@ def built_plugin(*names: str) -> str:
         )  # fmt: skip
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()
-            raise RtscopeError(f"QEMU's plugin cannot be compiled by {compiler}: {said}")
+            raise RtscopeError(f"{compiler} cannot compile QEMU's plugin: {said}")
         new.rename(plugin)
     return str(plugin)

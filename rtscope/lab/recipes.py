@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernels that the lab knows how to build: the tables of kernel/kernels.toml."""
+"""The kernels that the lab can build: the tables of kernel/kernels.toml."""
 
 from functools import cache
 from pathlib import Path
@@ -10,36 +10,36 @@ from rtscope.model.errors import RtscopeError
 
 
 class Architecture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How kernels of one architecture, named as uname -m says it, are built and booted."""
+    """How kernels of one architecture (as in uname -m) are built and booted."""
 
     make: str
     """its name in the kernel's Makefile: ARCH="""
     cross: str
-    """what the names of its compiler and binutils begin with on other machines"""
+    """prefix of its compiler and binutils on other architectures"""
     package: str
-    """Debian's package of that compiler"""
+    """that compiler's Debian package"""
     image: str
-    """what make makes, and where it then is in the folder of objects"""
+    """make's goal, and its path in the directory of objects"""
     options: list[str] = []
-    """of the kernel's command line, in every mode"""
+    """kernel parameters in every mode"""
     exact_options: list[str] = []
-    """of the kernel's command line where time counts instructions"""
+    """kernel parameters in exact mode"""
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a named kernel is built from, besides its source."""
+    """The inputs of a named kernel besides its source."""
 
     arch: str
     configs: list[str]
-    """fragments of kernel/configs, the later over the earlier"""
+    """fragments of kernel/configs; later ones override earlier ones"""
     source: str = "linux-source-6.12"
-    """Debian's package of the source, unless another source is given"""
+    """Debian package of the source, unless another source is given"""
     patches: list[str] = []
-    """series below kernel/patches, in their order"""
+    """series below kernel/patches, in order"""
     board: str | None = None
-    """of rtscope/lab/boards.py; None for the usual one of the architecture"""
+    """board of rtscope/lab/boards.py; None for the default of the architecture"""
     options: list[str] = []
-    """of the kernel's command line, behind those of the architecture"""
+    """kernel parameters after those of the architecture"""
     exact_options: list[str] = []
     """likewise"""
 
@@ -52,9 +52,8 @@ class Recipes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def kernel_folder() -> Path:
-    """Where recipes, configurations, patches and modules are: in this package, or the checkout's.
-
-    Raises RtscopeError where they are in neither.
+    """The directory of recipes, configurations, patches and modules: in this package, or in the
+    checkout. Raises RtscopeError if it is in neither.
     """
     package = Path(__file__).resolve().parents[1]
     places = [package / "kernel", package.parent / "kernel"]
@@ -62,13 +61,13 @@ def kernel_folder() -> Path:
         if (place / "kernels.toml").is_file():
             return place
     raise RtscopeError(
-        f"there is no kernels.toml in {' or '.join(map(str, places))}: install rtscope anew"
+        f"there is no kernels.toml in {' or '.join(map(str, places))}: reinstall rtscope"
     )
 
 
 @cache
 def recipes() -> Recipes:
-    """All recipes. Raises RtscopeError where the file is not as it should be."""
+    """All recipes. Raises RtscopeError if the file is invalid."""
     path = kernel_folder() / "kernels.toml"
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Recipes)
@@ -77,11 +76,11 @@ def recipes() -> Recipes:
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe of this name. Raises RtscopeError where there is none."""
+    """The recipe of this name. Raises RtscopeError if there is none."""
     known = recipes().kernels
     if name not in known:
         raise RtscopeError(
             f"there is no recipe for a kernel '{name}': the lab builds {', '.join(known)}; --name "
-            "gives what is built from one of them another name"
+            "stores the result under another name"
         )
     return known[name]

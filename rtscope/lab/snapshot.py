@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Snapshots: machines as they are when their boot is over, made once and kept in the cache.
-
-A run that starts from one has the boot behind it. Each is a folder of $XDG_CACHE_HOME/rtscope/
-snapshots, put there whole; the one that was used least recently goes when there are too many.
+"""Snapshots: VMs at the end of their boot, made once and cached, so that a run need not boot.
+Each is a directory in $XDG_CACHE_HOME/rtscope/snapshots, stored completely or not at all. If
+there are too many, the least recently used one is removed.
 """
 
 import fcntl
@@ -32,13 +31,13 @@ _LOOK_S: Final = 0.2
 _END_S: Final = 60.0
 _SAVE_S: Final = 120.0
 _MB: Final = 1e6
-_ADVICE: Final = "add start=booted to the target to do without a snapshot"
+_ADVICE: Final = "add start=booted to the target to avoid snapshots"
 
 Watch = Callable[[Emulator | None], None]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A kept snapshot."""
+    """A stored snapshot."""
 
     file: Path
     console: str
@@ -50,11 +49,9 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 def snapshot_of(boot: Boot, watch: Watch, limit_s: float) -> Snapshot:
-    """The snapshot of this boot, which is made where there is none or a damaged one.
-
-    `watch` gets each emulator that is started for it, so that it can be ended, or None now and then
-    while another rtscope makes it; it may raise.
-    Raises RtscopeError.
+    """The snapshot of this boot, made if it is missing or damaged. `watch` is called with each
+    emulator started for it, so that it can be ended, and with None from time to time while
+    another rtscope makes it; it may raise. Raises RtscopeError.
     """
     try:
         _snapshots().mkdir(parents=True, exist_ok=True)
@@ -80,7 +77,7 @@ def _snapshots() -> Path:
 
 @contextmanager
 def _locked(key: str, watch: Watch) -> Iterator[None]:
-    """Make each snapshot once, however many want it now."""
+    """Make each snapshot once, even if several callers want it at the same time."""
     with _lock(key).open("w") as file:
         while True:
             try:
@@ -119,7 +116,7 @@ def _make(boot: Boot, place: Path, watch: Watch, limit_s: float) -> None:
 
 
 def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
-    """Wait for the end of the boot and save the machine; why that is worth nothing, or ""."""
+    """Wait for the end of the boot and save the VM; return the reason of a failure, or ""."""
     try:
         with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
             while not monitor.has_seen("WATCHDOG", _LOOK_S):
@@ -133,7 +130,7 @@ def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
     except RtscopeError as error:
         raise RtscopeError(emulator.why(error)) from None
     if not emulator.has_ended(_END_S):
-        return "the machine did not end after it"
+        return "the VM did not end after it"
     return emulator.agent_said(booted)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The source that a kernel is built from: Debian's package, a tarball, or somebody's tree."""
+"""The source of a kernel: Debian's package, a tarball, or the user's tree."""
 
 import fcntl
 import hashlib
@@ -25,19 +25,19 @@ class Source(msgspec.Struct, frozen=True):
     """A kernel's source, not yet unpacked."""
 
     words: str
-    """for people and records"""
+    """description for messages and records"""
     identity: str
-    """another one wherever the content is; fit for a file's name"""
+    """identifies the content; valid as a file name"""
     place: Path | None
     """a tree, or a tarball; None for Debian's package"""
     package: str = ""
-    """Debian's, where `place` is None"""
+    """Debian package, if `place` is None"""
     apt: list[str] = []
-    """apt's options that know the package"""
+    """apt options that make the package available"""
 
 
 def find_source(place: Path | None, package: str) -> Source:
-    """The source at `place`, or Debian's `package` where that is None. Raises RtscopeError."""
+    """The source at `place`, or Debian's `package` if that is None. Raises RtscopeError."""
     if place is None:
         return _debian_source(package)
     place = place.absolute()
@@ -65,9 +65,8 @@ def _debian_source(package: str) -> Source:
 
 
 def source_tree(source: Source, said: Callable[[str], None]) -> Path:
-    """The unpacked source, which is not to be changed; kept in the cache once it has been unpacked.
-
-    `said` is told what takes its time. Raises RtscopeError.
+    """The unpacked source, which must not be changed; cached after it has been unpacked. `said`
+    is called with slow steps. Raises RtscopeError.
     """
     if source.place and source.place.is_dir():
         return source.place
@@ -103,10 +102,10 @@ def tree_version(tree: Path) -> str:
 
 def _check_tree(tree: Path) -> None:
     if not ((tree / "Kbuild").is_file() and (tree / "Makefile").is_file() and tree_version(tree)):
-        raise RtscopeError(f"{tree} is no source of a Linux kernel: name the folder of its Kbuild")
+        raise RtscopeError(f"{tree} is not a Linux kernel source: give the directory of its Kbuild")
     if (tree / ".config").exists() or (tree / "include" / "config").exists():
         raise RtscopeError(
-            f"{tree} was configured in place, and then nothing can be built from it elsewhere: run "
+            f"{tree} was configured in place, which prevents builds in another directory: run "
             "`make mrproper` there (it removes .config), or give a clean tree, such as one of "
             "`git worktree add`"
         )
@@ -124,7 +123,7 @@ def _tree_words(tree: Path) -> str:
 
 
 def _listing_hash(tree: Path) -> str:
-    """Of what make goes by: every file's name, size and time of change."""
+    """A hash of the properties that make uses: every file's name, size and modification time."""
     listing = hashlib.sha256(f"{tree}\n".encode())
     for directory, folders, files in os.walk(tree):
         folders[:] = sorted(name for name in folders if name != ".git")
@@ -152,13 +151,14 @@ def _unpack(archive: Path, directory: Path) -> None:
     if done.returncode or len(list(directory.iterdir())) != 1:
         said = done.stderr.strip().splitlines()
         raise RtscopeError(
-            f"{archive} cannot be unpacked: {said[0] if said else 'it holds not one folder'}"
+            f"{archive} cannot be unpacked: "
+            f"{said[0] if said else 'it does not contain exactly one directory'}"
         )
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Wait for one's turn."""
+    """Wait for the lock."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

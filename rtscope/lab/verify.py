@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prove that a measurement in the lab is the same bits each time, beside a busy host too."""
+"""Verify that a lab measurement is bit-identical on every run, also on a busy host."""
 
 import hashlib
 import os
@@ -24,10 +24,10 @@ _BUSY: Final = "import os\np = os.getppid()\nwhile os.getppid() == p: pass"
 
 
 class Repetition(msgspec.Struct, frozen=True):
-    """One of the runs that should be the same."""
+    """One of the runs to compare."""
 
     beside: str
-    """what the host did meanwhile"""
+    """the host's load during the run"""
     lines: list[str]
     """every sample: thread, CPU, time and latency in ns"""
     sha256: str
@@ -55,14 +55,14 @@ def repeat(
                         raise RtscopeError(line.text)
             data = path.read_bytes()
         yield Repetition(
-            beside=f"{busy} busy processes" if busy else "the host as it is",
+            beside=f"{busy} busy processes" if busy else "the host's own load only",
             lines=[line for line in data.decode().splitlines() if not line.startswith("#")],
             sha256=hashlib.sha256(data).hexdigest(),
         )
 
 
 def first_difference(one: Repetition, other: Repetition) -> str | None:
-    """Where two repetitions part, in words; None where they are the same."""
+    """The first difference of two repetitions, in words; None if they are identical."""
     if one.sha256 == other.sha256:
         return None
     for number, (a, b) in enumerate(zip(one.lines, other.lines, strict=False), 1):
@@ -78,7 +78,7 @@ def _sample(line: str) -> str:
 
 @contextmanager
 def _busy_host(processes: int) -> Iterator[None]:
-    """Processes that use a CPU each and end with the block, or with this process."""
+    """Processes that each use a CPU, and end with the block or with this process."""
     busy = [subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) for _ in range(processes)]
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A target: an emulated machine that boots one of the lab's kernels with the agent inside."""
+"""A target: a VM that boots one of the lab's kernels with the agent inside."""
 
 import hashlib
 import os
@@ -45,7 +45,7 @@ _FILES = msgspec.json.Decoder(dict[str, str])
 
 
 class VmTarget(msgspec.Struct, frozen=True):
-    """One kind of emulated machine; each agent that is started has one of its own."""
+    """One kind of VM; each started agent has its own VM."""
 
     name: str
     spec: Spec
@@ -54,17 +54,17 @@ class VmTarget(msgspec.Struct, frozen=True):
     qemu: str
     """version"""
     restores: bool
-    """starts each run from a snapshot that was taken when its boot was over"""
+    """starts each run from a snapshot taken at the end of the boot"""
     boot_limit_s: float = BOOT_LIMIT_S
-    """of the emulator's CPU time"""
+    """limit of the emulator's CPU time"""
     unseen: list[str] = []
-    """more options of QEMU's for the machine that runs the agent, which the guest cannot notice"""
+    """more QEMU options for the agent's VM, which the guest cannot detect"""
     needed: str | None = None
-    """a module that the agent needs, beside the one that was asked for"""
+    """a module that the agent needs, besides the requested one"""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
+        """The target's capabilities."""
         return Capabilities(
             exact_time=self.spec.mode == "exact",
             side_by_side=True,
@@ -78,7 +78,7 @@ class VmTarget(msgspec.Struct, frozen=True):
     def fitted(self, request: AgentRequest) -> "VmTarget":
         """The VM with the module that the request's probe needs.
 
-        Raises RtscopeError where the kernel has none.
+        Raises RtscopeError if the kernel lacks it.
         """
         asked = measurement_in(request)
         module = needed_module(asked) if asked else None
@@ -93,10 +93,9 @@ class VmTarget(msgspec.Struct, frozen=True):
 
     @contextmanager
     def started_agent(self, request: AgentRequest) -> Iterator[Guest]:
-        """A booting guest that surely ends with the block.
-
-        Where time counts instructions its agent writes no progress. The samples come out when it
-        has ended, into the file that the request names. Raises RtscopeError.
+        """A booting guest that always ends with the block. In exact mode its agent writes no
+        progress. The samples are written to the request's file when the guest has ended.
+        Raises RtscopeError.
         """
         wanted = request.samples_file if isinstance(request, Request) else None
         samples_file = Path(wanted) if wanted else None
@@ -110,9 +109,8 @@ class VmTarget(msgspec.Struct, frozen=True):
             guest.close()
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
-        """What the agent's verb `machine` says of this machine, asked once and then remembered.
-
-        Raises RtscopeError.
+        """The output of the agent's verb `machine` for this VM, run once and then cached. Raises
+        RtscopeError.
         """
         path = cache_directory() / "machines" / f"{self._boot(_ASK_MACHINE).key}.json"
         try:
@@ -127,7 +125,7 @@ class VmTarget(msgspec.Struct, frozen=True):
         return self._config() | text
 
     def kernel_options(self) -> list[str]:
-        """What the kernel's command line has beside what every kernel gets."""
+        """The kernel parameters in addition to those of every kernel."""
         more: list[str] = []
         if self.spec.mode == "exact":
             more = self.kernel.exact_options
@@ -139,8 +137,9 @@ class VmTarget(msgspec.Struct, frozen=True):
         return [*self.kernel.options, *more]
 
     def module_files(self) -> dict[str, bytes]:
-        """The modules to load at boot and /rtscope.modules, which tells their order, as insmod
-        takes it, with "!" before those that have to be there. Raises RtscopeError."""
+        """The modules to load at boot and /rtscope.modules, which lists them in order with their
+        parameters, and "!" before the required ones. Raises RtscopeError.
+        """
         modules = self.modules()
         if not modules:
             return {}
@@ -162,7 +161,7 @@ class VmTarget(msgspec.Struct, frozen=True):
         return kernel_modules(self.kernel, *(name for name in asked if name))
 
     def _config(self) -> dict[str, str | bytes]:
-        """The kernel's configuration: the guest's own is packed, and only text is remembered."""
+        """The kernel's configuration: the guest's own is compressed, and only text is cached."""
         config = kernel_config(self.kernel)
         return {f"/boot/config-{self.kernel.release}": config.decode()} if config else {}
 
@@ -204,9 +203,8 @@ class VmTarget(msgspec.Struct, frozen=True):
 
 
 def vm_target(name: str) -> VmTarget:
-    """The target that a name such as "vm:6.12-rt-amd64,mips=500" means, also without its "vm:".
-
-    Raises RtscopeError.
+    """The target of a name such as "vm:6.12-rt-amd64,mips=500", with or without "vm:". Raises
+    RtscopeError.
     """
     text = name.removeprefix("vm:")
     name, spec = f"vm:{text}", parse_spec(text)
@@ -216,44 +214,44 @@ def vm_target(name: str) -> VmTarget:
         raise RtscopeError(f"{name}: the board of {spec.kernel} has at most {board.most_cpus} CPUs")
     if spec.preempt and b"CONFIG_PREEMPT_DYNAMIC=y\n" not in (kernel_config(kernel) or b""):
         raise RtscopeError(
-            f"{name}: {spec.kernel} does not let preempt= choose at boot: that takes a kernel "
-            "built with CONFIG_PREEMPT_DYNAMIC, whose configuration the lab knows"
+            f"{name}: {spec.kernel} does not support preempt= at boot: it needs "
+            "CONFIG_PREEMPT_DYNAMIC, and the lab must know its configuration (--config)"
         )
     kernel_modules(kernel, *([spec.module] if spec.module else []))
     if spec.mode == "kvm" and kernel.arch != os.uname().machine:
         raise RtscopeError(
-            f"{name}: mode=kvm runs kernels of this machine's own kind, not of {kernel.arch}: use "
+            f"{name}: mode=kvm runs kernels of this computer's architecture, not of "
+            f"{kernel.arch}: use "
             "mode=fast"
         )
     restores = spec.start != "booted" and board.restores and takes_snapshots(kernel)
     if spec.start == "restored" and not board.restores:
         raise RtscopeError(
-            f"{name}: the emulated board of {spec.kernel} cannot be restored from a snapshot: each "
-            "run boots"
+            f"{name}: the emulated board of {spec.kernel} does not support snapshots: leave out "
+            "start=restored"
         )
     if spec.start == "restored" and not restores:
         raise RtscopeError(
-            f"{name}: {spec.kernel} cannot be restored from a snapshot: that takes a kernel with "
-            "CONFIG_FW_CFG_SYSFS, or its module; a Debian kernel that was added by an earlier "
-            "rtscope gets it when it is added again"
+            f"{name}: {spec.kernel} cannot be restored from a snapshot: it needs "
+            "CONFIG_FW_CFG_SYSFS, or its module; add a Debian kernel again to get the module"
         )
     return VmTarget(name, spec, kernel, board, qemu_version(board), restores)
 
 
 def _how_to_have_modules(kernel: Kernel) -> str:
     if kernel.key:
-        return f"`rtscope lab kernel build {kernel.name}` builds those of ours with it"
+        return f"`rtscope lab kernel build {kernel.name}` builds rtscope's modules with it"
     return (
-        "a kernel that the lab builds has those of ours, and so has a Debian kernel of this "
-        "machine's own architecture that is added again"
+        "kernels built by the lab have rtscope's modules; a Debian kernel gets them when it is "
+        "added again"
     )
 
 
 def remember(answer: bytes, path: Path) -> None:
-    """Keep what a machine was asked for in the cache; what cannot be kept is asked again."""
+    """Cache a VM's answer; if that fails, the VM is asked again."""
     with suppress(OSError, RtscopeError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(answer, path, "a machine's answer", overwrite=True)
+        write_file(answer, path, "a VM's answer", overwrite=True)
 
 
 def _hash(data: bytes) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The plugin that lets the emulator tell what its guest executed, and the names of what that is."""
+"""The QEMU plugin that records the guest's execution, and the symbols of the recorded code."""
 
 import hashlib
 from collections.abc import Callable, Iterable
@@ -26,25 +26,24 @@ _SILENCE_S: Final = 90.0
 _SMALLEST_RING: Final = 1 << 16
 _LARGEST_RING: Final = 1 << 22
 _ENTRY_INSTRUCTIONS: Final = 3
-"""that a block has at the least, on average"""
+"""minimum average instructions per block"""
 _SLOWER: Final = 5
-"""times as slow as without the plugin"""
+"""slow-down factor of the plugin"""
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A call of the agent's function that notices worst samples, to be told with what led to it."""
+    """A call of the agent's function for worst samples, to record with the execution before it."""
 
     number: int
     """from 1"""
     instructions: int
-    """to tell before it"""
+    """to record before it"""
 
 
 def watched(
     target: VmTarget, symbols: Symbols, notice_address: int, wanted: Iterable[Wanted], output: Path
 ) -> VmTarget:
-    """The same machine, with the plugin writing to `output` what led to the wanted calls.
-
+    """The same VM, with the plugin writing the execution before the wanted calls to `output`.
     Raises RtscopeError.
     """
     calls = list(wanted)
@@ -59,11 +58,9 @@ def watched(
 
 
 def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbols:
-    """The kernel's functions and its modules'.
-
-    Those of its System.map, where it has one, and what only the running kernel can tell: that is
-    asked once and then remembered. `on_start` gets the agent where one is started for it. Raises
-    RtscopeError.
+    """The functions of the kernel and its modules: from its System.map, if it has one, and from
+    the running kernel, which is asked once and then cached. `on_start` is called with the
+    agent if one is started for it. Raises RtscopeError.
     """
     known = from_system_map(kernel_system_map(target.kernel))
     modules = target.modules()
@@ -92,19 +89,19 @@ def _asked(target: VmTarget, request: SymbolsRequest, on_start: Callable[[Agent]
                 told.append(line.text)
             if isinstance(line, End) and line.status != "complete":
                 raise RtscopeError(
-                    f"the kernel {target.kernel.name} does not tell where its functions are"
+                    f"the kernel {target.kernel.name} does not report the addresses of its "
+                    "functions"
                 )
     return "".join(told)
 
 
 WITNESSED: Final = ("x86_64", "aarch64", "riscv64")
-"""the architectures that the plugin and `_running_task` know"""
+"""the architectures that the plugin and `_running_task` support"""
 
 
 def _running_task(target: VmTarget, symbols: Symbols) -> dict[str, int]:
-    """Where the kernel keeps who runs and whether it may be preempted, as the plugin takes it.
-
-    x86: arch/x86/include/asm/current.h and preempt.h (struct pcpu_hot from 6.2 to 6.14); arm64 and
+    """The location of the current task and the preemption count, in the plugin's format. x86:
+    arch/x86/include/asm/current.h and preempt.h (struct pcpu_hot from 6.2 to 6.14); arm64 and
     riscv: the thread_info at the beginning of a task.
     """
     found = {"offsets": symbols.address("__per_cpu_offset")}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A folder beside what is kept, to make something in that is kept whole or not at all.
-
-It is locked while it is used, so that one that a killed rtscope left is known, and goes.
+"""A work directory next to the final place, for results that are stored completely or not at
+all. It is locked while in use, so that one left by a killed rtscope is recognised and
+removed.
 """
 
 import fcntl
@@ -15,13 +15,12 @@ from pathlib import Path
 
 @contextmanager
 def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """An empty folder in `parent`, which is made where it is not; gone afterwards.
-
-    Those of the same prefix that nobody uses go first. Raises OSError.
+    """A temporary directory in `parent`, which is created if needed. Unused ones with the same
+    prefix are removed first. Raises OSError.
     """
     parent.mkdir(parents=True, exist_ok=True)
     with _opened(parent) as all_of_them:
-        fcntl.flock(all_of_them, fcntl.LOCK_EX)  # nobody sweeps one that is not locked yet
+        fcntl.flock(all_of_them, fcntl.LOCK_EX)  # no clean-up before the new one is locked
         _sweep(parent, prefix)
         folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
         with folder as name, _opened(Path(name)) as own:
@@ -32,7 +31,7 @@ def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 def _sweep(parent: Path, prefix: str) -> None:
     for folder in parent.glob(f"{prefix}*"):
-        # One that is in use may end and be gone meanwhile.
+        # A directory in use may disappear at any time.
         with suppress(FileNotFoundError), _opened(folder) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

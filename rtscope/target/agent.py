@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The interface of a target: a place where an agent can be started and its lines read."""
+"""The interface of a target: starts an agent and reads its lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -14,7 +14,7 @@ from rtscope.target.protocol import AnyLine
 
 
 class Stoppable(Protocol):
-    """What a signal ends."""
+    """An agent that a signal can end."""
 
     def interrupt(self) -> None:
         """Ask the agent to end early and still say what it measured."""
@@ -31,24 +31,24 @@ class Agent(Stoppable, Protocol):
         ...
 
     def lab(self) -> Lab | None:
-        """How the machine under it was emulated; None where it is real."""
+        """The emulation parameters of its VM; None on real hardware."""
 
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """What a target can do. The defaults are those of a real system."""
+    """The capabilities of a target. The defaults are those of a real system."""
 
     exact_time: bool = False
-    """time counts instructions: a run with the same seed is the same run"""
+    """time counts instructions: runs with the same seed are identical"""
     side_by_side: bool = False
-    """each agent has a system of its own, so several can measure at once"""
+    """each agent has its own system, so several can measure at once"""
     lasting: bool = True
     """settings outlive the agent"""
     user_programs: bool = True
-    """holds other programs than the agent"""
+    """can run programs other than the agent"""
     modules: bool = False
     """loads the kernel module that a probe needs"""
     seed: int | None = None
-    """seed of what a run leaves to chance; None: the system varies by itself"""
+    """seed of everything random in a run; None: the system varies by itself"""
     cpus: int | None = None
     """number of CPUs; None: not known before the agent has run"""
 
@@ -58,20 +58,22 @@ class Target(Protocol):
 
     @property
     def name(self) -> str:
-        """As the user wrote it: local, vm:NAME,..."""
+        """The target as the user wrote it: local, vm:NAME,..."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
+        """The target's capabilities."""
         ...
 
     def started_agent(self, request: AgentRequest) -> AbstractContextManager[Agent]:
-        """An agent with this request that surely ends with the block. Raises RtscopeError."""
+        """Start an agent with this request, which always ends with the block. Raises
+        RtscopeError.
+        """
         ...
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:
         """The files that the verb `machine` sends, by path. Raises RtscopeError.
 
-        `on_start` gets the agent where one is started for it, so that a signal can interrupt it.
+        `on_start` is called with the agent if one is started, so that a signal can interrupt it.
         """
         ...

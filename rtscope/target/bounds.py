@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Limits for all that an agent sends: an agent is not trusted, on any target.
+"""Limits of an agent's output: an agent is not trusted, on any target.
 
 An agent has at most 1024 CPUs (CPUS_MAX) and 1088 measuring threads (ROLES_MAX), and its histograms
 have 55,296 buckets in a result and 1888 in a progress line. The limits are what the largest
@@ -35,10 +35,10 @@ MOST_LINES: Final = 100_000
 LINES_PER_S: Final = 1000
 """lines more for each second: a progress line comes each 10 ms at most"""
 MOST_STDERR: Final = 64 * 1024
-"""bytes of standard error that are kept"""
+"""stored bytes of standard error"""
 
 ANSWER_S: Final = 600.0
-"""seconds for an answer that is not measured: 4 MB of files over a serial line of 115,200 baud
+"""seconds for an answer other than a measurement: 4 MB of files over a serial line of 115,200 baud
 take 365 s"""
 SETUP_S: Final = 120.0
 """seconds until measuring begins: 60 s for the loads, and as much for tuning and connecting"""
@@ -47,29 +47,29 @@ ENDING_S: Final = 60.0
 INTERRUPTED_S: Final = 20.0
 """seconds from an interrupt to the end: where the agent is tethered it is killed after 15 s"""
 LONGEST_STEP_S: Final = 10.0
-"""seconds that count between two looks: where more have passed, rtscope itself was stopped"""
+"""maximum counted seconds between two checks: if more have passed, rtscope itself was stopped"""
 
 
 class Span(msgspec.Struct, frozen=True):
     """How long an agent may take, in seconds of its target's clock."""
 
     answer_s: float = ANSWER_S
-    """until its end, or until measuring begins; infinite for what goes on until Ctrl-C"""
+    """until its end, or until measuring begins; infinite if it runs until Ctrl-C"""
     duration_s: float | None = None
     """of the measurement as it was asked for; None: what the agent says, if it says any"""
 
 
 class Allowance:
-    """What an agent may still send."""
+    """The remaining allowance of an agent's output."""
 
     def __init__(self) -> None:
-        """Nothing was sent."""
+        """Start with the full allowance."""
         self._bytes = 0
         self._lines = 0
         self._kept = 0
 
     def take_bytes(self, count: int, lasted_s: float) -> None:
-        """Count bytes of any channel. Raises RtscopeError where they are too many."""
+        """Count bytes of any channel. Raises RtscopeError above the limit."""
         self._bytes += count
         most = MOST_BYTES + BYTES_PER_S * lasted_s
         if self._bytes > most:
@@ -78,7 +78,7 @@ class Allowance:
             )
 
     def take_line(self, raw: bytes, lasted_s: float) -> None:
-        """Count a line before it is decoded. Raises RtscopeError where it may not be."""
+        """Count a line before it is decoded. Raises RtscopeError above the limits."""
         self._lines += 1
         most = MOST_LINES + LINES_PER_S * lasted_s
         if self._lines > most:
@@ -91,7 +91,7 @@ class Allowance:
             )
 
     def keep(self, line: object, raw: bytes) -> None:
-        """Count what is kept of a line. Raises RtscopeError where that is too much."""
+        """Count the stored values of a line. Raises RtscopeError above the limit."""
         if isinstance(line, Progress | Points | Threads):
             return
         self._kept += raw.count(b",") + 1
@@ -102,7 +102,7 @@ class Allowance:
 
 
 def check_length(pending: int) -> None:
-    """Raise RtscopeError where an unfinished line is too long."""
+    """Raise RtscopeError if an unfinished line is too long."""
     if pending > LONGEST_LINE:
         raise RtscopeError(
             f"the agent sent a line of more than {LONGEST_LINE // MIB} MiB and was ended"

@@ -35,14 +35,13 @@ _SHOWN_LINES: Final = 20
 
 
 def is_checkout(package: Path) -> bool:
-    """Whether the package lies in a checkout, and not where pip installed it."""
+    """Whether the package is in a checkout, not installed by pip."""
     return (package.parent / "meson.build").is_file() and (package.parent / "agent").is_dir()
 
 
 def built_agent(arch: str, package: Path) -> Path:
-    """The agent for `arch`, built from the sources of `package` where the cache has none.
-
-    Tells of a build on standard error. Raises RtscopeError with what is missing.
+    """The agent for `arch`, built from the sources of `package` unless it is cached. Reports a
+    build on standard error. Raises RtscopeError that names missing tools.
     """
     root = package.parent if is_checkout(package) else package
     if arch not in ARCHES or not (root / "meson.build").is_file():
@@ -72,9 +71,9 @@ def _build(arch: str, root: Path, package: Path, agent: Path) -> None:
         shutil.copyfile(package / _VERSION, folder / "rtscope" / _VERSION)
         build = folder / "build" / "agent"
         meson = [sys.executable, "-m", "mesonbuild.mesonmain"]
-        _tell(f"building the agent for {arch}, which is kept for later: the C library first")
+        _tell(f"building the agent for {arch}, once: the C library")
         _run(["sh", "setup/musl", arch], folder, arch)
-        _tell(f"building the agent for {arch}: the agent itself")
+        _tell(f"building the agent for {arch}: the agent")
         cross = f"cross/{arch}.ini"
         _run([*meson, "setup", "--cross-file", cross, str(build)], folder, arch)
         _run(["ninja", "-C", str(build), "rtscope-agent"], folder, arch)
@@ -106,7 +105,7 @@ def _run(command: list[str], folder: Path, arch: str) -> None:
 
 @cache
 def _content(root: Path, package: Path) -> str:
-    """The hash of all sources, and of the file that has the version."""
+    """The hash of all sources, and of the file with the version."""
     total = hashlib.sha256()
     for path in [package / _VERSION, *(root / source for source in _files(root))]:
         content = path.read_bytes()
@@ -115,7 +114,7 @@ def _content(root: Path, package: Path) -> str:
 
 
 def _files(root: Path) -> Iterator[str]:
-    """The sources below `root`, always in one order."""
+    """The sources below `root`, in a fixed order."""
     for name in _SOURCES:
         path = root / name
         files = [path] if path.is_file() else sorted(path.rglob("*"))

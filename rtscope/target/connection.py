@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One connection to a board through the OpenSSH client, shared by all that is started there."""
+"""One connection to a board through the OpenSSH client, shared by all commands on the board."""
 
 import atexit
 import os
@@ -21,9 +21,9 @@ from rtscope.model.errors import RtscopeError
 from rtscope.target.process import AgentProcess
 
 ANSWER: Final = b"rtscope: "
-"""begins the lines that our scripts write, among those that a user's profile may"""
+"""prefix of lines from rtscope's scripts; a user's shell profile may print others"""
 LOST: Final = 255
-"""the exit status of ssh where it is ssh that fails"""
+"""the exit status of ssh if ssh itself fails"""
 _OPTIONS: Final = (
     *("-T", "-a", "-x", "-oControlMaster=auto", "-oControlPersist=5", "-oConnectTimeout=20"),
     *("-oServerAliveInterval=2", "-oServerAliveCountMax=3", "-oClearAllForwardings=yes"),
@@ -38,13 +38,13 @@ _DESTINATION: Final = re.compile(r"(?!-)[^\s\x00-\x1f\x7f]+")
 _WITH_PORT: Final = re.compile(
     r"(?P<host>[^:\[\]]+|(?:[^:\[\]@]+@)?\[[0-9A-Fa-f:.%\w]+\])(?::(?P<port>[0-9]{1,5}))?"
 )
-_SILENT: Final = "it does not answer: is it on, and in this network?"
+_SILENT: Final = "it does not answer: check that it is on and in this network"
 _MEANINGS: Final = (
-    ("Could not resolve hostname", "no host of this name is known: look for a typing error"),
+    ("Could not resolve hostname", "unknown host name: check the spelling"),
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "its host key is not the one that it had: another machine may answer in its place. If it "
-        "was installed anew, `ssh-keygen -R HOST` forgets the old key",
+        "its host key has changed: another computer may answer in its place. If it was "
+        "reinstalled, remove the old key with `ssh-keygen -R HOST`",
     ),
     (
         "Host key verification failed",
@@ -52,40 +52,40 @@ _MEANINGS: Final = (
     ),
     (
         "Permission denied",
-        "it did not let you in: `{ssh}` has to get there without a question; ssh-copy-id "
-        "takes your key there, and ssh-add opens one that has a passphrase",
+        "it refused the login: `{ssh}` must work without a prompt; install your key with "
+        "ssh-copy-id, and load a key with a passphrase with ssh-add",
     ),
-    ("Connection refused", "nothing listens on that port: does sshd run there?"),
+    ("Connection refused", "nothing listens on that port: check that sshd runs there"),
     ("timed out", _SILENT),
     ("No route to host", _SILENT),
 )
-"""what ssh says, and what that means to who wants to measure"""
+"""ssh's messages, and their explanations"""
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """Where a board is, as ssh takes it: user@host, a Host of ~/.ssh/config, ssh://..."""
+    """The address of a board in ssh's syntax: user@host, a Host of ~/.ssh/config, ssh://..."""
 
     host: str
     port: str | None = None
 
     @property
     def words(self) -> list[str]:
-        """What names it on ssh's command line."""
+        """Its arguments on ssh's command line."""
         return [*([f"-p{self.port}"] if self.port else []), "--", self.host]
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What became of a script on the board."""
+    """The result of a script on the board."""
 
     status: int
     answers: list[str]
-    """the lines that began with ANSWER, without it"""
+    """the lines with the prefix ANSWER, without it"""
     complaint: str
     """its standard error, in one line"""
 
 
 def destination_of(text: str) -> Destination:
-    """What stands after ssh: in a target's name. Raises RtscopeError."""
+    """Parse the text after ssh: in a target's name. Raises RtscopeError."""
     if not _DESTINATION.fullmatch(text):
         raise RtscopeError(
             f"'ssh:{text}' names no board: write ssh:USER@HOST, ssh:USER@HOST:PORT or ssh:NAME, a "
@@ -100,7 +100,7 @@ def destination_of(text: str) -> Destination:
 
 
 def printable(said: str) -> str:
-    """Text of a board's in one line, not too long, with nothing in it that steers a terminal."""
+    """A board's text on one line, bounded, without control characters."""
     lines = [" ".join(line.split()) for line in said.splitlines()]
     text = "; ".join(line for line in lines if line)[:_LONGEST_SHOWN]
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
@@ -110,14 +110,16 @@ class _Script(AgentProcess):
     """An ssh that runs a script on the board."""
 
     def said(self) -> Said:
-        """What became of it. Raises RtscopeError where no end of it is in sight."""
+        """Wait for its result. Raises RtscopeError if it does not end in time."""
         self._silence_limit_s = _SILENCE_S
         answers = []
         for count, line in enumerate(self._raw_lines()):
             if line.startswith(ANSWER):
                 answers.append(line.removeprefix(ANSWER).decode(errors="replace").strip())
             if count == _MOST_LINES:
-                raise RtscopeError(f"it wrote more than {_MOST_LINES} lines: is it a board?")
+                raise RtscopeError(
+                    f"it wrote more than {_MOST_LINES} lines: check that it is a board"
+                )
         status, complaint = self.outcome()
         return Said(status, answers, printable(complaint))
 
@@ -126,9 +128,9 @@ class Connection:
     """Runs commands on a board; ends with this process."""
 
     def __init__(self, name: str, destination: Destination) -> None:
-        """Connect, with a question where a terminal can answer it. Raises RtscopeError."""
+        """Connect, with a prompt if there is a terminal. Raises RtscopeError."""
         if not shutil.which("ssh"):
-            raise RtscopeError("there is no ssh here: it comes with the package openssh-client")
+            raise RtscopeError("ssh is not installed: install the package openssh-client")
         self._name = name
         self._destination = destination
         self._held: subprocess.Popen[bytes] | None = None
@@ -140,7 +142,7 @@ class Connection:
             said = self._connect()
         if said.status == LOST:
             raise RtscopeError(f"{name} cannot be reached: {self._meaning(said.complaint)}")
-        # So that it lasts between commands, and no longer than this process, however that ends.
+        # Keeps the connection open between commands, and closes it with this process.
         self._held = subprocess.Popen(
             self.command("exec cat >/dev/null"),
             stdin=subprocess.PIPE,
@@ -150,7 +152,7 @@ class Connection:
         )
 
     def close(self) -> None:
-        """End the connection, and with it all that was started through it."""
+        """End the connection and all commands started through it."""
         if self._held:
             self._held.kill()
             self._held.communicate()
@@ -165,11 +167,11 @@ class Connection:
                 )
 
     def command(self, script: str, *words: str) -> list[str]:
-        """The command that runs a script of sh's on the board, which has the words as $1 and on."""
+        """The command that runs a sh script on the board, with the words as $1 and on."""
         return [*self._ssh(), shlex.join(["exec", "sh", "-c", script, "sh", *words])]
 
     def run(self, script: str, *words: str, stdin: int | IO[bytes] = subprocess.DEVNULL) -> Said:
-        """Run a script to its end. Raises RtscopeError where that is not in sight."""
+        """Run a script to its end. Raises RtscopeError if it does not end in time."""
         process = _Script(self.command(script, *words), stdin=stdin)
         try:
             return process.said()
@@ -190,13 +192,12 @@ class Connection:
         for words, meaning in _MEANINGS:
             if words in complaint:
                 return meaning.format(ssh=by_hand)
-        return complaint or f"it fell silent; `{by_hand} true` may tell more"
+        return complaint or f"it stopped answering; `{by_hand} true` may show more"
 
 
 def _socket_folder() -> Path:
-    """This user's own, where a socket has a short name, without letters that mean something to ssh.
-
-    Raises RtscopeError.
+    """A private directory of this user for sockets, with a short path without characters special
+    to ssh. Raises RtscopeError.
     """
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     short = re.fullmatch(r"/[\w./-]{1,60}", runtime) and os.access(runtime, os.W_OK)
@@ -205,21 +206,16 @@ def _socket_folder() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise RtscopeError(
-            f"{folder}, for ssh's sockets, cannot be made: {error.strerror}"
-        ) from None
+        raise RtscopeError(f"cannot create {folder} for ssh's sockets: {error.strerror}") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077 or status.st_uid != os.getuid():
-        raise RtscopeError(
-            f"{folder}, for ssh's sockets, is not a folder that only you may use: remove it"
-        )
+        raise RtscopeError(f"{folder}, for ssh's sockets, is not private to you: remove it")
     return folder
 
 
 def _ask(command: list[str]) -> None:
-    """Run an ssh that may ask on the terminal, and let whoever is there answer or press Ctrl-C.
-
-    What it leaves behind, as for a ProxyJump, is of another group than this process: a Ctrl-C later
-    on, which ends a run, must not end the connection.
+    """Run an ssh that may prompt on the terminal, where the user can answer or press Ctrl-C.
+    Processes that remain, such as for a ProxyJump, are in another process group: a later
+    Ctrl-C, which ends a run, must not end the connection.
     """
     terminal, asked_on = sys.stdin.fileno(), sys.stderr.fileno()
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -246,14 +242,14 @@ def _ask(command: list[str]) -> None:
 
 
 def _may_help_to_ask(complaint: str) -> bool:
-    """Whether ssh would ask for a password, or whether a key is right, and somebody is there."""
+    """Whether ssh would prompt for a password or a host key, and there is a terminal."""
     asks = "Permission denied" in complaint or "Host key verification failed" in complaint
     changed = "IDENTIFICATION HAS CHANGED" in complaint
     return asks and not changed and _somebody_is_there()
 
 
 def _somebody_is_there() -> bool:
-    """Whether this process has a terminal, and not from the background."""
+    """Whether this process has a terminal and is in the foreground."""
     try:
         return sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except OSError:

@@ -26,7 +26,7 @@ _BAD_USE: Final = 2
 
 
 def agent_path(arch: str | None = None) -> Path:
-    """The agent for this computer, or for `arch`, which is built where there is none yet.
+    """The agent for this computer, or for `arch`, which is built on first use.
 
     $RTSCOPE_AGENT (for this computer only), the build tree's in a checkout, else the installed
     one. Raises RtscopeError.
@@ -54,10 +54,8 @@ def agent_path(arch: str | None = None) -> Path:
 
 @cache
 def _installed_agent() -> Path | None:
-    """The agent that pip installed with this package, among the commands.
-
-    A wheel that holds a program for one CPU, and nothing that depends on Python's version, has to
-    hold it there.
+    """The agent that pip installed with this package, as a command. A wheel with a program for
+    one platform and no extension module must have it there.
     """
     try:
         files = distribution("rtscope").files or []
@@ -94,7 +92,7 @@ class _OldAgent(AgentProcess):
     """An agent of RTSCOPE_AGENT that does not describe what it can do."""
 
     def why_it_ended(self) -> str:
-        """A sentence for an agent that ended before its last line."""
+        """The message for an agent that ended before its last line."""
         refused = self.outcome()[0] == _BAD_USE
         hint = (
             "; the agent in RTSCOPE_AGENT is older than this rtscope: unset it, or name the agent "
@@ -105,7 +103,7 @@ class _OldAgent(AgentProcess):
 
 @contextmanager
 def started_agent(request: AgentRequest) -> Iterator[AgentProcess]:
-    """An agent that surely ends with the block. Raises RtscopeError where it cannot be started."""
+    """Start an agent, which always ends with the block. Raises RtscopeError."""
     described = agent_description()
     kind = AgentProcess if described else _OldAgent
     agent = kind([str(agent_path()), *command_of(request, described)])
@@ -122,7 +120,7 @@ class _Local:
     capabilities = Capabilities()
 
     def started_agent(self, request: AgentRequest) -> AbstractContextManager[AgentProcess]:
-        """An agent that surely ends with the block."""
+        """Start an agent, which always ends with the block."""
         return started_agent(request)
 
     def machine_files(self, on_start: Callable[[Agent], None]) -> dict[str, str | bytes]:

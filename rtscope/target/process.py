@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An agent's lines from the standard output of a process: the agent itself, or what carries it."""
+"""An agent's lines from the standard output of a process: the agent, ssh or QEMU."""
 
 import math
 import os
@@ -52,7 +52,7 @@ class AgentProcess:
         directory: Path | None = None,
         stdin: int | IO[bytes] = subprocess.DEVNULL,
     ) -> None:
-        """Start `command` in `directory`. Raises RtscopeError where it cannot be started."""
+        """Start `command` in `directory`. Raises RtscopeError."""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -71,7 +71,7 @@ class AgentProcess:
         self._allowance = Allowance()
         self._lasted_s = 0.0
         self._end_by_s = Span().answer_s
-        """in the time that _lasted_s counts"""
+        """on the clock of _lasted_s"""
         self._interrupted = False
         self._ending_s = ENDING_S
 
@@ -87,7 +87,7 @@ class AgentProcess:
             self._process.kill()
 
     def close(self) -> None:
-        """End the agent if it still runs, kindly first, and collect it."""
+        """End the agent if it still runs, first by a signal that it can handle, and reap it."""
         self.interrupt()
         try:
             self._process.wait(timeout=5)
@@ -99,7 +99,7 @@ class AgentProcess:
                 pipe.close()
 
     def lab(self) -> Lab | None:
-        """How the machine under it was emulated; None: it is real."""
+        """The emulation parameters of its VM; None on real hardware."""
         return None
 
     def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
@@ -145,7 +145,7 @@ class AgentProcess:
             return None
 
     def _bound_measuring(self, start: Start, span: Span) -> None:
-        """Measuring begins: it may take what was asked for, and a margin to end."""
+        """Measuring begins: allow the requested duration, and a margin to end."""
         duration_s = span.duration_s or start.duration_ns / 1e9 or math.inf
         if not self._interrupted:
             self._end_by_s = self._lasted_s + self.measuring_s(duration_s) + self._ending_s
@@ -198,11 +198,11 @@ class AgentProcess:
                         yield from whole
 
     def spent_s(self) -> float:
-        """Seconds by the clock that a silence is measured with."""
+        """Seconds on the clock that measures silence."""
         return time.monotonic()
 
     def is_beyond_hope(self) -> bool:
-        """Whether a silent agent will surely say nothing more."""
+        """Whether a silent agent cannot send more."""
         return False
 
     def measuring_s(self, duration_s: float) -> float:
@@ -210,24 +210,23 @@ class AgentProcess:
         return duration_s
 
     def why_it_took_too_long(self) -> str:
-        """A sentence for an agent that did not end in time."""
+        """The message for an agent that did not end in time."""
         return f"the agent had not ended after {self._lasted_s:.0f} s and was ended"
 
     def why_it_was_given_up(self) -> str:
-        """A sentence for an agent that said nothing for too long."""
-        return f"the agent has said nothing for {self._silence_limit_s:.0f} s and was ended"
+        """The message for an agent that was silent for too long."""
+        return f"the agent was silent for {self._silence_limit_s:.0f} s and was ended"
 
     def why_it_ended(self) -> str:
-        """A sentence for an agent that ended before its last line."""
+        """The message for an agent that ended before its last line."""
         status, said = self.outcome()
         if status < 0:
             said = f"{said} (ended by {signal.Signals(-status).name})".strip()
         return said or f"the agent ended with status {status} before its last line"
 
     def outcome(self) -> tuple[int, str]:
-        """The exit status, once it has ended, and what it wrote to standard error.
-
-        What does not end although it has nothing more to say is killed.
+        """The exit status, once it has ended, and its standard error. A process that closed its
+        output but does not end is killed.
         """
         try:
             status = self._process.wait(_LONGEST_END_S)

@@ -49,7 +49,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=2**63 / 1e9)]
 
 
 class Line(msgspec.Struct, frozen=True, tag_field="type"):
-    """What every line has in common: its type."""
+    """The common part of every line: its type."""
 
 
 class Hello(Line, frozen=True, tag="hello"):
@@ -66,7 +66,7 @@ class Hello(Line, frozen=True, tag="hello"):
 
 
 class AgentWarning(Line, frozen=True, tag="warning"):
-    """The figures are worth less, and why."""
+    """A warning about the results."""
 
     code: Short
     text: Text
@@ -81,7 +81,7 @@ class File(Line, frozen=True, tag="file"):
 
 
 class ThrottlingFound(Line, frozen=True, tag="throttling"):
-    """What the kernel stops real-time threads by."""
+    """The kernel's mechanisms that stop real-time threads."""
 
     throttling: Throttling
 
@@ -140,7 +140,7 @@ class Start(Line, frozen=True, tag="start"):
     idle_states: StartIdleStates | None = None
     throttling: Throttling | None = None
     notice_address: Count = 0
-    """the agent's function that is called for each sample among the worst so far; 0: untold"""
+    """address of the agent's function that is called for each new worst sample; 0: unknown"""
 
 
 class WorstSample(msgspec.Struct, frozen=True):
@@ -149,12 +149,12 @@ class WorstSample(msgspec.Struct, frozen=True):
     time_ns: Ns
     latency_ns: Ns
     notice: Count = 0
-    """the number of the call at notice_address that told of it, from 1"""
+    """the number of its call of notice_address, from 1"""
     cpu: CpuIndex | None = None
 
 
 class ThreadTaker(msgspec.Struct, frozen=True):
-    """A thread of the measured program that took events of a series."""
+    """A thread of the measured program that received events of a series."""
 
     name: Annotated[str, msgspec.Meta(max_length=64)]
     tid: Count
@@ -206,7 +206,7 @@ class MatrixResult(Line, frozen=True, tag="matrix"):
 
 
 class LoadResult(Line, frozen=True, tag="load"):
-    """The work that a load did beside the measurement."""
+    """The work of a load during the measurement."""
 
     name: str
     strength: Count
@@ -216,7 +216,7 @@ class LoadResult(Line, frozen=True, tag="load"):
 
 
 class EndPhase(msgspec.Struct, frozen=True):
-    """From when to when the load came up, the threads measured, the load ended."""
+    """Start and end of the load's start-up, the measurement, and the load's end."""
 
     name: str
     from_ns: Moment
@@ -290,9 +290,11 @@ def _unknown_type(line: bytes) -> str | None:
 
 
 def check_hello(line: AnyLine) -> Hello:
-    """The first line, which must be a hello of our version. Raises RtscopeError."""
+    """The first line, which must be a hello of this protocol version. Raises RtscopeError."""
     if not isinstance(line, Hello):
-        raise RtscopeError("the agent did not say hello first: is it an rtscope-agent?")
+        raise RtscopeError(
+            "the first line is not hello: check that the program is an rtscope-agent"
+        )
     if line.protocol != PROTOCOL_VERSION:
         raise RtscopeError(
             f"the agent speaks protocol {line.protocol}, this rtscope {PROTOCOL_VERSION}: "
@@ -309,7 +311,7 @@ def check_description(hello: Hello, made_for: Description | None) -> None:
     if made_for and hello.description < made_for.version:
         raise RtscopeError(
             f"the agent is older than this rtscope: its options are of version {hello.description} "
-            f"and rtscope's of version {made_for.version}. Build it anew with `make agents`"
+            f"and rtscope's of version {made_for.version}. Rebuild it with `make agents`"
         )
 
 
@@ -331,6 +333,6 @@ def files_of(lines: Iterable[AnyLine]) -> dict[str, str | bytes]:
             if len(files) > _MOST_FILES or size > _MOST_FILES_SIZE:
                 raise RtscopeError(
                     f"the agent sent more than {_MOST_FILES} files or "
-                    f"{_MOST_FILES_SIZE // 1024**2} MiB of them: is it an rtscope-agent?"
+                    f"{_MOST_FILES_SIZE // 1024**2} MiB of them: check that it is an rtscope-agent"
                 )
     return files

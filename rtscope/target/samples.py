@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The samples file of an agent on a board: written there, and here when the agent has ended."""
+"""The samples file of an agent on a board: written there, and fetched when the agent has ended."""
 
 import secrets
 import subprocess
@@ -25,7 +25,7 @@ class Samples:
     """The file, if the request names one."""
 
     def __init__(self, connection: Connection, folder: str, request: AgentRequest) -> None:
-        """Make it in the board's `folder`, as the user's also where the agent is root's."""
+        """Create it in the board's `folder`, owned by the user even if the agent runs as root."""
         self._connection = connection
         self._transfer: subprocess.Popen[bytes] | None = None
         self._given_up = False
@@ -41,7 +41,7 @@ class Samples:
             connection.run(_MAKE, self.path)
 
     def fetched(self) -> Iterator[AgentWarning]:
-        """Bring all of it here, or none and a warning."""
+        """Fetch the complete file, or return a warning."""
         if not self._file:
             return
         part = self._file
@@ -61,10 +61,12 @@ class Samples:
                 part.unlink(missing_ok=True)
         if why:
             left, self.path = self.path, ""
-            yield AgentWarning("samples-file-failed", f"{why}; the samples are there in {left}")
+            yield AgentWarning(
+                "samples-file-failed", f"{why}; the samples are on the board in {left}"
+            )
 
     def _copy(self, part: Path) -> str:
-        """Why that could not be; "" where it could."""
+        """The reason of a failure; "" on success."""
         size = self._connection.run(_SIZE, self.path).answers
         with part.open("wb") as file:
             self._transfer = subprocess.Popen(
@@ -79,9 +81,9 @@ class Samples:
             self._transfer.wait()
             came = file.seek(0, 2) if file.seekable() else None
         if self._given_up:
-            return "the samples file was not waited for"
+            return "the transfer of the samples file was interrupted"
         if self._transfer.returncode or (came is not None and size != [str(came)]):
-            return "the samples file did not come back from the board"
+            return "the samples file could not be fetched from the board"
         return ""
 
     def give_up(self) -> None:
@@ -91,7 +93,7 @@ class Samples:
             self._transfer.kill()
 
     def remove(self) -> None:
-        """Take it from the board, but where it could not be brought here."""
+        """Remove it from the board, unless it could not be fetched."""
         if self.path:
             with suppress(RtscopeError):
                 self._connection.run(_REMOVE, self.path)

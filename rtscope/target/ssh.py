@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A target: a board that ssh reaches, where the agent ends when it hears nothing of us any more."""
+"""A target: a board over ssh, where the agent ends when the connection is silent."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ from rtscope.target.upload import Installed, installed_agent
 _SILENCE_S: Final = 90.0
 _BEAT_S: Final = 1.0
 _LOOK_S: Final = 0.1
-"""how soon a wish to end is noticed"""
+"""polling interval for a request to end"""
 _MOST_LINES_BEFORE: Final = 10_000
 _START: Final = r"""
 printf "\nrtscope: agent\n"
@@ -69,7 +69,7 @@ class SshAgent(AgentProcess):
         super().kill()
 
     def close(self) -> None:
-        """End the agent if it still runs, kindly first, and collect the ssh."""
+        """End the agent if it still runs, first by a signal that it can handle, and reap ssh."""
         self._wanted = False
         self._heart.join()
         super().close()
@@ -88,7 +88,7 @@ class SshAgent(AgentProcess):
                 yield AgentWarning("not-root", self._board.installed.not_root)
 
     def why_it_ended(self) -> str:
-        """A sentence for an agent that ended before its last line."""
+        """The message for an agent that ended before its last line."""
         status, said = self.outcome()
         killed = status < 0 and self._wanted and not self._was_killed
         if killed:
@@ -97,11 +97,11 @@ class SshAgent(AgentProcess):
             return printable(super().why_it_ended())
         self._lost = True
         why = f" ({printable(said)})" if said else ""
-        left = f"; its samples are there in {there}" if (there := self._samples.path) else ""
+        left = f"; its samples are on the board in {there}" if (there := self._samples.path) else ""
         return f"the connection to {self._board.name} was lost{why}{left}"
 
     def _beat(self) -> None:
-        """Tell the board that the agent is wanted; the end of that tells that it is not."""
+        """Send the board bytes that keep the agent alive; it ends when they stop."""
         stdin = self._process.stdin
         assert stdin is not None
         os.set_blocking(stdin.fileno(), False)
@@ -114,7 +114,7 @@ class SshAgent(AgentProcess):
                 time.sleep(_LOOK_S)
 
     def _raw_lines(self) -> Iterator[bytes]:
-        """The agent's lines, without what the board's shell says before it starts."""
+        """The agent's lines, without the output of the board's shell before it starts."""
         lines = super()._raw_lines()
         for count, line in enumerate(lines):
             if line == ANSWER + b"agent":
@@ -123,7 +123,7 @@ class SshAgent(AgentProcess):
             if count == _MOST_LINES_BEFORE:
                 raise RtscopeError(
                     f"{self._board.name} wrote more than {_MOST_LINES_BEFORE} lines before the "
-                    "agent: what does its shell print at a login?"
+                    f"agent: check the output of its shell at a login"
                 )
 
 
@@ -137,7 +137,7 @@ class SshTarget(msgspec.Struct, frozen=True):
 
     @contextmanager
     def started_agent(self, request: AgentRequest) -> Iterator[SshAgent]:
-        """An agent that surely ends with the block. Raises RtscopeError."""
+        """Start an agent, which always ends with the block. Raises RtscopeError."""
         agent = SshAgent(self, request)
         try:
             yield agent
@@ -153,9 +153,8 @@ class SshTarget(msgspec.Struct, frozen=True):
 
 @cache
 def ssh_target(name: str) -> SshTarget:
-    """The board that a name such as "ssh:root@board" means, connected until this process ends.
-
-    Raises RtscopeError where it cannot be reached, or cannot run the agent.
+    """The board of a name such as "ssh:root@board", connected until this process ends. Raises
+    RtscopeError if it cannot be reached, or cannot run the agent.
     """
     connection = Connection(name, destination_of(name.removeprefix("ssh:")))
     return SshTarget(name, connection, installed_agent(name, connection))

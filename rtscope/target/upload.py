@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent on a board: brought there once, into a folder that is the user's alone."""
+"""The agent on a board: uploaded once, into a directory private to the user."""
 
 import hashlib
 import os
@@ -22,11 +22,11 @@ _ARCHES: Final = {
     "riscv64": "riscv64",
     "x86_64": "x86_64",
 }
-"""what uname -m says, and the agent for it"""
+"""the output of uname -m, and the agent for it"""
 _BIG_ENDIAN: Final = "2"
-"""in the sixth byte of an ELF file"""
+"""the sixth byte of an ELF file"""
 _MAY_NOT_RUN: Final = 126
-"""the status of sh's for a file that it cannot execute"""
+"""sh's exit status for a file that it cannot execute"""
 _MACHINE: Final = re.compile(r"(?P<machine>[A-Za-z0-9_]{1,32}) (?P<uid>[0-9]{1,10})")
 
 _FOLDERS: Final = r"""
@@ -46,7 +46,7 @@ is_own() {
 	esac
 }
 """
-"""begins scripts: where an agent may be, and whether nobody else can change what is there"""
+"""start of scripts: the agent's possible directories, and a check that they are private"""
 
 _LOOK: Final = r"""
 order=
@@ -100,19 +100,18 @@ class Installed(msgspec.Struct, frozen=True):
     """An agent that can be started on a board."""
 
     command: list[str]
-    """what starts it, before its own words"""
+    """the command that starts it, before its arguments"""
     folder: str
-    """where it is, a private one"""
+    """its private directory"""
     description: Description | None
-    """what it can do; None of an agent that is too old to describe it"""
+    """its description; None if the agent is too old to have one"""
     not_root: str = ""
-    """a sentence where it has to do without root's rights"""
+    """a message if it runs without root privileges"""
 
 
 def installed_agent(name: str, connection: Connection) -> Installed:
-    """The agent of the board's architecture on the board `name`; brought there where it is not yet.
-
-    Raises RtscopeError where there is none, or no place for it.
+    """The agent for the board's architecture on the board `name`, uploaded if needed. Raises
+    RtscopeError if there is no agent, or no place for it.
     """
     arch, agent, uid = _looked(name, connection)
     description = agent_description(arch)
@@ -127,18 +126,18 @@ def installed_agent(name: str, connection: Connection) -> Installed:
     if asked.status == 0:
         return Installed(["sudo", "-n", path], folder, description)
     why = asked.complaint or f"it ended with status {asked.status}"
-    not_root = f"the agent on {name} ran without root's rights: sudo -n refused it ({why})"
+    not_root = f"the agent on {name} ran without root privileges: sudo -n refused it ({why})"
     return Installed([path], folder, description, not_root)
 
 
 def _looked(name: str, connection: Connection) -> tuple[str, Path, int]:
-    """The board's architecture, the agent for it, as it is here, and the user's number there."""
+    """The board's architecture, the local agent file for it, and the user's ID on the board."""
     said = connection.run(_LOOK)
     found = _MACHINE.fullmatch(said.answers[0]) if said.answers else None
     if not found:
         why = f": {said.complaint}" if said.complaint else ""
         raise RtscopeError(
-            f"{name} let you in, but its commands do not answer as those of a Linux do{why}"
+            f"{name} accepted the login, but its commands do not respond like those of Linux{why}"
         )
     machine = found["machine"]
     if machine == "mips64" and said.answers[1:] == [_BIG_ENDIAN]:
@@ -147,7 +146,7 @@ def _looked(name: str, connection: Connection) -> tuple[str, Path, int]:
         return machine, agent_path(), int(found["uid"])
     if machine not in _ARCHES:
         known = ", ".join(_ARCHES.values())
-        raise RtscopeError(f"{name} is {machine}: there are agents for {known}, and none for it")
+        raise RtscopeError(f"{name} is {machine}: rtscope has agents for {known} only")
     try:
         arch = _ARCHES[machine]
         return arch, agent_path(arch), int(found["uid"])
@@ -156,7 +155,7 @@ def _looked(name: str, connection: Connection) -> tuple[str, Path, int]:
 
 
 def _brought(name: str, connection: Connection, agent: Path, words: tuple[str, str]) -> str:
-    """The agent's path, in the first place that can have it."""
+    """The agent's path, in the first usable directory."""
     refusals = []
     for place in _PLACES:
         with agent.open("rb") as content:
@@ -169,6 +168,7 @@ def _brought(name: str, connection: Connection, agent: Path, words: tuple[str, s
         hint = " (mounted noexec?)" if denied else ""
         refusals.append(f"{said.complaint or f'status {said.status}'}{hint}")
     raise RtscopeError(
-        f"{name} has no place for the agent, {int(words[1]) / 1e6:.1f} MB that may run: "
+        f"{name} has no directory for the agent (an executable file of {int(words[1]) / 1e6:.1f} "
+        f"MB): "
         f"{'; '.join(refusals)}"
     )

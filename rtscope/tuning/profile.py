@@ -25,9 +25,9 @@ from rtscope.model.tuning import AS_BOOTED, TuningStep
 from rtscope.model.units import parse_time_ns
 
 FILLED: Final = ("cpus", "others", "cpus_mask", "others_mask")
-"""what a profile may leave open, in braces"""
+"""placeholders of a profile, in braces"""
 NEEDS_BOOT: Final = "boot "
-"""how a rule begins whose change takes a boot"""
+"""prefix of rules that take effect at the next boot"""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _OPEN: Final = re.compile(r"\{([^{}]*)\}")
@@ -40,7 +40,7 @@ Cpus = Annotated[str, Meta(pattern=r"^(\{(cpus|others)\}|[0-9,:-]+)$", max_lengt
 
 
 class Away(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All threads, or all interrupts, go off these CPUs."""
+    """Move all threads, or all interrupts, off these CPUs."""
 
     away: Cpus
 
@@ -48,7 +48,7 @@ class Away(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ThreadRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Threads by name, user and executable.
 
-    Raises ValueError where it changes nothing or contradicts itself.
+    Raises ValueError if it changes nothing or contradicts itself.
     """
 
     name: Filled
@@ -62,9 +62,12 @@ class ThreadRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.policy in ("fifo", "rr")) != (self.priority is not None):
-            raise ValueError(f"'{self.name}': policy fifo or rr, and priority, need each other")
+            raise ValueError(
+                f"'{self.name}': policy fifo or rr needs a priority, and a priority "
+                f"needs policy fifo or rr"
+            )
         if all(value is None for value in (self.policy, self.nice, self.cpus)):
-            raise ValueError(f"nothing is changed of '{self.name}': give policy, nice or cpus")
+            raise ValueError(f"'{self.name}' changes nothing: give policy, nice or cpus")
         if self.of == "kernel" and (self.uid is not None or self.exe is not None):
             raise ValueError(f"'{self.name}': kernel threads have no uid and no exe")
         if self.nice is not None and self.priority is not None:
@@ -79,20 +82,20 @@ class InterruptRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FileRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Files of the kernel's, and what is to be in them."""
+    """Files of the kernel, and their new content."""
 
     path: Annotated[str, Meta(pattern=r"^/(proc/sys|sys)/[^\x00-\x1f\x7f]+$", max_length=1000)]
     value: Filled
 
 
 class Partition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """CPUs that the scheduler balances nothing onto."""
+    """CPUs without load balancing by the scheduler."""
 
     cpus: Cpus
 
 
 class Irqbalance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """CPUs that the daemon irqbalance is to keep off."""
+    """CPUs that the daemon irqbalance must not use."""
 
     ban: Cpus
 
@@ -104,13 +107,13 @@ class Boot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The longest that waking up from an idle state may take."""
+    """The maximum exit latency of idle states."""
 
     limit: PlanTime
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One [[step]]. Raises ValueError where it has no rule."""
+    """One [[step]]. Raises ValueError if it has no rule."""
 
     name: Annotated[OneLine, Meta(min_length=1)]
     why: str = ""
@@ -126,7 +129,9 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.name == AS_BOOTED:
-            raise ValueError(f"'{AS_BOOTED}' is what the machine is before the first step")
+            raise ValueError(
+                f"'{AS_BOOTED}' is the name of the state before the first step: choose another"
+            )
         if not list(_rules(self)):
             raise ValueError(f"the step '{self.name}' changes nothing")
 
@@ -139,7 +144,7 @@ class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """A whole profile; its name is its file's."""
+    """A complete profile, named as its file."""
 
     name: str
     description: str
@@ -147,7 +152,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def is_for_cpus(self) -> bool:
-        """Whether CPUs have to be chosen for it."""
+        """Whether it needs --cpus."""
         return any(_OPEN.search(rule) for step in self.steps for rule in _rules(step))
 
 
@@ -155,7 +160,7 @@ _CPUS: Final = 'CPUs: "{cpus}", "{others}", or a list such as "0-3,8"'
 _KIND: Final = TomlKind(
     "profile",
     {
-        "description": "one line that says what it is for",
+        "description": "one line that describes its purpose",
         "step": "one or several tables [[step]]",
         "away": _CPUS,
         "cpus": _CPUS,
@@ -184,7 +189,7 @@ _KIND: Final = TomlKind(
 
 
 def shipped_names() -> list[str]:
-    """The names of the profiles that come with rtscope."""
+    """The names of the profiles that rtscope ships."""
     folder = files("rtscope") / "profiles"
     return sorted(
         one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml")
@@ -192,7 +197,7 @@ def shipped_names() -> list[str]:
 
 
 def read_profile(name: str) -> Profile:
-    """One of rtscope's own by its name, or a file by its path. Raises RtscopeError."""
+    """Read one of rtscope's profiles by its name, or a file by its path. Raises RtscopeError."""
     if "/" in name or name.endswith(".toml"):
         path = Path(name)
         return parse_profile(read_text(path, _KIND), path)
@@ -201,24 +206,24 @@ def read_profile(name: str) -> Profile:
         near = "".join(f": is it {one}?" for one in difflib.get_close_matches(name, known, 1))
         raise RtscopeError(
             f"there is no profile '{name[:80]}'{near or ':'} rtscope has {', '.join(known)}; "
-            "one of your own is named by its file, such as ./mine.toml"
+            "give your own profile as a path, such as ./mine.toml"
         )
     text = (files("rtscope") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
     return parse_profile(text, Path(f"{name}.toml"))
 
 
 def parse_profile(text: str, path: Path) -> Profile:
-    """Read a profile's text; `path` is for its name and its errors. Raises RtscopeError."""
+    """Parse a profile's text; `path` gives its name and is used in errors. Raises RtscopeError."""
     name = path.name.removesuffix(".toml")
     if not _NAME.fullmatch(name):
         raise RtscopeError(
-            f"{path}: a profile has its file's name, and '{name[:80]}' is none: letters, digits, "
-            "'.', '_' and '-', at most 63"
+            f"{path}: the file name '{name[:80]}' is not a valid profile name: use letters, "
+            f"digits, '.', '_' and '-', at most 63"
         )
     if name == _MEASURED:
         raise RtscopeError(
-            f"{path}: '{name}' is the name under which a measurement tunes, and each begins by "
-            "taking back what it finds under it: rename the file"
+            f"{path}: '{name}' is reserved for measurements, which undo the profile of that name "
+            f"when they start: rename the file"
         )
     content = parse_text(text, path, _Content, _KIND, _decode)
     names: set[str] = set()
@@ -232,16 +237,15 @@ def parse_profile(text: str, path: Path) -> Profile:
                 near = "".join(f"; is it {one}?" for one in difflib.get_close_matches(word, FILLED))
                 known = ", ".join(f"{{{one}}}" for one in FILLED)
                 raise RtscopeError(
-                    f"{where}: the step '{step.name}' has {{{word[:40]}}}, but only {known} are "
-                    f"filled in{near}"
+                    f"{where}: the step '{step.name}' has the unknown placeholder "
+                    f"{{{word[:40]}}}; known are {known}{near}"
                 )
     return Profile(name, content.description, content.step)
 
 
 def steps_of(profile: Profile, cpus: str | None) -> list[TuningStep]:
-    """The profile as far as each of its steps, the machine as booted first.
-
-    Raises RtscopeError where it is for chosen CPUs and `cpus` names none.
+    """The profile up to each of its steps, starting with the system as booted. Raises
+    RtscopeError if it needs CPUs and `cpus` is empty.
     """
     chosen = _chosen(profile, cpus)
     steps = [TuningStep(profile.name, 0, AS_BOOTED, chosen, [])]
@@ -252,7 +256,7 @@ def steps_of(profile: Profile, cpus: str | None) -> list[TuningStep]:
 
 
 def rules_by_step(profile: Profile, filled: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Each step's name and its rules, of all rules of the profile as they were filled in."""
+    """Each step's name and its rules, with placeholders replaced."""
     rest = iter(filled)
     return [(step.name, [next(rest) for _ in _rules(step)]) for step in profile.steps]
 
@@ -260,8 +264,8 @@ def rules_by_step(profile: Profile, filled: Sequence[str]) -> list[tuple[str, li
 def filled_rules(rules: Sequence[str], cpus: str, machine: Machine) -> list[str]:
     """The rules for a machine, with its CPUs in them.
 
-    `cpus` is a list, in which N is the last CPU as in the kernel's own lists. Raises RtscopeError
-    where one of them does not exist or is offline, or none is left for the others.
+    `cpus` is a list, in which N is the last CPU as in the kernel's own lists. Raises
+    RtscopeError if one of them does not exist or is offline, or no CPU is left for other work.
     """
     if not any(_OPEN.search(rule) for rule in rules):
         return list(rules)
@@ -269,8 +273,8 @@ def filled_rules(rules: Sequence[str], cpus: str, machine: Machine) -> list[str]
     others = sorted(set(online) - set(chosen))
     if not others:
         raise RtscopeError(
-            f"--cpus {cpus}: these are all CPUs that are online ({format_cpu_list(online)}), and "
-            "one at least has to do the rest of the work: leave CPU 0 out"
+            f"--cpus {cpus}: these are all online CPUs ({format_cpu_list(online)}), but at least "
+            f"one must do the rest of the work: leave CPU 0 out"
         )
     values = {
         "cpus": format_cpu_list(chosen),
@@ -282,10 +286,7 @@ def filled_rules(rules: Sequence[str], cpus: str, machine: Machine) -> list[str]
 
 
 def chosen_cpus(cpus: str, machine: Machine) -> list[int]:
-    """The CPUs that a list names on a machine; all of them have to be online.
-
-    Raises RtscopeError.
-    """
+    """The CPUs of a list on a system; all of them must be online. Raises RtscopeError."""
     online = _online(machine)
     numbers = parse_cpu_list(re.sub(r"\bN\b", str(online[-1]), cpus))
     if not numbers:
@@ -293,8 +294,8 @@ def chosen_cpus(cpus: str, machine: Machine) -> list[int]:
     present = {cpu.number for cpu in machine.cpus}
     if missing := sorted(set(numbers) - present):
         raise RtscopeError(
-            f"--cpus {cpus[:80]}: there is no CPU {format_cpu_list(missing)} on this machine, "
-            f"whose CPUs are {format_cpu_list(present)}"
+            f"--cpus {cpus[:80]}: this system has no CPU {format_cpu_list(missing)}; its CPUs are "
+            f"{format_cpu_list(present)}"
         )
     if asleep := sorted(set(numbers) - set(online)):
         raise RtscopeError(
@@ -310,8 +311,8 @@ def _chosen(profile: Profile, cpus: str | None) -> str:
         return ""
     if not cpus:
         raise RtscopeError(
-            f"the profile {profile.name} is for chosen CPUs: name them, such as --cpus 1-3, or "
-            "--cpus 1-N for all but CPU 0"
+            f"the profile {profile.name} needs CPUs: give --cpus 1-3, for example, or --cpus 1-N "
+            f"for all but CPU 0"
         )
     return cpus
 
@@ -319,12 +320,12 @@ def _chosen(profile: Profile, cpus: str | None) -> str:
 def _online(machine: Machine) -> list[int]:
     online = sorted(cpu.number for cpu in machine.cpus if cpu.online)
     if not online:
-        raise RtscopeError("which CPUs the machine has could not be read")
+        raise RtscopeError("the CPUs of the system could not be read")
     return online
 
 
 def _mask(cpus: Sequence[int]) -> str:
-    """As the kernel writes masks: hexadecimal, in groups of 32 bits, the highest first."""
+    """A mask in the kernel's format: hexadecimal, in groups of 32 bits, the highest first."""
     bits = sum(1 << cpu for cpu in cpus)
     groups = range(cpus[-1] // _MASK_BITS, -1, -1)
     words = [(bits >> (group * _MASK_BITS)) & 0xFFFFFFFF for group in groups]
@@ -360,7 +361,7 @@ def _thread_rule(rule: ThreadRule) -> str:
 
 
 def _pattern(text: str) -> str:
-    """A blank would end the value; ? stands for it."""
+    """Replace blanks, which would end the value, by ?."""
     return text.replace(" ", "?")
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A systemd unit that holds a profile from each boot on."""
+"""A systemd unit that holds a profile after each boot."""
 
 from collections.abc import Sequence
 
 
 def systemd_unit(profile: str, agent: str, arguments: Sequence[str]) -> str:
-    """The unit's text. It runs the agent alone, which systemd ends with SIGTERM: all is undone."""
+    """The unit's text. It runs only the agent; systemd ends it with SIGTERM, which undoes all
+    changes.
+    """
     command = " ".join(_quoted(word) for word in [agent, *arguments])
     return f"""[Unit]
 Description=rtscope tune hold {profile}
@@ -24,6 +26,6 @@ WantedBy=multi-user.target
 
 
 def _quoted(word: str) -> str:
-    """As systemd reads a word of ExecStart= (systemd.service(5), "Command lines")."""
+    """Quote a word for ExecStart= (systemd.service(5), "Command lines")."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"'

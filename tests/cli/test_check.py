@@ -123,7 +123,7 @@ def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> N
     )
     assert done.returncode == 0, done.stderr
     told = {one["rule"]: one["found"] for one in json.loads(done.stdout)["findings"]}
-    assert "may use no real-time priority" in told["limits-priority"]
+    assert "may not use a real-time priority" in told["limits-priority"]
     assert "65536 bytes" in told["limits-memory"]
     assert "200000 us in real time" in told["limits-timeout"]
 

@@ -54,9 +54,9 @@ def test_what_cannot_be_counted_is_a_sentence(rtscope: Rtscope, tmp_path: Path) 
     (tmp_path / "cut.patch").write_text(PATCH[:-3])
     (tmp_path / "empty").mkdir()
     for name, sentence in [
-        ("none-such", "there is no file or folder none-such, and no series of that name"),
+        ("none-such", "there is no file or directory none-such"),
         ("cut.patch", "cut.patch is not a unified diff"),
-        ("empty", "empty holds no patches"),
+        ("empty", "empty contains no patches"),
         (os.devnull, "/dev/null changes no file"),
         ("/dev/zero", "/dev/zero unpacks to more than"),
     ]:

@@ -208,9 +208,9 @@ def test_held_for_those_who_come_later_until_ctrl_c(
     ("words", "said"),
     [
         (["show", "isolated-core"], "is it isolated-cores?"),
-        (["show", "isolated-cores"], "is for chosen CPUs: name them, such as --cpus 1-3"),
-        (["show", "isolated-cores", "--cpus", "8000"], "there is no CPU 8000 on this machine"),
-        (["show", "isolated-cores", "--cpus", "0-N"], "all CPUs that are online"),
+        (["show", "isolated-cores"], "needs CPUs: give --cpus 1-3"),
+        (["show", "isolated-cores", "--cpus", "8000"], "this system has no CPU 8000"),
+        (["show", "isolated-cores", "--cpus", "0-N"], "all online CPUs"),
         (["show", "./gone.toml"], "gone.toml cannot be read"),
         (["undo", "--target", "vm:x"], "rtscope lab kernel"),
         (["measure", "minimal", "--steps", "9"], "no step 9: they are 0 (as booted), 1"),

@@ -236,7 +236,7 @@ def test_some_steps_can_be_chosen() -> None:
     ("tune", "said"),
     [
         ('{ profile = "isolated-core" }', "is it isolated-cores?"),
-        ('{ profile = "isolated-cores" }', "is for chosen CPUs"),
+        ('{ profile = "isolated-cores" }', "needs CPUs"),
         ('{ profile = "minimal", steps = [4] }', "no step 4: they are 0 (as booted), 1 (full"),
         ('{ profile = "gone.toml" }', "gone.toml cannot be read"),
         ('{ profil = "minimal" }', "'profil' is not a key of measure.tune"),

@@ -197,7 +197,7 @@ def test_a_guest_that_never_says_hello_is_ended_in_time(
     with (
         hasty.started_agent(Request()) as agent,
         pytest.raises(
-            RtscopeError, match=r"never said hello within 1 s of .* CPU time and was ended"
+            RtscopeError, match=r"never sent hello within 1 s of .* CPU time and was ended"
         ),
     ):
         list(agent.lines(60))

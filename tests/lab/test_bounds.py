@@ -71,7 +71,7 @@ def test_a_kernel_that_panics_early_and_cannot_reset_is_ended_at_once(
 def test_an_emulator_that_gets_no_cpu_is_given_up_by_the_clock(tmp_path: Path) -> None:
     stopped = Emulator(["sh", "-c", "kill -STOP $$"], tmp_path, None, 0.2)
     try:
-        with pytest.raises(RtscopeError, match=r"never said hello within .* and was ended"):
+        with pytest.raises(RtscopeError, match=r"never sent hello within .* and was ended"):
             list(stopped.lines(60))
     finally:
         stopped.close()
@@ -85,7 +85,7 @@ def test_samples_that_do_not_come_can_be_interrupted(tmp_path: Path) -> None:
     try:
         assert len(list(emulator.lines(60))) == 2
         emulator.interrupt()
-        with pytest.raises(RtscopeError, match="interrupted while the guest was giving its sam"):
+        with pytest.raises(RtscopeError, match="interrupted while the guest was sending its sam"):
             emulator.samples()
     finally:
         emulator.close()

@@ -164,8 +164,8 @@ def test_what_other_patches_leave_as_it_was_is_not_built_again(
 @pytest.mark.parametrize(
     ("old", "new", "file", "sentence"),
     [
-        ("zwei", "2", "init/main.c", r"init/main\.c, hunk #1 at line 1, finds other lines"),
-        ("2", "two", "init/main.c", r"init/main\.c has it already"),
+        ("zwei", "2", "init/main.c", r"init/main\.c, hunk #1 at line 1, does not match"),
+        ("2", "two", "init/main.c", r"init/main\.c already has the change"),
         ("two", "2", "init/none.c", r"there is no file init/none\.c"),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_setting_that_the_kernel_did_not_take_is_named(
     [
         (
             "echo 'init/main.c:3:1: error: expected one' >&2; echo 'x: error: second'; false",
-            r"init/main\.c:3:1: error: expected one; .*log tells all",
+            r"init/main\.c:3:1: error: expected one; .*log",
         ),
         ("cat head >/dev/full", r"cat: write error: No space left on device"),
         ("echo 'x.c:1: fatal error: gelf.h: No such file'; false", r"the package libelf-dev"),
@@ -267,7 +267,7 @@ def test_what_is_no_clean_source_is_refused(tree: Path, tmp_path: Path) -> None:
         build(plan(tmp_path / "junk.tar"))
     with pytest.raises(RtscopeError, match=r"the source .*none cannot be read: No such file"):
         plan(tmp_path / "none")
-    with pytest.raises(RtscopeError, match="is no source of a Linux kernel"):
+    with pytest.raises(RtscopeError, match="is not a Linux kernel source"):
         plan(tmp_path)
     (tree / ".config").touch()
     with pytest.raises(RtscopeError, match=r"was configured in place, .*make mrproper"):
@@ -284,7 +284,7 @@ def test_a_missing_tool_is_told_with_its_package(
 
 @pytest.mark.usefixtures("cache")
 def test_a_kernel_that_has_not_been_built_is_told_with_the_command_that_does(tree: Path) -> None:
-    with pytest.raises(RtscopeError, match="`rtscope lab kernel build riscv64-rt` does it"):
+    with pytest.raises(RtscopeError, match="`rtscope lab kernel build riscv64-rt`"):
         find_kernel("riscv64-rt")
     with pytest.raises(RtscopeError, match="no recipe for a kernel 'none': the lab builds x86"):
         plan_build("none", source=tree, configs=[], patches=[])

@@ -144,7 +144,7 @@ def test_the_corners_of_the_published_matrix_are_measured_on_a_loongson(built: B
 @pytest.mark.kernels
 def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice(built: Built) -> None:
     built("x86_64-rt")
-    with pytest.raises(RtscopeError, match="does not let preempt= choose at boot"):
+    with pytest.raises(RtscopeError, match="does not support preempt= at boot"):
         vm_target("vm:x86_64-rt,preempt=full")
     with pytest.raises(RtscopeError, match="no module 'none' below"):
         vm_target("vm:x86_64-rt,load=none")

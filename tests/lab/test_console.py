@@ -139,5 +139,5 @@ def test_kvm_measures_or_says_in_time_that_it_does_not_work(rt_kernel: Kernel) -
             assert list(agent.lines(60))
         except RtscopeError as error:
             refusal = str(error)
-    assert not refusal or "does not work on this machine, use mode=fast: " in refusal
+    assert not refusal or "does not work on this computer, use mode=fast: " in refusal
     assert not refusal or time.monotonic() - begun < 100  # bounded, however busy the host is

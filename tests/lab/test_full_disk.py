@@ -107,7 +107,7 @@ def test_a_machine_that_has_no_room_for_its_files_names_the_folder(
              "TMPDIR": str(disk)},
     )  # fmt: skip
 
-    assert f"the emulated machine cannot have its files in {disk}: No space left" in done.stderr
+    assert f"cannot create the VM's files in {disk}: No space left" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
     assert list(disk.iterdir()) == []

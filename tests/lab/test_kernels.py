@@ -97,15 +97,15 @@ def test_kernels_are_told_by_their_content() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", "no kernel that the lab can boot"),
-        (b"MZ and more", "no kernel that the lab can boot"),
+        (b"", "not a kernel that the lab can boot"),
+        (b"MZ and more", "not a kernel that the lab can boot"),
         (vmlinux(note=b""), "without CONFIG_PVH"),
-        (vmlinux()[:-1], r"k is truncated: it has 2\d\d bytes, and its headers tell of 2\d\d;"),
+        (vmlinux()[:-1], r"k is truncated: it has 2\d\d bytes, but its headers require 2\d\d;"),
         (vmlinux()[: -64 - len(PVH)], "is truncated"),
         (vmlinux()[:30], "is truncated"),
         (vmlinux(machine=21, note=b"", order=">")[:-1], "is truncated"),
         (vmlinux(machine=183), "for arm64 and riscv64 give the Image"),
-        (vmlinux(version=b""), "does not tell its version"),
+        (vmlinux(version=b""), "contains no version"),
         (gzip.compress(arm64_image(), mtime=0)[:-9], "damaged gzip"),
         (bytes(0x202) + b"HdrS", "damaged"),
     ],
@@ -159,7 +159,7 @@ def test_what_is_no_configuration_is_refused_when_it_is_given(
     (tmp_path / "k").write_bytes(vmlinux())
     (tmp_path / "config").write_bytes(data)
 
-    with pytest.raises(RtscopeError, match="config is no kernel's configuration: give the"):
+    with pytest.raises(RtscopeError, match="config is not a kernel configuration: give the"):
         add_file(tmp_path / "k", name=None, config=tmp_path / "config", modules=None, load=[])
     assert list(cache.rglob("*")) == []
 
@@ -181,7 +181,7 @@ def test_a_kernel_is_found_again_by_its_name_and_replaced_by_another(
 @pytest.mark.usefixtures("cache")
 def test_a_name_that_would_leave_the_cache_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "k").write_bytes(vmlinux())
-    with pytest.raises(RtscopeError, match="cannot name a kernel"):
+    with pytest.raises(RtscopeError, match="is not a valid kernel name"):
         add_file(tmp_path / "k", name=name or " ", config=None, modules=None, load=[])
 
 

@@ -179,7 +179,7 @@ def test_our_own_series_have_names() -> None:
 
     assert stat.patches == 1
     assert patchstat("linux-6.12/lab-x86_64").files == stat.files
-    with pytest.raises(RtscopeError, match="no series of that name comes with rtscope: it has lab"):
+    with pytest.raises(RtscopeError, match="rtscope ships no series of that name: it has lab"):
         patchstat("lab-vax")
 
 

@@ -55,8 +55,8 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "cpu_model": "sifive,u74-mc",
         "board": "StarFive VisionFive 2 v1.3B",
         "preemption": None,
-        "preemption_evidence": "voluntary or none: uname -v does not say PREEMPT, and the kernel's "
-        "configuration could not be read",
+        "preemption_evidence": "voluntary or none: uname -v does not contain PREEMPT, and the "
+        "kernel's configuration could not be read",
         "hz": None,
         "virtualisation": "none",
         "interrupts": [
@@ -70,7 +70,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "cpu_model": "ICT Loongson-2 V0.3 FPU V0.1",
         "board": "lemote-yeeloong-2f-8.9inches",
         "preemption": "full",
-        "preemption_evidence": "uname -v says PREEMPT",
+        "preemption_evidence": "uname -v contains PREEMPT",
         "hz": None,
         "high_resolution_timers": False,
         "rt_runtime_us": -1,
@@ -97,7 +97,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "cpu_model": "e6500",
         "board": "fsl,T2080RDB",
         "preemption": "rt",
-        "preemption_evidence": "uname -v says PREEMPT_RT",
+        "preemption_evidence": "uname -v contains PREEMPT_RT",
         "virtualisation": "none",
     },
     "debian-13-rt": {
@@ -108,7 +108,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "command_line": "BOOT_IMAGE=/boot/vmlinuz-6.12.57+deb13-rt-amd64 root=UUID=6f2d ro "
         "isolcpus=managed_irq,domain,2-3,6-7 nohz_full=2-3,6-7",
         "preemption": "rt",
-        "preemption_evidence": "uname -v says PREEMPT_RT; "
+        "preemption_evidence": "uname -v contains PREEMPT_RT; "
         "CONFIG_PREEMPT_RT=y in the kernel's configuration",
         "clock_source": "tsc",
         "clock_sources": ["tsc", "hpet", "acpi_pm"],
@@ -128,7 +128,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "cpu_model": "AMD EPYC 7551 32-Core Processor",
         "board": "QEMU Standard PC (Q35 + ICH9, 2009)",
         "preemption": "rt",
-        "preemption_evidence": "/sys/kernel/realtime is 1; uname -v says PREEMPT_RT",
+        "preemption_evidence": "/sys/kernel/realtime is 1; uname -v contains PREEMPT_RT",
         "virtualisation": "KVM (QEMU)",
     },
     "debian-12-preempt-full": {

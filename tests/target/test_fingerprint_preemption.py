@@ -16,19 +16,19 @@ DYNAMIC = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.57-1 (2025-11-05)"
 @pytest.mark.parametrize(
     ("files", "model", "evidence"),
     [
-        ({VERSION: "#1 SMP PREEMPT_RT Debian 6.12.57-1"}, "rt", "uname -v says PREEMPT_RT"),
-        ({VERSION: "#1 SMP PREEMPT RT Debian 4.19.37"}, "rt", "uname -v says PREEMPT RT"),
+        ({VERSION: "#1 SMP PREEMPT_RT Debian 6.12.57-1"}, "rt", "uname -v contains PREEMPT_RT"),
+        ({VERSION: "#1 SMP PREEMPT RT Debian 4.19.37"}, "rt", "uname -v contains PREEMPT RT"),
         (
             {"/proc/version": "Linux version 6.12.1 (me@box) (gcc 14) #3 SMP PREEMPT_RT Mon"},
             "rt",
-            "uname -v says PREEMPT_RT",
+            "uname -v contains PREEMPT_RT",
         ),
         ({CONFIG: "CONFIG_PREEMPT_RT=y\n"}, "rt", "CONFIG_PREEMPT_RT=y"),
         ({"/sys/kernel/realtime": "1\n"}, "rt", "/sys/kernel/realtime is 1"),
         (
             {VERSION: "#1 SMP PREEMPT_RT", DEBUGFS: "full (lazy) \n"},
             "rt",
-            "uname -v says PREEMPT_RT; /sys/kernel/debug/sched/preempt is at (lazy)",
+            "uname -v contains PREEMPT_RT; /sys/kernel/debug/sched/preempt is at (lazy)",
         ),
         ({VERSION: "#1 SMP PREEMPT_RT_FREE"}, None, "voluntary or none"),
         (
@@ -84,7 +84,7 @@ DYNAMIC = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.57-1 (2025-11-05)"
             "lazy",
             "CONFIG_PREEMPT_LAZY",
         ),
-        ({VERSION: "#1 SMP PREEMPT", RELEASE: "6.12.1"}, "full", "uname -v says PREEMPT"),
+        ({VERSION: "#1 SMP PREEMPT", RELEASE: "6.12.1"}, "full", "uname -v contains PREEMPT"),
         ({VERSION: "#1 SMP PREEMPT", RELEASE: "6.13.0"}, None, "full or lazy"),
         ({VERSION: "#1 SMP PREEMPT", RELEASE: "7.0"}, None, "full or lazy"),
         ({VERSION: "#1 SMP PREEMPT"}, None, "full or lazy"),

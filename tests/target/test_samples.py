@@ -21,7 +21,7 @@ class Silent(Connection):
     def run(self, script: str, *words: str, stdin: object = None) -> Said:
         self.scripts.append(script)
         if len(self.scripts) > 1:
-            raise RtscopeError("ssh:board: the agent has said nothing for 120 s and was ended")
+            raise RtscopeError("ssh:board: the agent was silent for 120 s and was ended")
         return Said(0, [], "")
 
 
@@ -30,8 +30,8 @@ def test_a_board_that_answers_no_more_is_told_and_not_raised(tmp_path: Path) -> 
     samples = Samples(board, "/there", Request(samples_file=f"{tmp_path}/samples"))
     (told,) = samples.fetched()
     assert told.code == "samples-file-failed"
-    assert "has said nothing for 120 s" in told.text
-    assert "; the samples are there in /there/samples-" in told.text
+    assert "was silent for 120 s" in told.text
+    assert "; the samples are on the board in /there/samples-" in told.text
     assert not list(tmp_path.iterdir())
 
 

@@ -174,7 +174,7 @@ def test_where_nothing_may_run_or_fits_another_place_is_taken(reach: Reach, boar
     with pytest.raises(RtscopeError) as caught:
         reach("ssh:board")
     said = str(caught.value)
-    assert said.startswith("ssh:board has no place for the agent")
+    assert said.startswith("ssh:board has no directory for the agent")
     assert said.count("Permission denied (mounted noexec?)") == 2
     assert "No space left on device" in said
     assert board.sh("find /root /tmp /dev/shm -type f") == ""
@@ -217,9 +217,9 @@ def test_a_profile_that_prints_without_end_is_told(reach: Reach, board: Board) -
 @pytest.mark.parametrize(
     ("uname", "said"),
     [
-        ("echo armv7l", "ssh:board is armv7l: there are agents for aarch64, "),
-        ("echo ../../x", "ssh:board let you in, but its commands do not answer"),
-        ("printf '\\033[31m' >&2; exit 1", r"as those of a Linux do: �[31m"),
+        ("echo armv7l", "ssh:board is armv7l: rtscope has agents for aarch64, "),
+        ("echo ../../x", "ssh:board accepted the login, but its commands do not respond"),
+        ("printf '\\033[31m' >&2; exit 1", r"like those of Linux: �[31m"),
     ],
 )
 def test_a_board_that_is_no_machine_of_ours_is_told(
@@ -235,9 +235,9 @@ def test_a_board_that_is_no_machine_of_ours_is_told(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("ssh:nobody@board", "it did not let you in: `ssh -- nobody@board` has to get there"),
+        ("ssh:nobody@board", "it refused the login: `ssh -- nobody@board` must work"),
         ("ssh:board:1", "nothing listens on that port"),
-        ("ssh:no-such-host.invalid", "no host of this name is known"),
+        ("ssh:no-such-host.invalid", "unknown host name"),
     ],
 )
 def test_a_board_that_cannot_be_reached_is_told_with_the_reason(
@@ -253,7 +253,7 @@ def test_a_board_that_cannot_be_reached_is_told_with_the_reason(
     ("known", "said"),
     [
         ("", "its host key is not known here"),
-        ("another", "its host key is not the one that it had"),
+        ("another", "its host key has changed"),
     ],
 )
 def test_another_machine_in_its_place_is_not_trusted(
@@ -321,7 +321,7 @@ def test_a_folder_for_sockets_that_others_can_change_is_refused(reach: Reach, bo
     folder.mkdir(exist_ok=True)
     folder.chmod(0o770)
     try:
-        with pytest.raises(RtscopeError, match="is not a folder that only you may use: remove it"):
+        with pytest.raises(RtscopeError, match="is not private to you: remove it"):
             reach("ssh:board")
     finally:
         folder.chmod(0o700)

@@ -114,9 +114,9 @@ def test_masks_are_as_the_kernel_writes_them() -> None:
 @pytest.mark.parametrize(
     ("cpus", "said"),
     [
-        ("1-4", "there is no CPU 4 on this machine, whose CPUs are 0-3"),
+        ("1-4", "this system has no CPU 4; its CPUs are 0-3"),
         ("2-3", "CPU 3 is offline: write 1 to /sys/devices/system/cpu/cpu3/online first"),
-        ("0-2", "these are all CPUs that are online (0-2)"),
+        ("0-2", "these are all online CPUs (0-2)"),
         ("x", "'x' is not a CPU list"),
         (",", "is not a CPU list"),
     ],
@@ -134,7 +134,7 @@ def test_n_is_the_last_cpu_that_is_online() -> None:
 
 
 def test_a_profile_for_chosen_cpus_wants_them_named() -> None:
-    with pytest.raises(RtscopeError, match="isolated-cores is for chosen CPUs: name them"):
+    with pytest.raises(RtscopeError, match="isolated-cores needs CPUs"):
         steps_of(read_profile("isolated-cores"), None)
     assert steps_of(read_profile("audio"), None)[-1].cpus == ""
     assert steps_of(read_profile("audio"), "1-3")[-1].cpus == ""
@@ -147,17 +147,21 @@ def test_a_profile_for_chosen_cpus_wants_them_named() -> None:
         ('taks = { away = "1" }', 5, "Is it tasks?"),
         ('tasks = { away = "1", of = "x" }', 5, "'of' is not a key of step.tasks"),
         ('[[step.thread]]\nname = "a"\nprioriti = 5', 7, "Is it priority?"),
-        ('[[step.thread]]\nname = "a"\npriority = 5', 5, "need each other"),
-        ('[[step.thread]]\nname = "a"\npolicy = "fifo"', 5, "need each other"),
+        ('[[step.thread]]\nname = "a"\npriority = 5', 5, "needs a priority"),
+        ('[[step.thread]]\nname = "a"\npolicy = "fifo"', 5, "needs a priority"),
         ('[[step.thread]]\nname = "a"\npolicy = "ffo"', 7, 'policy: expected "other", "batch"'),
         ('[[step.thread]]\nname = "a"\npolicy = "rr"\npriority = 100', 8, "from 1 to 99"),
         ('[[step.thread]]\nname = "a"\nnice = 1\nof = "kernel"\nuid = 0', 5, "have no uid"),
-        ('[[step.thread]]\nname = "a"', 5, "nothing is changed of 'a'"),
+        ('[[step.thread]]\nname = "a"', 5, "'a' changes nothing"),
         ('[[step.file]]\npath = "/etc/passwd"\nvalue = "x"', 6, "a file below /proc/sys or /sys"),
         ('[[step.file]]\npath = "/sys/x"', 5, "[[step.file]] lacks value"),
         ('tasks = { away = "1; rm" }', 5, 'away: expected CPUs: "{cpus}"'),
         ('tasks = { away = "{cpu}" }', 5, "away: expected CPUs"),
-        ('boot = { add = "a={cpu}" }', 4, "has {cpu}, but only {cpus}, {others}"),
+        (
+            'boot = { add = "a={cpu}" }',
+            4,
+            "has the unknown placeholder {cpu}; known are {cpus}, {others}",
+        ),
         ('boot = { add = "a={cpu}" }', 4, "; is it cpus"),
         ('latency = { limit = "5" }', 5, "limit: '5' is not a time"),
         ("latency = { limit = 5 }", 5, "limit: 5 is not a time"),

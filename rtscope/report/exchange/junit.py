@@ -77,7 +77,7 @@ def _finding_case(found: Finding, fail_on: Severity) -> junitparser.TestCase:
     told = plain(f"is: {found.found}; should be: {found.wanted}")
     if at_least(found.severity, fail_on):
         case.result = [junitparser.Failure(told, found.severity)]
-        case.system_out = plain(f"{found.why} Change it: {found.how} ({found.link})")
+        case.system_out = plain(f"{found.why} Remedy: {found.how} ({found.link})")
     else:
         case.system_out = f"{found.severity}: {told}"
     return case

@@ -47,7 +47,7 @@ def sarif_report(audit: Audit) -> bytes:
 def _rule(found: Finding) -> dict[str, Any]:
     return {
         "id": found.rule,
-        "shortDescription": {"text": plain(f"Should be: {found.wanted}")},
+        "shortDescription": {"text": plain(f"Expected: {found.wanted}")},
         "fullDescription": {"text": found.why},
         "help": {"text": found.how},
         "helpUri": found.link,
@@ -57,7 +57,7 @@ def _rule(found: Finding) -> dict[str, Any]:
 
 
 def _result(found: Finding, audit: Audit) -> dict[str, Any]:
-    sentence = f"Is: {found.found}. Should be: {found.wanted}. {found.why} Change it: {found.how}"
+    sentence = f"Found: {found.found}. Expected: {found.wanted}. {found.why} Remedy: {found.how}"
     return {
         "ruleId": found.rule,
         "level": _LEVEL[found.severity],

@@ -45,11 +45,11 @@ _PLACEHOLDERS: Final = {
     "none",
     "unknown",
 }
-"""What firmware and kernels say of a board that nobody named."""
+"""Placeholders of firmware and kernels for a board without a name."""
 
 
 def machine_of(files: Files) -> Machine:
-    """The machine that these kernel files describe; `files` maps a path to its content."""
+    """The system that these kernel files describe; `files` maps a path to its content."""
     cpuinfo = cpuinfo_of(files)
     cpus = cpus_of(files, cpuinfo)
     preemption, evidence = preemption_of(files)

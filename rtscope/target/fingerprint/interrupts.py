@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Interrupt lines that have a handler, and where they may be handled."""
+"""Interrupt lines with a handler, and their allowed CPUs."""
 
 import re
 from typing import Final

@@ -66,7 +66,7 @@ def _real_time_evidence(files: Files, version: str, config: dict[str, str]) -> s
         seen.append("/sys/kernel/realtime is 1")
     match = re.search(r"\bPREEMPT[_ ]RT\b", version)
     if match:
-        seen.append(f"uname -v says {match[0]}")
+        seen.append(f"uname -v contains {match[0]}")
     for option in ("CONFIG_PREEMPT_RT", "CONFIG_PREEMPT_RT_FULL"):
         if config.get(option) == "y":
             seen.append(f"{option}=y in the kernel's configuration")
@@ -87,7 +87,7 @@ def _dynamic(
     if default is None:
         return None, (
             f"a PREEMPT_DYNAMIC kernel, but neither {_DEBUGFS} nor preempt= on the command line "
-            "nor the kernel's configuration tells which model it runs"
+            "nor the kernel's configuration shows which model it runs"
         )
     otherwise = (
         "and no valid preempt= on the command line"
@@ -117,17 +117,18 @@ def _of_version(files: Files, version: str) -> tuple[str | None, str | None]:
         return None, None
     if not re.search(r"\bPREEMPT\b", version):
         return None, (
-            "voluntary or none: uname -v does not say PREEMPT, and the kernel's configuration "
+            "voluntary or none: uname -v does not contain PREEMPT, and the kernel's configuration "
             "could not be read"
         )
     if _has_lazy(files):
         return None, (
-            "full or lazy: uname -v says PREEMPT, and the kernel's configuration could not be read"
+            "full or lazy: uname -v contains PREEMPT, and the kernel's configuration could not be "
+            "read"
         )
-    return "full", "uname -v says PREEMPT"
+    return "full", "uname -v contains PREEMPT"
 
 
 def _has_lazy(files: Files) -> bool:
-    """Whether the kernel may have lazy preemption, for all that its release tells."""
+    """Whether a kernel of this release may have lazy preemption."""
     match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", release_of(files) or "")
     return match is None or (int(match[1]), int(match[2])) >= _FIRST_WITH_LAZY

@@ -31,7 +31,7 @@ _MOST_THREADS: Final = 64
 """of one core; eight on the widest machines made"""
 _MOST_OF_CLUSTER: Final = 1024
 _MOST_CACHES: Final = 16
-"""that one CPU takes part in; five on the deepest machines made"""
+"""cache levels of one CPU; five on the deepest systems made"""
 
 
 def cpuinfo_of(files: Files) -> Fields:
@@ -90,7 +90,7 @@ def cpus_of(files: Files, cpuinfo: Fields) -> list[Cpu]:
 
 
 def _kinds_of(files: Files, cpuinfo: Fields) -> dict[int, str]:
-    """What sort of core each CPU is: by the event counters of a hybrid x86, or by its ARM part."""
+    """The kind of core of each CPU: by the event counters of a hybrid x86, or by its ARM part."""
     found: dict[int, str] = {}
     number, implementer = -1, ""
     for key, value in cpuinfo:
@@ -149,13 +149,13 @@ def _cpu(
 
 
 def _natural(files: Files, path: str) -> int | None:
-    """A number of which the kernel writes -1 when it does not know it."""
+    """A number for which the kernel writes -1 if it is unknown."""
     number = number_of(files, path)
     return number if number is not None and number >= 0 else None
 
 
 def caches_of(files: Files, cpus: list[Cpu]) -> list[Cache]:
-    """Every cache once, by level; those whose size or sharers are not told are left out."""
+    """Every cache once, by level; those without a size or sharers are left out."""
     found: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
     room = _MOST_CACHES * len(cpus)
     for directory in _directories(files, _CACHE, "/level"):

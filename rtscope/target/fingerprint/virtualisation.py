@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Under which hypervisor, if any, the kernel runs, as far as the guest can tell."""
+"""The hypervisor under which the kernel runs, if any, as far as the guest can detect it."""
 
 import re
 from typing import Final
@@ -45,7 +45,7 @@ _FIRMWARE: Final = (
     ("KVM", "KVM"),
     ("Bochs", "Bochs"),
 )
-"""How the DMI names of virtual machines begin."""
+"""Prefixes of the DMI names of virtual machines."""
 
 _DEVICE_TREE: Final = (
     ("linux,kvm", "KVM"),
@@ -55,7 +55,7 @@ _DEVICE_TREE: Final = (
     ("riscv-virtio", "QEMU"),
     ("linux,dummy-virt", "virtual machine (linux,dummy-virt)"),
 )
-"""How the compatible strings of virtual machines begin."""
+"""Prefixes of the compatible strings of virtual machines."""
 
 
 def virtualisation_of(files: Files, cpuinfo: Fields) -> str | None:
@@ -64,7 +64,7 @@ def virtualisation_of(files: Files, cpuinfo: Fields) -> str | None:
     platform = _platform(files, cpuinfo)
     flags = first(cpuinfo, "flags")
 
-    if below is None and flags is not None:  # x86 tells a guest that it is one
+    if below is None and flags is not None:  # x86 has a CPUID bit for guests
         if "hypervisor" not in flags.split():
             return "none"
         below = None if platform else "unidentified hypervisor"
@@ -121,6 +121,6 @@ def _model(files: Files) -> str:
 
 
 def _nothing_seen(files: Files) -> str | None:
-    """A device tree or DMI names that know of no hypervisor; a MIPS machine has neither."""
+    """Whether a device tree or DMI names show no hypervisor; a MIPS system has neither."""
     told = _model(files) or line_of(files, "/sys/class/dmi/id/sys_vendor")
     return "none" if told else None
