@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * event: how long the interrupt of a device takes to reach a program.
+ * event: latency of a device interrupt to a program.
  *
- * The device is the event receiver of the module rtevent, as a timing card has
- * it: an interrupt at each fiducial, and one for its data. The program is the one
- * of SLAC's report (program.h), which has the events by one of the roads that
- * Linux has (event_roads.h). From the first line of the interrupt's handler to
- * the program's first look at the clock; the driver's stamps tell how much of that
- * was which stage.
+ * The device is the event receiver of the module rtevent, modelled on a timing card: one interrupt
+ * at each fiducial, and one for its data. The program is that of SLAC's report (program.h) and gets
+ * the events by one of Linux's notification methods (event_methods.h). The latency is the time from
+ * the first line of the interrupt's handler to the program's first clock read; the driver's time
+ * stamps divide it into stages.
  *
- * Who waits, is a thread of its own of the program's highest priority. A handler
- * of SIGIO instead runs in whichever thread the kernel chooses (event_handler.h).
+ * The waiter is a dedicated thread of the program's highest priority. With SIGIO a handler runs
+ * instead, in the thread that the kernel chooses (event_handler.h).
  */
 #include <errno.h>
 #include <sched.h>
@@ -23,7 +22,7 @@
 #include "base/options.h"
 #include "probe/device.h"
 #include "probe/event_handler.h"
-#include "probe/event_roads.h"
+#include "probe/event_methods.h"
 #include "probe/event_stages.h"
 #include "probe/probe.h"
 #include "probe/program.h"
@@ -34,7 +33,7 @@
 #define GRACE_NS     NSEC_PER_SEC /* for what handlers have not yet taken at the end */
 
 static struct {
-	const struct road *road;
+	const struct notification_method *method;
 	uint64_t deadline_ns;
 	uint64_t irq_priority;
 	uint64_t data_ns;
@@ -56,7 +55,7 @@ static struct {
 static const struct option_spec options[] = {
 	{ .name = "via",
 	  .kind = OPTION_CHOICE,
-	  .choices = road_names,
+	  .choices = notification_method_names,
 	  .metavar = "PATH",
 	  .preset = "sigwait",
 	  .help = "Notification path. sigio: a signal handler in any thread; page: a thread that polls "
@@ -159,7 +158,7 @@ static void wait_for_events(struct measuring *measuring)
 	if (!begin(measuring, TAKER_WAITER))
 		return;
 	do
-		chosen.road->wait(&receiver);
+		chosen.method->wait(&receiver);
 	while (take_events(measuring));
 	end(measuring);
 }
@@ -240,10 +239,10 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 {
 	bool handled;
 
-	chosen.road = &roads[via];
-	handled = !chosen.road->wait;
+	chosen.method = &notification_methods[via];
+	handled = !chosen.method->wait;
 	if (check_plan(session, error, error_size) ||
-	    (!session->dry_run && receiver_open(&receiver, chosen.road, error, error_size)))
+	    (!session->dry_run && receiver_open(&receiver, chosen.method, error, error_size)))
 		return -1;
 	if (handled)
 		handler_install(receiver.device);
@@ -252,7 +251,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	events.takers.deadline_ns = chosen.deadline_ns;
 	events.cpu = cpus->number[0];
 	roles[0] = (struct role){
-		.name = road_names[via],
+		.name = notification_method_names[via],
 		.body = handled ? collect_events : wait_for_events,
 		.cpu = cpus->count == 1 ? cpus->number[0] : -1,
 		.priority = handled ? 0 : session->priority,

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "probe/event_handler.h"
-#include "probe/event_roads.h"
+#include "probe/event_methods.h"
 #include "probe/takers.h"
 #include "session/trace_stop.h"
 

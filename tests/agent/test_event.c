@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "no_session.h"
 #include "probe/event_handler.h"
-#include "probe/event_roads.h"
+#include "probe/event_methods.h"
 #include "probe/event_stages.h"
 #include "probe/takers.h"
 #include "unit.h"

@@ -177,12 +177,12 @@ def test_it_breaks_at_the_first_latency_over_the_threshold(probe: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "road", ["sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring"]
+    "method", ["sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring"]
 )
-def test_every_notification_path_of_event_is_a_series_of_its_name(road: str) -> None:
-    (thread,) = start_of("event", "--via", road)["threads"]
-    assert thread["name"] == road
-    assert (thread["policy"] == "other") == (road == "sigio" or os.geteuid() != 0)
+def test_every_notification_path_of_event_is_a_series_of_its_name(method: str) -> None:
+    (thread,) = start_of("event", "--via", method)["threads"]
+    assert thread["name"] == method
+    assert (thread["policy"] == "other") == (method == "sigio" or os.geteuid() != 0)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The roads by which an event of the driver rtevent reaches a program: one struct road each. */
-#ifndef RTSCOPE_EVENT_ROADS_H
-#define RTSCOPE_EVENT_ROADS_H
+/* The notification methods of the driver rtevent, one struct notification_method each. */
+#ifndef RTSCOPE_EVENT_METHODS_H
+#define RTSCOPE_EVENT_METHODS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,13 +11,13 @@
 #include "probe/event_uring.h"
 #include "rtevent/rtevent.h"
 
-struct road;
+struct notification_method;
 
-/* An open /dev/rtevent, and what has come from it. */
+/* An open /dev/rtevent, and the events received from it. */
 struct receiver {
-	const struct road *road;
+	const struct notification_method *method;
 	int device;
-	int fd; /* beside it: of an eventfd or epoll */
+	int fd; /* of an eventfd or epoll, if the method needs one */
 	struct uring uring;
 	const struct rtevent_map *map;
 	uint32_t watched; /* events, in the map */
@@ -27,7 +27,7 @@ struct receiver {
 	struct rtevent_event event[RTEVENT_SLOTS];
 };
 
-struct road {
+struct notification_method {
 	const char *kernel_option;		 /* without which open() fails with ENOSYS */
 	bool blocks;				 /* on the device itself */
 	int (*open)(struct receiver *receiver);	 /* 0 or -1 with errno; NULL: needs nothing */
@@ -35,14 +35,14 @@ struct road {
 };
 
 /* All of them, and their names in the same order with a NULL last. */
-extern const struct road roads[];
-extern const char *const road_names[];
+extern const struct notification_method notification_methods[];
+extern const char *const notification_method_names[];
 
-/* Open the device for @road, not yet started. Returns 0, or -1 with a sentence in @error. */
-int receiver_open(struct receiver *receiver, const struct road *road, char *error,
+/* Open the device for @method, not yet started. Returns 0, or -1 with a message in @error. */
+int receiver_open(struct receiver *receiver, const struct notification_method *method, char *error,
 		  size_t error_size);
 
-/* 0, or -1 with errno; @setup lacks what the road needs. */
+/* Fill the method's part of @setup and start. Returns 0, or -1 with errno. */
 int receiver_start(struct receiver *receiver, struct rtevent_setup *setup);
 
 /*
@@ -54,7 +54,7 @@ static inline uint64_t event_taken_ns(const struct rtevent_event *event, uint64_
 	return event->interrupt_ns <= now_ns ? now_ns : clock_now_ns();
 }
 
-/* Nothing comes any more. */
+/* Close the device, which stops the events. */
 void receiver_close(struct receiver *receiver);
 
 #endif

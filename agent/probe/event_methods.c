@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A road ends where the program can look at the clock: right after the system call that it
- * waited in. The events themselves are fetched after that, where the call did not bring them.
+ * Notification methods. A method ends where the program can read the clock: right after the system
+ * call that it waited in. If that call does not return the events, the program reads them then.
  *
- * Who watches the mapped page sleeps until shortly before the next interrupt is due, as the card
- * tells it there, and then looks without a pause. It sees what the handler of the interrupt has
- * written, before the interrupt's thread runs.
+ * The waiter on the mapped page sleeps until shortly before the next interrupt is due, which the
+ * card publishes in the page, and then polls. It sees the interrupt handler's write before the
+ * interrupt's thread runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "probe/device.h"
-#include "probe/event_roads.h"
+#include "probe/event_methods.h"
 
 #define LEAD_NS	     (100 * NSEC_PER_USEC)
 #define WATCH_MAX_NS NSEC_PER_MSEC
@@ -173,7 +173,7 @@ static void ring_wait(struct receiver *receiver)
 	got(receiver, size);
 }
 
-const struct road roads[] = {
+const struct notification_method notification_methods[] = {
 	{ .open = signal_open },
 	{ .open = signal_open, .wait = signal_wait },
 	{ .blocks = true, .wait = read_wait },
@@ -185,19 +185,19 @@ const struct road roads[] = {
 	{ .kernel_option = "IO_URING", .blocks = true, .open = ring_open, .wait = ring_wait },
 };
 
-const char *const road_names[] = {
+const char *const notification_method_names[] = {
 	"sigio", "sigwait", "read", "ioctl", "poll", "epoll", "eventfd", "page", "uring", NULL,
 };
 
-int receiver_open(struct receiver *receiver, const struct road *road, char *error,
+int receiver_open(struct receiver *receiver, const struct notification_method *method, char *error,
 		  size_t error_size)
 {
 	void *map;
 
-	receiver->road = road;
+	receiver->method = method;
 	receiver->fd = -1;
-	receiver->device = device_open("rtevent", O_RDONLY | (road->blocks ? 0 : O_NONBLOCK), error,
-				       error_size);
+	receiver->device = device_open("rtevent", O_RDONLY | (method->blocks ? 0 : O_NONBLOCK),
+				       error, error_size);
 	if (receiver->device < 0)
 		return -1;
 	map = mmap(NULL, sizeof(*receiver->map), PROT_READ, MAP_SHARED | MAP_POPULATE,
@@ -207,18 +207,18 @@ int receiver_open(struct receiver *receiver, const struct road *road, char *erro
 		return -1;
 	}
 	receiver->map = map;
-	if (!road->open || !road->open(receiver))
+	if (!method->open || !method->open(receiver))
 		return 0;
 	snprintf(error, error_size, "--via %s is not possible here: %s%s%s",
-		 road_names[road - roads], strerror(errno),
+		 notification_method_names[method - notification_methods], strerror(errno),
 		 errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
-		 errno == ENOSYS && road->kernel_option ? road->kernel_option : "");
+		 errno == ENOSYS && method->kernel_option ? method->kernel_option : "");
 	return -1;
 }
 
 int receiver_start(struct receiver *receiver, struct rtevent_setup *setup)
 {
-	setup->eventfd = receiver->road->wait == eventfd_wait ? receiver->fd : -1;
+	setup->eventfd = receiver->method->wait == eventfd_wait ? receiver->fd : -1;
 	return ioctl(receiver->device, RTEVENT_START, setup);
 }
 
