@@ -45,7 +45,7 @@ static unsigned int via;
 static struct receiver receiver;
 
 static struct {
-	struct takers takers;
+	struct recipients recipients;
 	struct stages stages;
 	uint64_t raised;  /* events up to the last that anybody has seen */
 	uint64_t merged;  /* taken together with an earlier one */
@@ -97,18 +97,19 @@ static void note_sequence(uint32_t sequence)
 
 /* Enter an event. False when measuring has ended before it. */
 static bool note(struct measuring *measuring, const struct rtevent_event *event, uint64_t taken_ns,
-		 unsigned int taker, int cpu)
+		 unsigned int recipient, int cpu)
 {
 	if (measuring->record.threshold_reached || !measuring_goes_on(measuring, event->due_ns))
 		return false;
 	note_sequence(event->sequence);
-	if (takers_note(&events.takers, measuring, event->interrupt_ns, taken_ns, taker, cpu))
+	if (recipients_note(&events.recipients, measuring, event->interrupt_ns, taken_ns, recipient,
+			    cpu))
 		stages_add(&events.stages, event, taken_ns);
 	record_set(measuring->record.missed, record_get(receiver.map->missed));
 	return true;
 }
 
-static bool begin(struct measuring *measuring, unsigned int taker)
+static bool begin(struct measuring *measuring, unsigned int recipient)
 {
 	struct rtevent_setup setup = {
 		.interval_ns = measuring->options->interval_ns,
@@ -120,7 +121,7 @@ static bool begin(struct measuring *measuring, unsigned int taker)
 	};
 	char said[200];
 
-	program_settle(measuring, taker, false);
+	program_settle(measuring, recipient, false);
 	program_await(measuring->control);
 	if (!receiver_start(&receiver, &setup))
 		return true;
@@ -134,7 +135,8 @@ static bool begin(struct measuring *measuring, unsigned int taker)
 static void end(struct measuring *measuring)
 {
 	receiver_close(&receiver);
-	takers_tell(&events.takers, measuring, TAKER_WAITER, events.raised - events.takers.noted);
+	recipients_report(&events.recipients, measuring, RECIPIENT_WAITER,
+			  events.raised - events.recipients.noted);
 	measuring_fact(measuring, "merged", (double)events.merged);
 	stages_tell(&events.stages, measuring);
 }
@@ -145,7 +147,7 @@ static bool take_events(struct measuring *measuring)
 		const struct rtevent_event *event = &receiver.event[i];
 		uint64_t taken_ns = event_taken_ns(event, receiver.now_ns);
 
-		if (!note(measuring, event, taken_ns, TAKER_WAITER, sched_getcpu()))
+		if (!note(measuring, event, taken_ns, RECIPIENT_WAITER, sched_getcpu()))
 			return false;
 		events.merged += i > 0;
 	}
@@ -154,8 +156,8 @@ static bool take_events(struct measuring *measuring)
 
 static void wait_for_events(struct measuring *measuring)
 {
-	takers_name(TAKER_WAITER, measuring);
-	if (!begin(measuring, TAKER_WAITER))
+	recipients_name(RECIPIENT_WAITER, measuring);
+	if (!begin(measuring, RECIPIENT_WAITER))
 		return;
 	do
 		chosen.method->wait(&receiver);
@@ -169,7 +171,7 @@ static bool collect(struct measuring *measuring)
 	const struct handled *handled;
 
 	while ((handled = handler_first())) {
-		if (!note(measuring, &handled->event, handled->taken_ns, handled->taker,
+		if (!note(measuring, &handled->event, handled->taken_ns, handled->recipient,
 			  handled->cpu))
 			return false;
 		events.merged += handled->merged;
@@ -194,7 +196,7 @@ static void collect_events(struct measuring *measuring)
 {
 	static const struct timespec pause = { .tv_nsec = COLLECT_NS };
 
-	if (!begin(measuring, TAKER_MAIN))
+	if (!begin(measuring, RECIPIENT_MAIN))
 		return;
 	while (collect(measuring)) {
 		if (!measuring_goes_on(measuring, clock_now_ns() - GRACE_NS)) {
@@ -248,7 +250,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 		handler_install(receiver.device);
 	else
 		block_events();
-	events.takers.deadline_ns = chosen.deadline_ns;
+	events.recipients.deadline_ns = chosen.deadline_ns;
 	events.cpu = cpus->number[0];
 	roles[0] = (struct role){
 		.name = notification_method_names[via],
@@ -260,19 +262,19 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return program_plan(cpus, handled ? SIGIO : 0, roles, 1);
 }
 
-static void add_takers(const struct measuring *measuring, struct json *json)
+static void add_recipients(const struct measuring *measuring, struct json *json)
 {
 	(void)measuring;
-	takers_put(&events.takers, json);
+	recipients_put(&events.recipients, json);
 }
 
-static void print_takers(FILE *out, const struct measuring *measuring, unsigned int count)
+static void print_recipients(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	(void)count;
-	takers_print(out, &events.takers, measuring->role.name);
+	recipients_print(out, &events.recipients, measuring->role.name);
 }
 
-static const char *const facts[] = { TAKERS_FACTS, "merged", STAGES_FACTS, NULL };
+static const char *const facts[] = { RECIPIENTS_FACTS, "merged", STAGES_FACTS, NULL };
 
 const struct probe event_probe = {
 	.name = "event",
@@ -289,6 +291,6 @@ const struct probe event_probe = {
 	.presets = presets,
 	.facts = facts,
 	.plan = plan,
-	.add = add_takers,
-	.print = print_takers,
+	.add = add_recipients,
+	.print = print_recipients,
 };

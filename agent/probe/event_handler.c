@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "probe/event_handler.h"
 #include "probe/event_methods.h"
-#include "probe/takers.h"
+#include "probe/recipients.h"
 #include "session/trace_stop.h"
 
 #define PLACES 512
@@ -45,7 +45,7 @@ static void keep(const struct rtevent_event *event, uint64_t now_ns, bool merged
 	handled->event = *event;
 	handled->taken_ns = event_taken_ns(event, now_ns);
 	trace_stop_at(clock_elapsed_ns(event->interrupt_ns, handled->taken_ns));
-	handled->taker = event_taker;
+	handled->recipient = event_recipient;
 	handled->cpu = sched_getcpu();
 	handled->merged = merged;
 	__atomic_store_n(&handled->full, true, __ATOMIC_RELEASE);

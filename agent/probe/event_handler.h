@@ -11,7 +11,7 @@
 struct handled {
 	struct rtevent_event event;
 	uint64_t taken_ns;
-	unsigned int taker;
+	unsigned int recipient;
 	int cpu;
 	bool merged; /* with an earlier one */
 	bool full;

@@ -23,7 +23,7 @@ static const uint8_t priorities[] = {
 	63, 64, 65, 16, 14, 12, 10, 51, 53, 51, 18, 20, 18, 20,
 };
 _Static_assert(sizeof(priorities) == PROGRAM_OTHERS, "each of the others has a priority");
-_Static_assert(TAKER_WAITER < TAKERS_MAX, "a taker has no place");
+_Static_assert(RECIPIENT_WAITER < RECIPIENTS_MAX, "too few recipients");
 
 unsigned int program_busy_percent;
 
@@ -34,11 +34,11 @@ static struct {
 	unsigned int to_be_up;	  /* threads that are not in place yet */
 } program;
 
-void program_settle(const struct measuring *measuring, unsigned int taker, bool handle)
+void program_settle(const struct measuring *measuring, unsigned int recipient, bool handle)
 {
 	sigset_t set;
 
-	event_taker = taker;
+	event_recipient = recipient;
 	if (measuring->role.cpu < 0)
 		sched_setaffinity(0, sizeof(program.cpus), &program.cpus);
 	if (program.signal) {
@@ -61,7 +61,7 @@ void program_await(const struct control *control)
 
 static void be_busy(struct measuring *measuring)
 {
-	uint64_t random = measuring->options->seed + event_taker, due_ns = measuring->start_ns;
+	uint64_t random = measuring->options->seed + event_recipient, due_ns = measuring->start_ns;
 
 	while (measuring_goes_on(measuring, due_ns)) {
 		uint64_t pause_ns, end_ns;
@@ -79,10 +79,10 @@ static void be_busy(struct measuring *measuring)
 /* One of the others; those with a CPU of their own are busy. */
 static void be_program(struct measuring *measuring)
 {
-	unsigned int taker = measuring->index - program.first_other + 1;
+	unsigned int recipient = measuring->index - program.first_other + 1;
 
-	takers_name(taker, measuring);
-	program_settle(measuring, taker, true);
+	recipients_name(recipient, measuring);
+	program_settle(measuring, recipient, true);
 	if (measuring->role.cpu >= 0 && program_busy_percent)
 		be_busy(measuring);
 	while (record_get(measuring->control->until_ns))

@@ -9,13 +9,13 @@
 #ifndef RTSCOPE_PROGRAM_H
 #define RTSCOPE_PROGRAM_H
 
-#include "probe/takers.h"
+#include "probe/recipients.h"
 
 #define PROGRAM_OTHERS 29
 
 /* Who may take an event: the main thread, one of the others (from 1), the thread that waits. */
-#define TAKER_MAIN   0
-#define TAKER_WAITER (PROGRAM_OTHERS + 1)
+#define RECIPIENT_MAIN	 0
+#define RECIPIENT_WAITER (PROGRAM_OTHERS + 1)
 
 /* The share of each CPU that the program computes, and its option. */
 extern unsigned int program_busy_percent;
@@ -39,7 +39,7 @@ extern unsigned int program_busy_percent;
 int program_plan(const struct cpus *cpus, int signal, struct role *roles, int count);
 
 /* Each of the probe's own threads begins so. @handle: its part of the program handles events. */
-void program_settle(const struct measuring *measuring, unsigned int taker, bool handle);
+void program_settle(const struct measuring *measuring, unsigned int recipient, bool handle);
 
 /* Return when all threads have begun, the main thread included, or the run is over. */
 void program_await(const struct control *control);

@@ -105,7 +105,7 @@ static void send_events(struct measuring *measuring)
 
 	if (chosen.method == METHOD_SYNCHRONOUS)
 		turn[0] = turn[1];
-	program_settle(measuring, TAKER_WAITER, false);
+	program_settle(measuring, RECIPIENT_WAITER, false);
 	program_await(measuring->control);
 	for (unsigned int i = 0; !sent_all(measuring->samples); i++) {
 		struct events *events = turn[i % turns];
@@ -137,7 +137,7 @@ static void end_series(struct events *events, struct measuring *measuring)
 	record_set(measuring->record.missed, events->missed);
 	measuring->completed =
 		sent.due_ns >= measuring->end_ns || events_tried(events) >= measuring->samples;
-	events_tell(events, measuring, TAKER_WAITER);
+	events_tell(events, measuring, RECIPIENT_WAITER);
 }
 
 /* The thread that takes events synchronously. SIGNAL_END may overtake some. */
@@ -154,14 +154,14 @@ static void wait_for_events(struct measuring *measuring)
 	sigemptyset(&set);
 	sigaddset(&set, events->number);
 	sigaddset(&set, SIGNAL_END);
-	takers_name(TAKER_WAITER, measuring);
-	program_settle(measuring, TAKER_WAITER, false);
+	recipients_name(RECIPIENT_WAITER, measuring);
+	program_settle(measuring, RECIPIENT_WAITER, false);
 	while (!measuring->record.threshold_reached) {
 		number = ended ? sigtimedwait(&set, &info, &nothing) : sigwaitinfo(&set, &info);
 		now_ns = clock_now_ns();
 		if (number == events->number && info.si_value.sival_int != EVENT_REHEARSAL)
 			events_note(events, measuring, (unsigned int)info.si_value.sival_int,
-				    now_ns, TAKER_WAITER, sched_getcpu());
+				    now_ns, RECIPIENT_WAITER, sched_getcpu());
 		else if (number == SIGNAL_END)
 			ended = true;
 		else if (number < 0 && ended)
@@ -178,14 +178,14 @@ static void collect_events(struct measuring *measuring)
 	uint64_t until_ns = UINT64_MAX;
 	bool ended = false;
 
-	program_settle(measuring, TAKER_MAIN, false);
+	program_settle(measuring, RECIPIENT_MAIN, false);
 	while (!measuring->record.threshold_reached && clock_now_ns() < until_ns) {
 		if (!ended && __atomic_load_n(&sent.ended, __ATOMIC_ACQUIRE)) {
 			ended = true;
 			until_ns = clock_now_ns() + GRACE_NS;
 		}
 		events_collect(events, measuring);
-		if (ended && events->takers.noted == events->sent)
+		if (ended && events->recipients.noted == events->sent)
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -255,20 +255,21 @@ static const struct events *events_of(const struct measuring *measuring)
 	return measuring->role.body == collect_events ? &sent.asynchronous : &sent.synchronous;
 }
 
-static void add_takers(const struct measuring *measuring, struct json *json)
+static void add_recipients(const struct measuring *measuring, struct json *json)
 {
-	takers_put(&events_of(measuring)->takers, json);
+	recipients_put(&events_of(measuring)->recipients, json);
 }
 
-static void print_takers(FILE *out, const struct measuring *measuring, unsigned int count)
+static void print_recipients(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	for (; count; count--, measuring++) {
 		if (!measuring->role.silent)
-			takers_print(out, &events_of(measuring)->takers, measuring->role.name);
+			recipients_print(out, &events_of(measuring)->recipients,
+					 measuring->role.name);
 	}
 }
 
-static const char *const facts[] = { TAKERS_FACTS, NULL };
+static const char *const facts[] = { RECIPIENTS_FACTS, NULL };
 
 const struct probe signal_probe = {
 	.name = "signal",
@@ -283,6 +284,6 @@ const struct probe signal_probe = {
 	.presets = presets,
 	.facts = facts,
 	.plan = plan,
-	.add = add_takers,
-	.print = print_takers,
+	.add = add_recipients,
+	.print = print_recipients,
 };

@@ -32,7 +32,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	(void)number;
 	(void)context;
 	trace_stop_at(clock_elapsed_ns(slot->stamp_ns, now_ns));
-	slot->taker = event_taker;
+	slot->recipient = event_recipient;
 	slot->cpu = sched_getcpu();
 	__atomic_store_n(&slot->taken_ns, now_ns, __ATOMIC_RELEASE);
 }
@@ -40,7 +40,7 @@ static void handle(int number, siginfo_t *info, void *context)
 void events_open(struct events *events, int number, uint64_t deadline_ns)
 {
 	events->number = number;
-	events->takers.deadline_ns = deadline_ns;
+	events->recipients.deadline_ns = deadline_ns;
 	events->info = (siginfo_t){ .si_code = SI_QUEUE };
 	events->info.si_pid = getpid();
 	events->info.si_uid = getuid();
@@ -95,7 +95,7 @@ uint64_t events_tried(const struct events *events)
 
 bool events_have_room(const struct events *events)
 {
-	return events->sent - __atomic_load_n(&events->takers.noted, __ATOMIC_ACQUIRE) <
+	return events->sent - __atomic_load_n(&events->recipients.noted, __ATOMIC_ACQUIRE) <
 	       EVENT_SLOTS;
 }
 
@@ -109,29 +109,29 @@ void events_rehearse(struct events *events, bool same_cpu)
 }
 
 void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
-		 uint64_t taken_ns, unsigned int taker, int cpu)
+		 uint64_t taken_ns, unsigned int recipient, int cpu)
 {
-	takers_note(&events->takers, measuring, slot_of(events, sequence)->stamp_ns, taken_ns,
-		    taker, cpu);
+	recipients_note(&events->recipients, measuring, slot_of(events, sequence)->stamp_ns,
+			taken_ns, recipient, cpu);
 	record_set(measuring->record.missed, record_get(events->missed));
 }
 
 void events_collect(struct events *events, struct measuring *measuring)
 {
-	while (events->takers.noted < record_get(events->sent) &&
+	while (events->recipients.noted < record_get(events->sent) &&
 	       !measuring->record.threshold_reached) {
-		struct event_slot *slot = slot_of(events, events->takers.noted);
+		struct event_slot *slot = slot_of(events, events->recipients.noted);
 		uint64_t taken_ns = __atomic_load_n(&slot->taken_ns, __ATOMIC_ACQUIRE);
 
 		if (!taken_ns)
 			return;
-		events_note(events, measuring, events->takers.noted, taken_ns, slot->taker,
+		events_note(events, measuring, events->recipients.noted, taken_ns, slot->recipient,
 			    slot->cpu);
 	}
 }
 
 void events_tell(const struct events *events, struct measuring *measuring, unsigned int own)
 {
-	takers_tell(&events->takers, measuring, own,
-		    events->sent - events->takers.noted + events->refused);
+	recipients_report(&events->recipients, measuring, own,
+			  events->sent - events->recipients.noted + events->refused);
 }

@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "probe/takers.h"
+#include "probe/recipients.h"
 
 #define EVENT_SLOTS	4096 /* events under way at once */
 #define EVENT_REHEARSAL (-1) /* the value of a signal that is no event: it warms the caches */
@@ -14,8 +14,8 @@
 struct event_slot {
 	uint64_t stamp_ns;
 	uint64_t taken_ns; /* by a handler; 0: not yet */
-	unsigned int taker;
-	int cpu; /* that the taker ran on */
+	unsigned int recipient;
+	int cpu; /* that the recipient ran on */
 };
 
 /* The events that are delivered in one way. */
@@ -25,7 +25,7 @@ struct events {
 	uint64_t sent;
 	uint64_t refused; /* by the kernel: its queue was full */
 	uint64_t missed;  /* periods without an event */
-	struct takers takers;
+	struct recipients recipients;
 	struct event_slot slot[EVENT_SLOTS];
 };
 
@@ -41,7 +41,7 @@ void events_mask(const struct events *events, int how);
 void events_send(struct events *events);
 bool events_have_room(const struct events *events);
 
-/* Send EVENT_REHEARSAL, and return when its taker, on the @same_cpu or not, waits again. */
+/* Send EVENT_REHEARSAL, and return when its recipient, on the @same_cpu or not, waits again. */
 void events_rehearse(struct events *events, bool same_cpu);
 
 /* How many were sent, those included that the kernel refused. */
@@ -49,12 +49,12 @@ uint64_t events_tried(const struct events *events);
 
 /* Enter the event of number @sequence, taken on @cpu, into the record of @measuring. */
 void events_note(struct events *events, struct measuring *measuring, uint64_t sequence,
-		 uint64_t taken_ns, unsigned int taker, int cpu);
+		 uint64_t taken_ns, unsigned int recipient, int cpu);
 
 /* Enter what the handler has taken since the last time, in order. */
 void events_collect(struct events *events, struct measuring *measuring);
 
-/* Tell the facts. @own: the taker that is a thread for these events alone. */
+/* Tell the facts. @own: the recipient that is a thread for these events alone. */
 void events_tell(const struct events *events, struct measuring *measuring, unsigned int own);
 
 #endif

@@ -9,7 +9,7 @@
 #include "probe/event_handler.h"
 #include "probe/event_methods.h"
 #include "probe/event_stages.h"
-#include "probe/takers.h"
+#include "probe/recipients.h"
 #include "unit.h"
 
 #define MANY 3000
@@ -57,12 +57,12 @@ TEST(an_event_tells_when_and_by_whom_it_was_taken, set_up, tear_down)
 	uint64_t before_ns = clock_now_ns();
 	const struct handled *handled;
 
-	event_taker = 7;
+	event_recipient = 7;
 	send(1, 1);
 	handled = handler_first();
 	assert_non_null(handled);
 	assert_in_range(handled->taken_ns, before_ns, clock_now_ns());
-	assert_int_equal(handled->taker, 7);
+	assert_int_equal(handled->recipient, 7);
 	assert_in_range(handled->cpu, 0, CPU_SETSIZE - 1);
 	assert_false(handled->merged);
 	handler_forget();
@@ -142,26 +142,26 @@ TEST(an_event_that_no_thread_has_seen_has_no_stages_of_it)
 TEST(an_event_that_was_taken_before_its_stamp_violates_no_deadline)
 {
 	static struct measuring measuring;
-	static struct takers takers = { .deadline_ns = 1000 };
+	static struct recipients recipients = { .deadline_ns = 1000 };
 
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
-	assert_true(takers_note(&takers, &measuring, 5000, 4990, 1, 0));
-	assert_int_equal(takers.violations, 0);
+	assert_true(recipients_note(&recipients, &measuring, 5000, 4990, 1, 0));
+	assert_int_equal(recipients.violations, 0);
 	assert_int_equal(measuring.record.early, 1);
-	assert_true(takers_note(&takers, &measuring, 5000, 6001, 1, 0));
-	assert_int_equal(takers.violations, 1);
+	assert_true(recipients_note(&recipients, &measuring, 5000, 6001, 1, 0));
+	assert_int_equal(recipients.violations, 1);
 }
 
 TEST(an_event_of_the_wait_for_the_lease_counts_as_taken_alone)
 {
 	static struct measuring measuring;
-	static struct takers takers = { .deadline_ns = 1000 };
+	static struct recipients recipients = { .deadline_ns = 1000 };
 
 	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
 	measuring.record.resumed_ns = 9000;
-	assert_false(takers_note(&takers, &measuring, 5000, 9001, 1, 0));
-	assert_int_equal(takers.violations, 0);
-	assert_int_equal(takers.noted, 1);
+	assert_false(recipients_note(&recipients, &measuring, 5000, 9001, 1, 0));
+	assert_int_equal(recipients.violations, 0);
+	assert_int_equal(recipients.noted, 1);
 	assert_int_equal(measuring.record.count, 0);
 }
 

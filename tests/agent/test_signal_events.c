@@ -23,7 +23,7 @@ static int set_up(void **state)
 		return -1;
 	events_open(&events, SIGRTMIN, NSEC_PER_MSEC);
 	events_handle(&events);
-	event_taker = 1;
+	event_recipient = 1;
 	return 0;
 }
 
@@ -47,7 +47,7 @@ TEST(a_blocked_signal_is_late_by_as_long_as_it_was_blocked, set_up)
 		assert_in_range(measuring.record.last_ns, open_ns[0] - sent_ns[1],
 				open_ns[1] - sent_ns[0]);
 	}
-	events_tell(&events, &measuring, TAKERS_MAX - 1);
+	events_tell(&events, &measuring, RECIPIENTS_MAX - 1);
 	assert_true(fact(&measuring, "deadline_violations") == ROUNDS);
 }
 
@@ -59,7 +59,7 @@ TEST(signals_that_wait_together_are_not_merged, set_up)
 	events_mask(&events, SIG_UNBLOCK);
 	events_collect(&events, &measuring);
 	assert_int_equal(measuring.record.count, 100);
-	events_tell(&events, &measuring, TAKERS_MAX - 1);
+	events_tell(&events, &measuring, RECIPIENTS_MAX - 1);
 	assert_true(fact(&measuring, "lost") == 0);
 }
 
@@ -70,7 +70,7 @@ TEST(what_was_never_taken_is_lost, set_up)
 	events_send(&events);
 	events_send(&events);
 	events_collect(&events, &measuring);
-	events_tell(&events, &measuring, TAKERS_MAX - 1);
+	events_tell(&events, &measuring, RECIPIENTS_MAX - 1);
 	events_mask(&events, SIG_UNBLOCK);
 	assert_int_equal(measuring.record.count, 1);
 	assert_true(fact(&measuring, "lost") == 2);
@@ -79,7 +79,7 @@ TEST(what_was_never_taken_is_lost, set_up)
 TEST(who_took_is_told, set_up)
 {
 	for (unsigned int i = 0; i < 7; i++) {
-		event_taker = i % 4;
+		event_recipient = i % 4;
 		events_send(&events);
 	}
 	events_collect(&events, &measuring);
@@ -99,7 +99,7 @@ static bool is_of_a_worst_event(int cpu)
 	return false;
 }
 
-TEST(a_worst_event_tells_the_cpu_that_its_taker_ran_on, set_up)
+TEST(a_worst_event_tells_the_cpu_that_its_recipient_ran_on, set_up)
 {
 	cpu_set_t before, one;
 
