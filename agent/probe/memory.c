@@ -52,7 +52,7 @@ static const char *const pages[] = { "ordinary", "huge", NULL };
 static const char *const partitions[] = { "none", "try", NULL };
 
 static const struct option_spec options[] = {
-	CREW_SLOT("4ms", memory.sweep.slot_ns),
+	WORKERS_SLOT("4ms", memory.sweep.slot_ns),
 	{ .name = "largest",
 	  .kind = OPTION_NUMBER,
 	  .metavar = "MIB",
@@ -259,7 +259,7 @@ static int check_options(const struct session_options *session, const struct cpu
 			 char *error, size_t error_size)
 {
 	if (cpus->count <= SWEEP_CPUS)
-		return crew_check("memory", session, error, error_size);
+		return workers_check("memory", session, error, error_size);
 	snprintf(error, error_size, "%u CPUs are too many: choose at most %d with --cpus",
 		 cpus->count, SWEEP_CPUS);
 	return -1;
@@ -277,13 +277,13 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	choose_victims();
 	memory.sweep.cpus = cpus->count;
 	if (sweep_init(&memory.sweep,
-		       session->samples ? (unsigned int)session->samples : CREW_SAMPLES_MAX) ||
-	    crew_init(cpus->count)) {
+		       session->samples ? (unsigned int)session->samples : WORKERS_SAMPLES_MAX) ||
+	    workers_init(cpus->count)) {
 		snprintf(error, error_size, "out of memory for the figures of %u CPUs",
 			 cpus->count);
 		return -1;
 	}
-	return crew_roles(session, cpus, sweep_conduct, roles);
+	return workers_roles(session, cpus, sweep_conduct, roles);
 }
 
 const struct probe memory_probe = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All working sets in all places, then the victims: the conductor of memory's crew. */
+/* All working sets in all places, then the victims: the coordinator of memory's workers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -91,9 +91,9 @@ static void record_loads(const struct place *place)
 	uint64_t now_ns = clock_now_ns();
 
 	for (unsigned int i = 0; i < place->count; i++) {
-		uint64_t load_ns = (uint64_t)(NSEC_PER_SEC / crew_rate(place->member[i]) + 0.5);
+		uint64_t load_ns = (uint64_t)(NSEC_PER_SEC / workers_rate(place->member[i]) + 0.5);
 
-		record_add(&crew_member(place->member[i])->measuring->record, now_ns - load_ns,
+		record_add(&workers_member(place->member[i])->measuring->record, now_ns - load_ns,
 			   now_ns);
 	}
 }
@@ -105,16 +105,16 @@ static bool access_at(unsigned int number, enum access access, unsigned int size
 	double sum = 0;
 
 	for (unsigned int i = 0; i < place->count; i++)
-		crew_member(place->member[i])->job =
+		workers_member(place->member[i])->job =
 			access_job(place->member[i], access, plan->size[size]);
 	/* Linking takes long, and time to rest. */
-	if (access == ACCESS_CHASE && !crew_work(place->member, place->count, 0))
+	if (access == ACCESS_CHASE && !workers_work(place->member, place->count, 0))
 		return false;
-	if (!crew_work(place->member, place->count, plan->slot_ns))
+	if (!workers_work(place->member, place->count, plan->slot_ns))
 		return false;
 	for (unsigned int i = 0; i < place->count; i++)
-		sum += access ? crew_rate(place->member[i]) :
-				NSEC_PER_SEC / crew_rate(place->member[i]) / place->count;
+		sum += access ? workers_rate(place->member[i]) :
+				NSEC_PER_SEC / workers_rate(place->member[i]) / place->count;
 	if (!fields_had_memory())
 		return true;
 	matrix_add(&table.curve[access], number, size, sum);
@@ -128,12 +128,12 @@ static double victim_rate(unsigned int victim, const struct job *disturbing, enu
 {
 	const struct place *all = &plan->place[plan->places - 1];
 
-	crew_member(0)->job = victim_job(plan->cpus + victim, plan->victim_size[victim]);
+	workers_member(0)->job = victim_job(plan->cpus + victim, plan->victim_size[victim]);
 	for (unsigned int i = 1; i < all->count; i++)
-		crew_member(i)->job = disturbing ? *disturbing : aggressor_job(i, with);
-	if (!crew_work(all->member, all->count, plan->slot_ns))
+		workers_member(i)->job = disturbing ? *disturbing : aggressor_job(i, with);
+	if (!workers_work(all->member, all->count, plan->slot_ns))
 		return 0;
-	return crew_rate(0);
+	return workers_rate(0);
 }
 
 static void make_partitions(void)
@@ -160,7 +160,7 @@ static bool enter_partitions(void)
 
 	for (unsigned int i = 0; i < all->count && entered; i++)
 		entered = partition_groups_join(i ? SIDE_OTHERS : SIDE_VICTIM,
-						crew_member(i)->measuring->tid);
+						workers_member(i)->measuring->tid);
 	if (!entered)
 		snprintf(partitions.why, sizeof(partitions.why),
 			 "threads could not be put into a group of resctrl: %s", strerror(errno));
@@ -172,7 +172,7 @@ static void leave_partitions(void)
 	const struct place *all = &plan->place[plan->places - 1];
 
 	for (unsigned int i = 0; i < all->count; i++)
-		partition_groups_leave(crew_member(i)->measuring->tid);
+		partition_groups_leave(workers_member(i)->measuring->tid);
 }
 
 /* As beside @with without partitions, of which @alone is the rate too; false at the end. */
@@ -198,7 +198,7 @@ static bool disturb(unsigned int victim)
 
 		if (!aggressor_is_possible(with))
 			continue;
-		alone = victim_rate(victim, &crew_hold, with);
+		alone = victim_rate(victim, &workers_hold, with);
 		beside = alone > 0 ? victim_rate(victim, NULL, with) : 0;
 		if (beside <= 0)
 			return false;
@@ -245,9 +245,9 @@ static bool link_victims(void)
 	unsigned int first = 0;
 
 	for (unsigned int victim = 0; plan->cpus > 1 && victim < plan->victims; victim++) {
-		crew_member(first)->job =
+		workers_member(first)->job =
 			victim_job(plan->cpus + victim, plan->victim_size[victim]);
-		if (!crew_work(&first, 1, 0))
+		if (!workers_work(&first, 1, 0))
 			return false;
 	}
 	return true;
@@ -258,7 +258,7 @@ void sweep_conduct(struct measuring *measuring)
 {
 	uint64_t repeat = 0;
 
-	crew_lead(measuring);
+	workers_lead(measuring);
 	make_partitions();
 	if (!clock_sleep_until(measuring->start_ns) && link_victims()) {
 		while (do_repeat() && ++repeat < measuring->samples &&
@@ -267,7 +267,7 @@ void sweep_conduct(struct measuring *measuring)
 	}
 	remove_partitions();
 	measuring->completed |= repeat == measuring->samples;
-	crew_dismiss(measuring->completed);
+	workers_dismiss(measuring->completed);
 }
 
 static void warn_of_pages(void)

@@ -6,14 +6,14 @@
 #include <stddef.h>
 
 #include "base/matrix.h"
-#include "probe/crew.h"
+#include "probe/workers.h"
 
 #define SWEEP_CPUS    256
 #define SWEEP_SIZES   64
 #define SWEEP_PLACES  3
 #define SWEEP_VICTIMS 5
 
-/* CPUs that work at once, as indices of the crew. */
+/* CPUs that work at once, as indices of workers. */
 struct place {
 	char name[MATRIX_LABEL_SIZE];
 	unsigned int count;
@@ -37,7 +37,7 @@ struct sweep {
 /* Room for all figures of @sweep, which has to stay; 0, or -1 where memory is short. */
 int sweep_init(const struct sweep *sweep, unsigned int repeats);
 
-/* The conductor's body: measures until there are repeats enough, or time is over. */
+/* The coordinator's body: measures until there are repeats enough, or time is over. */
 void sweep_conduct(struct measuring *measuring);
 
 void sweep_write(struct json *json);

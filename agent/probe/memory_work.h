@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "probe/crew.h"
+#include "probe/workers.h"
 
 enum access {
 	ACCESS_CHASE,

@@ -38,7 +38,7 @@ static struct {
 	uint64_t slot_ns;
 } topology;
 
-static const struct option_spec options[] = { CREW_SLOT("8ms", topology.slot_ns), { 0 } };
+static const struct option_spec options[] = { WORKERS_SLOT("8ms", topology.slot_ns), { 0 } };
 
 /* No wake-up is measured, so idle states stay as in production. */
 static const struct option_preset presets[] = {
@@ -58,7 +58,7 @@ static void describe(struct json *json)
 static int check_options(const struct session_options *session, const struct cpus *cpus,
 			 char *error, size_t error_size)
 {
-	if (crew_check("topology", session, error, error_size))
+	if (workers_check("topology", session, error, error_size))
 		return -1;
 	if (cpus->count > TOPOLOGY_CPUS)
 		snprintf(error, error_size,
@@ -91,16 +91,16 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 
 	if (check_options(session, cpus, error, error_size))
 		return -1;
-	repeats = session->samples ? (unsigned int)session->samples : CREW_SAMPLES_MAX;
+	repeats = session->samples ? (unsigned int)session->samples : WORKERS_SAMPLES_MAX;
 	warn_of_length(session, cpus->count, repeats);
 	if (pairs_init(cpus, session->dry_run ? 1 : repeats, topology.slot_ns) ||
-	    crew_init(cpus->count)) {
+	    workers_init(cpus->count)) {
 		snprintf(error, error_size, "out of memory for %u CPUs: choose fewer with --cpus",
 			 cpus->count);
 		return -1;
 	}
 	kinds_choose(cpus->number[0]);
-	return crew_roles(session, cpus, pairs_conduct, roles);
+	return workers_roles(session, cpus, pairs_conduct, roles);
 }
 
 const struct probe topology_probe = {

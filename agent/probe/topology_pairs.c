@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each pair of CPUs compared, repeat after repeat: the conductor of topology's crew.
+ * Each pair of CPUs compared, repeat after repeat: the coordinator of topology's workers.
  *
  * A CPU's slowdown is what it did a second beside one that was held, over what it
  * did beside one that worked too. Its speed in a repeat is the middle of what it did
@@ -94,21 +94,21 @@ int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns)
 static bool work_beside(const unsigned int pair[2], struct job first, struct job second,
 			double rate[2])
 {
-	crew_member(pair[0])->job = first;
-	crew_member(pair[1])->job = second;
-	if (!crew_work(pair, 2, pairs.slot_ns))
+	workers_member(pair[0])->job = first;
+	workers_member(pair[1])->job = second;
+	if (!workers_work(pair, 2, pairs.slot_ns))
 		return false;
-	rate[0] = crew_rate(pair[0]);
-	rate[1] = crew_rate(pair[1]);
+	rate[0] = workers_rate(pair[0]);
+	rate[1] = workers_rate(pair[1]);
 	return true;
 }
 
 static bool work_alone(unsigned int index, enum kind kind, unsigned int side, double *rate)
 {
-	crew_member(index)->job = kind_job(kind, side);
-	if (!crew_work(&index, 1, pairs.slot_ns))
+	workers_member(index)->job = kind_job(kind, side);
+	if (!workers_work(&index, 1, pairs.slot_ns))
 		return false;
-	*rate = crew_rate(index);
+	*rate = workers_rate(index);
 	return true;
 }
 
@@ -123,9 +123,9 @@ static bool compare_kind(const unsigned int pair[2], enum kind kind)
 	struct job job[2] = { kind_job(kind, 0), kind_job(kind, 1) };
 	double held[2][2], beside[2], free[2];
 
-	if (!work_beside(pair, job[0], crew_hold, held[0]) ||
+	if (!work_beside(pair, job[0], workers_hold, held[0]) ||
 	    !work_beside(pair, job[0], job[1], beside) ||
-	    !work_beside(pair, crew_hold, job[1], held[1]))
+	    !work_beside(pair, workers_hold, job[1], held[1]))
 		return false;
 	matrix_add(&pairs.alone[kind], pair[0], 0, held[0][0]);
 	matrix_add(&pairs.alone[kind], pair[1], 0, held[1][1]);
@@ -184,7 +184,7 @@ static bool measure_lone(void)
 static void record_messages(void)
 {
 	for (unsigned int i = 0; i < pairs.cpus; i++) {
-		struct measuring *measuring = crew_member(i)->measuring;
+		struct measuring *measuring = workers_member(i)->measuring;
 		double *row = pairs.of_repeat + (size_t)i * pairs.cpus, ns;
 		uint64_t now_ns = clock_now_ns();
 
@@ -270,7 +270,7 @@ static void tell_alone(void)
 			bool load = kind >= KIND_L1 && kind <= KIND_L3;
 
 			if (rate > 0)
-				measuring_fact(crew_member(i)->measuring, keys[kind],
+				measuring_fact(workers_member(i)->measuring, keys[kind],
 					       load ? NSEC_PER_SEC / rate : rate);
 		}
 	}
@@ -281,7 +281,7 @@ void pairs_conduct(struct measuring *measuring)
 {
 	uint64_t repeat = 0;
 
-	crew_lead(measuring);
+	workers_lead(measuring);
 	if (!clock_sleep_until(measuring->start_ns) && map_memory()) {
 		while (do_repeat() && ++repeat < measuring->samples &&
 		       measuring_goes_on(measuring, clock_now_ns()))
@@ -289,7 +289,7 @@ void pairs_conduct(struct measuring *measuring)
 	}
 	measuring->completed |= repeat == measuring->samples;
 	tell_alone();
-	crew_dismiss(measuring->completed);
+	workers_dismiss(measuring->completed);
 }
 
 void pairs_write(struct json *json)

@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_TOPOLOGY_PAIRS_H
 #define RTSCOPE_TOPOLOGY_PAIRS_H
 
-#include "probe/crew.h"
+#include "probe/workers.h"
 
 /* What a CPU does alone, by fact. */
 extern const char *const pairs_facts[];
@@ -11,7 +11,7 @@ extern const char *const pairs_facts[];
 /* Room for the figures of all pairs; 0, or -1 where memory is short. */
 int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns);
 
-/* The conductor's body: compares until there are repeats enough, or time is over. */
+/* The coordinator's body: compares until there are repeats enough, or time is over. */
 void pairs_conduct(struct measuring *measuring);
 
 void pairs_write(struct json *json);

@@ -209,7 +209,7 @@ static bool await_word(uint32_t odd, bool patient)
 	     spins++) {
 		if (spins < SPINS)
 			continue;
-		if (!patient || crew_is_over())
+		if (!patient || workers_is_over())
 			return false;
 		sched_yield();
 	}

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "probe/crew.h"
+#include "probe/workers.h"
 
 #define MESSAGES_TIMED 64 /* round trips between two readings of the clock */
 

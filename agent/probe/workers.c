@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "proc/futex.h"
 #include "base/options.h"
-#include "probe/crew.h"
+#include "probe/workers.h"
 
 #define DISMISSED  UINT32_MAX
 #define SPINS	   2000 /* before a wait gives its CPU away, for one whom it waits for */
@@ -23,39 +23,39 @@ static struct {
 	unsigned int working; /* members in this slot */
 	uint32_t arrived;     /* of them, ready to begin */
 	uint32_t counted;     /* of them, at the end of their count */
-	uint32_t left;	      /* the conductor's futex: of them, still in the slot */
+	uint32_t left;	      /* the coordinator's futex: of them, still in the slot */
 	bool completed;
-} crew;
+} workers;
 
-int crew_check(const char *probe, const struct session_options *session, char *error,
-	       size_t error_size)
+int workers_check(const char *probe, const struct session_options *session, char *error,
+		  size_t error_size)
 {
 	if (session->policy == POLICY_DEADLINE)
 		snprintf(error, error_size,
 			 "%s works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other",
 			 probe);
-	else if (session->samples > CREW_SAMPLES_MAX)
+	else if (session->samples > WORKERS_SAMPLES_MAX)
 		snprintf(error, error_size,
 			 "--samples %llu are repeats of all that %s compares: at most %d are kept; a longer --slot makes each more exact",
-			 (unsigned long long)session->samples, probe, CREW_SAMPLES_MAX);
+			 (unsigned long long)session->samples, probe, WORKERS_SAMPLES_MAX);
 	else
 		return 0;
 	return -1;
 }
 
-int crew_roles(const struct session_options *session, const struct cpus *cpus,
-	       void (*conduct)(struct measuring *measuring), struct role *roles)
+int workers_roles(const struct session_options *session, const struct cpus *cpus,
+		  void (*conduct)(struct measuring *measuring), struct role *roles)
 {
 	for (unsigned int i = 0; i < cpus->count; i++)
 		roles[i] = (struct role){
 			.name = "",
-			.body = crew_serve,
+			.body = workers_serve,
 			.cpu = cpus->number[i],
 			.priority = session->priority,
 			.spins = true,
 		};
 	roles[cpus->count] = (struct role){
-		.name = "conductor",
+		.name = "coordinator",
 		.body = conduct,
 		.cpu = -1,
 		.priority = session->priority,
@@ -64,29 +64,29 @@ int crew_roles(const struct session_options *session, const struct cpus *cpus,
 	return (int)cpus->count + 1;
 }
 
-int crew_init(unsigned int count)
+int workers_init(unsigned int count)
 {
-	crew.count = count;
-	if (posix_memalign((void **)&crew.member, 128, count * sizeof(*crew.member)))
+	workers.count = count;
+	if (posix_memalign((void **)&workers.member, 128, count * sizeof(*workers.member)))
 		return -1;
 	for (unsigned int i = 0; i < count; i++)
-		crew.member[i] = (struct member){ 0 };
+		workers.member[i] = (struct member){ 0 };
 	return 0;
 }
 
-void crew_lead(const struct measuring *conductor)
+void workers_lead(const struct measuring *coordinator)
 {
-	crew.control = conductor->control;
+	workers.control = coordinator->control;
 }
 
-struct member *crew_member(unsigned int index)
+struct member *workers_member(unsigned int index)
 {
-	return &crew.member[index];
+	return &workers.member[index];
 }
 
 static bool session_ended(void)
 {
-	return !record_get(crew.control->until_ns);
+	return !record_get(workers.control->until_ns);
 }
 
 /* Until *@word is no longer @value, or the session ends. */
@@ -103,21 +103,22 @@ static bool sleep_while(uint32_t *word, uint32_t value, const struct control *co
 static bool wait_for_all(uint32_t *arrived)
 {
 	__atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL);
-	for (unsigned int spins = 0; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) < crew.working;
+	for (unsigned int spins = 0; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) < workers.working;
 	     spins++) {
 		if (session_ended())
 			return false;
 		if (spins < SPINS)
-			crew_relax();
+			workers_relax();
 		else
 			sched_yield();
 	}
 	return true;
 }
 
-bool crew_is_over(void)
+bool workers_is_over(void)
 {
-	return __atomic_load_n(&crew.counted, __ATOMIC_ACQUIRE) >= crew.working || session_ended();
+	return __atomic_load_n(&workers.counted, __ATOMIC_ACQUIRE) >= workers.working ||
+	       session_ended();
 }
 
 /*
@@ -129,10 +130,10 @@ static void stay(struct member *member, uint64_t start_ns)
 {
 	const struct job *job = &member->job;
 
-	while (!crew_is_over()) {
+	while (!workers_is_over()) {
 		uint64_t now_ns = clock_now_ns();
 
-		if (now_ns - start_ns >= STAY * crew.slot_ns)
+		if (now_ns - start_ns >= STAY * workers.slot_ns)
 			clock_sleep_until(now_ns + NSEC_PER_MSEC);
 		job->work(member, job->context);
 	}
@@ -144,35 +145,35 @@ static void work(struct member *member)
 	const struct job *job = &member->job;
 	uint64_t start_ns = clock_now_ns(), now_ns = start_ns, done = 0;
 
-	while (now_ns - start_ns < crew.slot_ns && !session_ended()) {
+	while (now_ns - start_ns < workers.slot_ns && !session_ended()) {
 		done += job->work(member, job->context);
 		now_ns = clock_now_ns();
 	}
 	member->done = done;
 	member->wall_ns = now_ns - start_ns;
-	__atomic_add_fetch(&crew.counted, 1, __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&workers.counted, 1, __ATOMIC_ACQ_REL);
 	stay(member, start_ns);
 }
 
-void crew_serve(struct measuring *measuring)
+void workers_serve(struct measuring *measuring)
 {
-	struct member *member = &crew.member[measuring->index];
+	struct member *member = &workers.member[measuring->index];
 	uint32_t order = 0;
 
 	member->measuring = measuring;
-	measuring->record.cpu = measuring->role.cpu; /* the conductor adds the samples */
+	measuring->record.cpu = measuring->role.cpu; /* the coordinator adds the samples */
 	while (sleep_while(&member->order, order, measuring->control)) {
 		order = __atomic_load_n(&member->order, __ATOMIC_ACQUIRE);
 		if (order == DISMISSED) {
-			measuring->completed = crew.completed;
+			measuring->completed = workers.completed;
 			return;
 		}
 		if (member->job.prepare)
 			member->job.prepare(member, member->job.context);
-		if (wait_for_all(&crew.arrived))
+		if (wait_for_all(&workers.arrived))
 			work(member);
-		if (!__atomic_sub_fetch(&crew.left, 1, __ATOMIC_ACQ_REL))
-			futex_wake_all(&crew.left);
+		if (!__atomic_sub_fetch(&workers.left, 1, __ATOMIC_ACQ_REL))
+			futex_wake_all(&workers.left);
 	}
 }
 
@@ -182,23 +183,23 @@ static void give_order(struct member *member, uint32_t order)
 	futex_wake_all(&member->order);
 }
 
-bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
+bool workers_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
 {
 	uint64_t start_ns = clock_now_ns(), now_ns;
 	uint32_t left;
 
-	crew.slot_ns = slot_ns;
-	crew.working = count;
-	crew.arrived = 0;
-	crew.counted = 0;
-	crew.left = count;
+	workers.slot_ns = slot_ns;
+	workers.working = count;
+	workers.arrived = 0;
+	workers.counted = 0;
+	workers.left = count;
 	for (unsigned int i = 0; i < count; i++) {
-		struct member *member = &crew.member[index[i]];
+		struct member *member = &workers.member[index[i]];
 
 		give_order(member, (member->order + 1) % DISMISSED);
 	}
-	while ((left = __atomic_load_n(&crew.left, __ATOMIC_ACQUIRE)) != 0) {
-		if (!sleep_while(&crew.left, left, crew.control))
+	while ((left = __atomic_load_n(&workers.left, __ATOMIC_ACQUIRE)) != 0) {
+		if (!sleep_while(&workers.left, left, workers.control))
 			return false;
 	}
 	now_ns = clock_now_ns();
@@ -206,18 +207,18 @@ bool crew_work(const unsigned int *index, unsigned int count, uint64_t slot_ns)
 	return !session_ended();
 }
 
-double crew_rate(unsigned int index)
+double workers_rate(unsigned int index)
 {
-	const struct member *member = &crew.member[index];
+	const struct member *member = &workers.member[index];
 
 	return (double)member->done * NSEC_PER_SEC / (double)member->wall_ns;
 }
 
-void crew_dismiss(bool completed)
+void workers_dismiss(bool completed)
 {
-	crew.completed = completed;
-	for (unsigned int i = 0; i < crew.count; i++)
-		give_order(&crew.member[i], DISMISSED);
+	workers.completed = completed;
+	for (unsigned int i = 0; i < workers.count; i++)
+		give_order(&workers.member[i], DISMISSED);
 }
 
 static uint64_t hold(struct member *member, void *context)
@@ -225,8 +226,8 @@ static uint64_t hold(struct member *member, void *context)
 	(void)member;
 	(void)context;
 	for (unsigned int i = 0; i < HELD_SPINS; i++)
-		crew_relax();
+		workers_relax();
 	return 1;
 }
 
-const struct job crew_hold = { .work = hold };
+const struct job workers_hold = { .work = hold };

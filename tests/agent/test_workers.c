@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/crew.h"
+#include "probe/workers.h"
 #include "unit.h"
 
 #define MEMBERS	    2
@@ -85,7 +85,7 @@ static uint64_t wait_for_an_answer(struct member *member, void *context)
 
 static void *serve(void *measuring)
 {
-	crew_serve(measuring);
+	workers_serve(measuring);
 	return NULL;
 }
 
@@ -93,25 +93,25 @@ static void *serve(void *measuring)
 static void work_together(uint64_t (*first)(struct member *, void *),
 			  uint64_t (*second)(struct member *, void *))
 {
-	struct measuring conductor = { .control = &control };
+	struct measuring coordinator = { .control = &control };
 	struct measuring measuring[MEMBERS] = {
 		{ .control = &control, .index = 0 },
 		{ .control = &control, .index = 1 },
 	};
 	pthread_t thread[MEMBERS];
 
-	assert_int_equal(crew_init(MEMBERS), 0);
-	crew_lead(&conductor);
-	crew_member(0)->job = (struct job){ .work = first };
-	crew_member(1)->job = (struct job){ .work = second };
+	assert_int_equal(workers_init(MEMBERS), 0);
+	workers_lead(&coordinator);
+	workers_member(0)->job = (struct job){ .work = first };
+	workers_member(1)->job = (struct job){ .work = second };
 	for (unsigned int i = 0; i < MEMBERS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, serve, &measuring[i]), 0);
-	assert_true(crew_work((const unsigned int[]){ 0, 1 }, MEMBERS, SLOT_NS));
-	crew_dismiss(true);
+	assert_true(workers_work((const unsigned int[]){ 0, 1 }, MEMBERS, SLOT_NS));
+	workers_dismiss(true);
 	for (unsigned int i = 0; i < MEMBERS; i++)
 		pthread_join(thread[i], NULL);
 	assert_true(measuring[0].completed && measuring[1].completed);
-	free(crew_member(0));
+	free(workers_member(0));
 }
 
 TEST(a_member_sleeps_while_another_takes_long)
