@@ -174,7 +174,8 @@ def test_ctrl_c_takes_back_what_was_made(
     assert state(own) == BEFORE
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="the kernel tells root alone of new threads")
+@needs_process_events
+@pytest.mark.skipif(os.geteuid() != 0, reason="the kernel reports new threads to root only")
 def test_held_for_those_who_come_later_until_ctrl_c(
     environment: dict[str, str], tmp_path: Path, own: int
 ) -> None:
