@@ -17,6 +17,7 @@ import pytest
 
 from tests.agent.probing import NOBODY
 from tests.cli.conftest import COMMAND, Rtscope
+from tests.places import needs_process_events
 from tests.terminal import on_terminal
 
 PROFILE = """description = "Ours"
