@@ -71,7 +71,7 @@ REAL_TIME: Final[Told] = {
 }
 STANDARD: Final[Told] = {
     "kernel-preempt-rt": "preemption model voluntary",
-    "irq-not-threaded": "with interrupts off",
+    "irq-not-threaded": "interrupts disabled",
     "memory-compacts-locked": "may be moved",
 }
 LAB: Final[Told] = {

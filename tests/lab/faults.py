@@ -44,7 +44,7 @@ WRONG: Final = Booted(
                 "boot-serial-console": "up to level 7",
                 "boot-preempt-no-effect": "a kernel with CONFIG_PREEMPT_RT",
                 "boot-clocksource-no-effect": "clocksource=tsc",
-                "boot-hugepages-no-effect": "hugepages=1, but there are 0",
+                "boot-hugepages-no-effect": "hugepages=1, but the kernel has 0",
                 "boot-threadirqs-no-effect": "a kernel with CONFIG_PREEMPT_RT",
                 "clock-coarse-timers": "at the tick, 250 times a second",
                 "clock-ticks-together": "of 4 CPUs",
@@ -102,7 +102,7 @@ schedule multipathd 99
                 "isolation-workqueues": "isolated CPUs 0,2-3",
                 "isolation-programs": "sleep",
                 "isolation-kernel-threads": "ksmd",
-                "memory-ksm": "ksmd looks",
+                "memory-ksm": "ksmd merges equal pages",
                 "memory-compacts-locked": "may be moved",
             },
             ends=frozenset({"irq-equal-priorities"}),
@@ -135,7 +135,7 @@ write 50000 /sys/fs/cgroup/cpu/slow/cpu.cfs_quota_us
         Look(
             "user",
             adds={
-                "limits-priority": "no real-time priority",
+                "limits-priority": "may not use a real-time priority",
                 "limits-memory": "65536 bytes",
                 "limits-timeout": "200000 us",
             },
@@ -160,7 +160,7 @@ UNHEARD: Final = Booted(
             | REAL_TIME
             | {
                 "boot-nohz-full-no-effect": "requests CPUs 0,",
-                "boot-isolcpus-no-effect": "asks for CPUs 2,",
+                "boot-isolcpus-no-effect": "requests CPUs 2,",
                 "isolation-nohz-full": "CPUs 1-3 have nohz_full",
                 "irq-default-affinity": "isolated CPUs 1",
             },
@@ -188,7 +188,7 @@ echo
 sleep 0.2
 """,
             adds={
-                "boot-irqaffinity-no-effect": "leaves CPUs 2-3 out",
+                "boot-irqaffinity-no-effect": "CPUs 2-3, which irqaffinity= excludes",
                 "irq-on-isolated": "3 (ttyS1) on 2",
                 "clock-slow-source": "acpi_pm",
             },
@@ -274,7 +274,7 @@ sleep 0.2
 """,
             adds={
                 "isolation-sibling": "CPUs 0 are not isolated",
-                "firmware-smi": "SMIs while the machine was read",
+                "firmware-smi": "SMIs while the system was read",
                 "boot-idle-poll-smt": "share each core",
                 "boot-nosmt-no-effect": "share each core",
                 "power-smt": "share each core",
