@@ -121,6 +121,8 @@ class _Measurement:
     def _measure(self, cell: Cell) -> Run:
         """Measure one cell, with no other at the same time."""
         machine = self._machine_of(cell.target)
+        if self._interrupt.is_set():
+            raise RtscopeError("interrupted before it began")
         agents = AgentGroup()
 
         def on_start(agent: Agent) -> None:

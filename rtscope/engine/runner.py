@@ -154,7 +154,10 @@ def run_cells(
     for cell in real:
         if stopped():
             return
-        yield _kept(experiment, cell, partial(measure, cell), keep)
+        outcome = _kept(experiment, cell, partial(measure, cell), keep)
+        if outcome.run is None and stopped():
+            return
+        yield outcome
     if lab and emulated and not stopped():
         lab.begin(emulated)
         yield from _side_by_side(experiment, emulated, lab, keep, stopped)

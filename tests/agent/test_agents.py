@@ -55,7 +55,7 @@ def emulated(arch: str, emulator: str, cpu: str | None, *arguments: str) -> str:
 @pytest.mark.parametrize(("arch", "emulator", "cpu"), CPUS)
 def test_an_agent_measures(arch: str, emulator: str, cpu: str | None) -> None:
     output = emulated(
-        arch, emulator, cpu, "cyclic", "--json", "-D", "200ms", "-i", "10000", "--policy", "other"
+        arch, emulator, cpu, "cyclic", "--json", "-l", "20", "-i", "10000", "--policy", "other"
     )
     lines = [json.loads(line) for line in output.splitlines()]
 
@@ -78,7 +78,7 @@ def test_an_agent_measures(arch: str, emulator: str, cpu: str | None) -> None:
     "probe",
     [
         ("gtod", "-l", "500"),
-        ("noise", "-D", "100ms"),
+        ("noise", "-D", "500ms"),
         ("scaling", "-l", "3", "--items", "50"),
         ("sched", "-l", "5", "--busy", "0"),
     ],

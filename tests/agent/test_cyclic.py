@@ -111,7 +111,7 @@ def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet() -> None:
 
 
 def test_a_load_that_ends_late_in_the_run_is_told() -> None:
-    lines = measure("cyclic", "-D", "900ms", "--load", "cmd:timeout 0.5 yes > /dev/null")
+    lines = measure("cyclic", "-D", "3s", "--load", "cmd:timeout 2 yes > /dev/null")
     (told,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
     assert told["text"].startswith("load cmd: it ended by itself")
 

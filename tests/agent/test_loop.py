@@ -65,6 +65,7 @@ def test_every_period_is_counted_once_for_each_pair_of_thresholds() -> None:
         assert told["expected"] == pytest.approx(expected, rel=1e-6)
 
 
+@needs_quiet
 def test_methods_share_the_duration() -> None:
     lines = measure("loop", "-D", "2s", "-i", "5ms", "--work", "0", *HIGH)
     assert lines[-1]["status"] == "complete"
@@ -73,6 +74,7 @@ def test_methods_share_the_duration() -> None:
         assert facts(lines, method)["expected"] == pytest.approx(100, abs=3)
 
 
+@needs_quiet
 def test_one_loop_runs_at_a_time(tmp_path: Path) -> None:
     file = tmp_path / "samples.tsv"
     measure("loop", "-D", "1s", "-i", "5ms", "--samples-file", str(file))

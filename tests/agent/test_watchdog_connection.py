@@ -92,7 +92,7 @@ def test_a_byte_now_and_then_keeps_it() -> None:
     words = ("cyclic", "--json", "--duration=3s", "--policy=other")
     with tethered("2s", *words) as process:
         assert process.stdin is not None
-        for _ in range(10):
+        for _ in range(8):
             time.sleep(0.3)
             process.stdin.write(b".")
             process.stdin.flush()

@@ -67,8 +67,8 @@ def test_each_command_writes_junit_and_lines_of_json(
         [*MEASURE, "-D", "2s"],
         ["run", "long.toml"],
         [*STEPS, "-D", "2s"],
-        [*SCALE, "--rounds", "30", "-D", "100ms"],
-        [*INTERFERE, "--rounds", "15", "-D", "100ms"],
+        [*SCALE, "--rounds", "12", "-D", "100ms"],
+        [*INTERFERE, "--rounds", "6", "-D", "100ms"],
     ],
     ids=["measure", "run", "tune-measure", "scale", "interfere"],
 )
