@@ -128,13 +128,15 @@ static void add_cpu_counts(struct measuring *measuring)
 }
 
 /*
- * Writing must not disturb the first samples. Where it takes longer than planned, the start is put
- * off and reported again, up to a second: a reader that takes nothing is not waited for.
+ * Writing must not disturb the first samples. Where it takes longer than planned, or other programs
+ * kept this one from its CPU, the start is put off and reported again, up to a second: a reader that
+ * takes nothing is not waited for.
  */
 static void begin_measuring(void)
 {
 	uint64_t delay_ns = START_DELAY_NS;
 	struct load_work work;
+	bool in_time;
 
 	for (unsigned int i = 0; i < load_set_size(session.loads); i++) {
 		load_set_read(session.loads, i, &work);
@@ -150,8 +152,10 @@ static void begin_measuring(void)
 	do {
 		set_start(clock_now_ns() + delay_ns);
 		output_start(&session);
+		in_time = output_wait(&session, session.start_ns) &&
+			  clock_now_ns() < session.start_ns;
 		delay_ns *= 2;
-	} while (!output_wait(&session, session.start_ns) && delay_ns < NSEC_PER_SEC);
+	} while (!in_time && delay_ns < NSEC_PER_SEC);
 	output_may_drop(&session, true);
 	grant_lease(clock_now_ns());
 	threads_go();

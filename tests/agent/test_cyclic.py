@@ -129,6 +129,7 @@ def test_ctrl_c_while_loads_start_is_heard() -> None:
     assert process.returncode in {0, 1}
 
 
+@needs_quiet
 def test_a_stopped_and_continued_agent_counts_what_it_missed_and_goes_on() -> None:
     with started("cyclic", "-D", "3s", "--watchdog", "500ms") as process:
         process.send_signal(signal.SIGSTOP)
