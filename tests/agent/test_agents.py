@@ -78,7 +78,7 @@ def test_an_agent_measures(arch: str, emulator: str, cpu: str | None) -> None:
     "probe",
     [
         ("gtod", "-l", "500"),
-        ("noise", "-D", "500ms"),
+        ("noise", "-l", "5"),
         ("scaling", "-l", "3", "--items", "50"),
         ("sched", "-l", "5", "--busy", "0"),
     ],
