@@ -16,7 +16,7 @@
 #define RECEIVER	  "/dev/rtevent"
 #define DIGITIZER	  "/dev/rtdaq"
 #define FIDUCIALS_A_PULSE 3
-#define DIGITIZING_NS	  17200ULL /* 2048 samples at 119 MHz */
+#define DIGITIZING_NS	  17200ULL     /* 2048 samples at 119 MHz */
 #define START_IN_NS	  100000000ULL /* setting up may take long under load */
 #define HIGHEST_PRIORITY  99U
 #define TIMEOUT_NS	  1000000000ULL
