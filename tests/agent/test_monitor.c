@@ -1,192 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "proc/monitor.h"
+/* Messages as the kernel sends them, through socket pairs in place of its own sockets. */
+#include "proc/monitor.c" /* the layouts of messages are its own */
 #include "unit.h"
 
-#define NEWS_LIMIT_NS (5 * NSEC_PER_SEC)
-
-/* The kernel's PROC_PID_INIT_INO. */
-#define FIRST_PID_NAMESPACE "pid:[4026531836]"
-
 static struct monitor from;
-static struct monitor_events news;
-static bool lacking;
+static struct monitor_events events;
+static int kernel[MONITOR_SOURCES];
 
-static bool told(int tid)
-{
-	for (unsigned int i = 0; i < news.count; i++) {
-		if (news.tid[i] == tid)
-			return true;
-	}
-	return false;
-}
-
-/* Whether @tid is told of, of all threads of this machine that are. */
-static bool is_told(int tid)
-{
-	const uint64_t limit_ns = clock_now_ns() + NEWS_LIMIT_NS;
-	struct pollfd ready = { .fd = from.fd[MONITOR_PROCESSES], .events = POLLIN };
-	bool found = false;
-
-	while (!found && clock_now_ns() < limit_ns) {
-		poll(&ready, 1, 100);
-		monitor_read(&from, &news);
-		found = told(tid);
-		news = (struct monitor_events){ 0 };
-	}
-	return found;
-}
-
-static bool has_process_events(void)
-{
-	FILE *list = fopen("/proc/net/connector", "r");
-	char line[128];
-	bool found = false;
-
-	if (!list)
-		return false;
-	while (!found && fgets(line, sizeof(line), list))
-		found = !strncmp(line, "cn_proc", strlen("cn_proc"));
-	fclose(list);
-	return found;
-}
-
-/*
- * The kernel sends these events to the first PID namespace alone, in the first network namespace,
- * to a process with CAP_NET_ADMIN, and where it was built with them.
- */
-static bool is_possible_here(int error)
-{
-	char space[64] = "";
-	ssize_t size = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
-
-	if (error != ENOMSG)
-		return error != EPERM && error != ECONNREFUSED && error != EPROTONOSUPPORT;
-	return size > 0 && !strcmp(space, FIRST_PID_NAMESPACE) && has_process_events();
-}
-
-static int start(void **state)
-{
-	char error[512];
-	int number;
-
-	(void)state;
-	lacking = false;
-	if (!monitor_open(&from, MONITOR_ALL_THREADS, error, sizeof(error)))
-		return 0;
-	number = errno;
-	fprintf(stderr, "%s\n", error);
-	lacking = !is_possible_here(number);
-	return lacking ? 0 : -1;
-}
-
-static int stop(void **state)
+static int open_all(void **state)
 {
 	(void)state;
-	monitor_close(&from);
-	news = (struct monitor_events){ 0 };
+	events = (struct monitor_events){ 0 };
+	for (unsigned int i = 0; i < MONITOR_SOURCES; i++) {
+		int ends[2];
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends))
+			return -1;
+		kernel[i] = ends[0];
+		from.fd[i] = ends[1];
+	}
 	return 0;
 }
 
-static void need_events(void)
+static int close_all(void **state)
 {
-	if (lacking)
-		skip();
-}
-
-/* A child that takes another name for each byte in its pipe, and ends with that. */
-static pid_t begin_child(int *order)
-{
-	int pipes[2];
-	pid_t child;
-	char what;
-
-	assert_int_equal(pipe(pipes), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (child) {
-		close(pipes[0]);
-		*order = pipes[1];
-		return child;
-	}
-	close(pipes[1]);
-	while (read(pipes[0], &what, 1) == 1)
-		prctl(PR_SET_NAME, "newcomer");
-	_exit(0);
-}
-
-TEST(a_thread_that_begins_or_has_another_name_is_told, start, stop)
-{
-	int order;
-	pid_t child;
-
-	need_events();
-	child = begin_child(&order);
-	assert_true(is_told(child));
-	assert_int_equal(write(order, "n", 1), 1);
-	assert_true(is_told(child));
-	close(order);
-	waitpid(child, NULL, 0);
-}
-
-TEST(one_that_ends_is_not, start, stop)
-{
-	const struct timespec moment = { .tv_nsec = 100000000 };
-	int order;
-	pid_t child;
-
-	need_events();
-	child = begin_child(&order);
-	assert_true(is_told(child));
-	close(order);
-	waitpid(child, NULL, 0);
-	nanosleep(&moment, NULL);
-	monitor_read(&from, &news);
-	assert_false(told(child));
-}
-
-TEST(of_the_kernels_own_threads_alone_others_are_not_told, start, stop)
-{
-	const struct timespec moment = { .tv_nsec = 100000000 };
-	char error[512];
-	int order;
-	pid_t child;
-
-	need_events();
+	(void)state;
 	monitor_close(&from);
-	assert_int_equal(monitor_open(&from, MONITOR_KERNEL_THREADS, error, sizeof(error)), 0);
-	child = begin_child(&order);
-	nanosleep(&moment, NULL);
-	monitor_read(&from, &news);
-	assert_false(told(child));
-	close(order);
-	waitpid(child, NULL, 0);
+	foreach (fd, kernel)
+		close(*fd);
+	return 0;
 }
 
-TEST(more_than_can_be_kept_are_everything, start, stop)
+static void send_from(enum monitor_source source, const void *message, size_t size)
 {
-	need_events();
-	monitor_read(&from, &news);
-	news = (struct monitor_events){ 0 };
-	for (int i = 0; i <= MONITOR_THREADS_MAX; i++) {
-		pid_t child = fork();
+	assert_int_equal(send(kernel[source], message, size, 0), size);
+	monitor_read(&from, &events);
+}
 
-		assert_true(child >= 0);
-		if (!child)
-			_exit(0);
-		waitpid(child, NULL, 0);
-	}
-	monitor_read(&from, &news);
-	assert_true(news.everything);
+static void send_process(uint32_t what, int32_t tid)
+{
+	struct process_message message = { .what = what, .id = { 1, 1, 1, 1 } };
+
+	message.id[what == EVENT_FORK ? 2 : 0] = tid;
+	send_from(MONITOR_PROCESSES, &message, sizeof(message));
+}
+
+TEST(each_thread_of_an_event_is_kept_once_and_too_many_are_everything, open_all, close_all)
+{
+	send_process(EVENT_ACK, 10);
+	send_from(MONITOR_PROCESSES, "short", 5);
+	assert_int_equal(events.count, 0);
+	send_process(EVENT_FORK, 11);
+	send_process(EVENT_EXEC, 12);
+	send_process(EVENT_USER, 11);
+	send_process(EVENT_NAME, 13);
+	assert_int_equal(events.count, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(events.tid[i], 11 + i);
+	for (int i = 3; i < MONITOR_THREADS_MAX; i++)
+		send_process(EVENT_FORK, 11 + i);
+	assert_false(events.everything);
+	send_process(EVENT_FORK, 1);
+	assert_true(events.everything && !events.interrupts);
+}
+
+TEST(a_bound_driver_or_a_new_link_are_interrupts_and_a_cpu_is_everything, open_all, close_all)
+{
+	struct netlink_header link = { .size = sizeof(link), .type = MESSAGE_NEW_LINK + 1 };
+	struct monitor_events all = { 0 };
+
+	send_from(MONITOR_LINKS, &link, sizeof(link));
+	assert_false(events.interrupts);
+	link.type = MESSAGE_NEW_LINK;
+	send_from(MONITOR_LINKS, &link, sizeof(link));
+	assert_true(events.interrupts);
+	events.interrupts = false;
+	send_from(MONITOR_DEVICES, "bind@/devices/x", 15);
+	assert_true(events.interrupts && !events.everything);
+	send_from(MONITOR_DEVICES, "offline@/devices/system/cpu/cpu1", 32);
+	assert_true(events.everything);
+	monitor_events_add(&all, &events);
+	assert_true(all.everything && all.interrupts);
 }
 
 UNIT_TESTS(NULL, NULL)

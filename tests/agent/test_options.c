@@ -5,27 +5,17 @@
 #include "proc/cpus.h"
 #include "unit.h"
 
-static uint64_t read_time(const char *text)
+TEST(a_time_is_a_number_and_a_unit)
 {
-	uint64_t ns;
-
-	return option_time(text, 1000, &ns) ? ns : UINT64_MAX;
-}
-
-TEST(times_take_units_and_fractions)
-{
-	assert_true(read_time("200") == 200000);
-	assert_true(read_time("200ns") == 200);
-	assert_true(read_time("1.5ms") == 1500000);
-	assert_true(read_time("0.0000000019s") == 1);
-	assert_true(read_time("30s") == 30000000000);
-	assert_true(read_time("5m") == 300000000000);
-	assert_true(read_time("2h") == 7200000000000);
-	assert_true(read_time("9223372036854775807ns") == INT64_MAX);
-}
-
-TEST(what_is_no_time_is_refused)
-{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} times[] = {
+		{ "200", 200000 },	 { "200ns", 200 },
+		{ "1.5ms", 1500000 },	 { "0.0000000019s", 1 },
+		{ "30s", 30000000000 },	 { "5m", 300000000000 },
+		{ "2h", 7200000000000 }, { "9223372036854775807ns", INT64_MAX },
+	};
 	static const char *const bad[] = { "",
 					   "s",
 					   "-1s",
@@ -36,58 +26,54 @@ TEST(what_is_no_time_is_refused)
 					   "1..5s",
 					   "1e3s",
 					   "0x10",
-					   "9223372036854775808ns",
 					   "300y",
-					   "99999999999d",
-					   "18446744073709551616",
 					   "1s ",
-					   "1,5s" };
+					   "1,5s",
+					   "9223372036854775808ns",
+					   "99999999999d",
+					   "18446744073709551616" };
+	uint64_t ns;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_true(read_time(bad[i]) == UINT64_MAX);
+	foreach (time, times) {
+		assert_true(option_time(time->text, 1000, &ns));
+		assert_true(ns == time->ns);
+	}
+	foreach (text, bad)
+		assert_false(option_time(*text, 1000, &ns));
 }
 
 TEST(numbers_are_whole_and_bounded)
 {
+	static const char *const bad[] = { "100", "-1", "1x", "", "99999999999999999999999" };
 	uint64_t number;
 
 	assert_true(option_number("99", 99, &number) && number == 99);
-	assert_false(option_number("100", 99, &number));
-	assert_false(option_number("-1", 99, &number));
-	assert_false(option_number("1x", 99, &number));
-	assert_false(option_number("", 99, &number));
+	foreach (text, bad)
+		assert_false(option_number(*text, 99, &number));
 	assert_false(option_number("99999999999999999999999", UINT64_MAX, &number));
 }
 
-static const struct cpus usable = { .count = 4, .number = { 0, 1, 2, 5 } };
-
-TEST(cpu_lists_are_taken_within_what_is_usable)
+TEST(a_list_of_cpus_names_those_that_can_be_used)
 {
-	struct cpus cpus;
-	char error[256];
-
-	assert_int_equal(cpus_parse("all", &usable, &cpus, error, sizeof(error)), 0);
-	assert_int_equal(cpus.count, 4);
-	assert_int_equal(cpus_parse("first", &usable, &cpus, error, sizeof(error)), 0);
-	assert_int_equal(cpus.count, 1);
-	assert_int_equal(cpus.number[0], 0);
-	assert_int_equal(cpus_parse("5,0-1,1", &usable, &cpus, error, sizeof(error)), 0);
-	assert_int_equal(cpus.count, 3);
-	assert_int_equal(cpus.number[2], 5);
-	assert_int_equal(cpus_parse("2-5", &usable, &cpus, error, sizeof(error)), -1);
-	assert_non_null(strstr(error, "CPU 3 cannot be measured"));
-}
-
-TEST(what_is_no_cpu_list_is_refused)
-{
+	static const struct cpus usable = { .count = 4, .number = { 0, 1, 2, 5 } };
+	static const struct {
+		const char *text;
+		unsigned int count, last;
+	} lists[] = { { "all", 4, 5 }, { "first", 1, 0 }, { "5,0-1,1", 3, 5 } };
 	static const char *const bad[] = { "",	   ",",	    "0,",  "-1",   "1-0",
 					   "0-",   "a",	    "0 1", "1024", "0-99999999999999999999",
-					   "0,,1", "0-1-2", "\n",  "0\n" };
+					   "0,,1", "0-1-2", "\n",  "0\n",  "2-5" };
 	struct cpus cpus;
 	char error[256];
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(cpus_parse(bad[i], &usable, &cpus, error, sizeof(error)), -1);
+	foreach (list, lists) {
+		assert_int_equal(cpus_parse(list->text, &usable, &cpus, error, sizeof(error)), 0);
+		assert_int_equal(cpus.count, list->count);
+		assert_int_equal(cpus.number[cpus.count - 1], list->last);
+	}
+	foreach (text, bad)
+		assert_int_equal(cpus_parse(*text, &usable, &cpus, error, sizeof(error)), -1);
+	assert_non_null(strstr(error, "CPU 3 cannot be measured"));
 }
 
 static struct {
@@ -101,46 +87,17 @@ static const char *const colours[] = { "red", "green", "blue", NULL };
 static const char *const rests[] = { "yes", "no", NULL };
 
 static const struct option_spec table[] = {
-	{ .name = "flag", .letter = 'f', .kind = OPTION_FLAG, .help = "A flag", .value = &set.flag },
-	{ .name = "quiet", .letter = 'q', .kind = OPTION_IGNORED, .help = "Nothing" },
-	{ .name = "number",
-	  .alias = "count",
-	  .letter = 'n',
-	  .kind = OPTION_NUMBER,
-	  .min = 2,
-	  .max = 8,
-	  .step = 2,
-	  .zero = true,
-	  .preset = "4",
-	  .help = "A number",
-	  .value = &set.number,
-	  .given = &set.given },
-	{ .name = "time",
-	  .kind = OPTION_TIME,
-	  .min = 1000,
-	  .preset = "1ms",
-	  .help = "A time",
-	  .value = &set.time_ns },
-	{ .name = "colour",
-	  .kind = OPTION_CHOICE,
-	  .choices = colours,
-	  .preset = "green",
-	  .help = "A colour",
+	{ "flag", .letter = 'f', .kind = OPTION_FLAG, .value = &set.flag },
+	{ "quiet", .letter = 'q', .kind = OPTION_IGNORED },
+	{ "number", .alias = "count", .letter = 'n', .kind = OPTION_NUMBER, .min = 2, .max = 8,
+	  .step = 2, .zero = true, .preset = "4", .value = &set.number, .given = &set.given },
+	{ "time", .kind = OPTION_TIME, .min = 1000, .preset = "1ms", .value = &set.time_ns },
+	{ "colour", .kind = OPTION_CHOICE, .choices = colours, .preset = "green",
 	  .value = &set.choice },
-	{ .name = "rest",
-	  .kind = OPTION_EITHER,
-	  .choices = rests,
-	  .preset = "yes",
-	  .help = "Rest",
-	  .value = &set.rest },
-	{ .name = "text", .letter = 't', .kind = OPTION_TEXT, .help = "A text", .value = &set.text },
-	{ .name = "word",
-	  .kind = OPTION_WORDS,
-	  .max = 2,
-	  .help = "Words",
-	  .value = set.word,
-	  .count = &set.count },
-	{ 0 },
+	{ "rest", .kind = OPTION_EITHER, .choices = rests, .preset = "yes", .value = &set.rest },
+	{ "text", .letter = 't', .kind = OPTION_TEXT, .value = &set.text },
+	{ "word", .kind = OPTION_WORDS, .max = 2, .value = set.word, .count = &set.count },
+	{ 0 }
 };
 
 static const struct option_preset presets[] = { { "time", "5us" }, { "text", NULL }, { 0 } };
@@ -208,12 +165,12 @@ TEST(refusals_name_the_option_and_what_it_accepts)
 		  "'--t=1' is the beginning of several options; rtscope-agent test --help lists them" },
 		{ "-n", "-n needs a value; see rtscope-agent test --help" },
 		{ "-z", "no option '-z'; rtscope-agent test --help lists them" },
-		{ "--none", "no option '--none'; rtscope-agent test --help lists them" },
+		{ "--none", "no option '--none'; rtscope-agent test --help lists them" }
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(PARSE(bad[i][0]), -1);
-		assert_string_equal(error, bad[i][1]);
+	foreach (pair, bad) {
+		assert_int_equal(PARSE((*pair)[0]), -1);
+		assert_string_equal(error, (*pair)[1]);
 	}
 	assert_int_equal(PARSE("--word", "1", "--word", "2"), 0);
 	assert_int_equal(PARSE("--word", "1", "--word", "2", "--word", "3"), -1);

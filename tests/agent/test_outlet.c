@@ -70,32 +70,21 @@ TEST(nothing_is_lost_while_nobody_reads, open_outlet, close_outlet)
 	assert_true(outlet_is_idle(&outlet));
 }
 
-TEST(a_line_beyond_the_limit_is_dropped_whole, open_outlet, close_outlet)
+TEST(a_line_leaves_when_it_is_whole_and_one_beyond_the_limit_never, open_outlet, close_outlet)
 {
+	FILE *stream = outlet_stream(&outlet);
+
+	fprintf(stream, "%d line, ", 1);
+	fflush(stream);
+	assert_false(outlet_wait(&outlet, clock_now_ns() + 20 * NSEC_PER_MSEC));
+	assert_true(put_line("whole\n"));
+	assert_read("1 line, whole\n");
+	fclose(stream);
 	outlet_set_limit(&outlet, 16);
 	outlet_put(&outlet, "begun, ", 7);
 	assert_false(put_line("and too long\n"));
 	assert_true(put_line("kept\n"));
 	assert_read("kept\n");
-}
-
-TEST(a_line_leaves_when_it_is_whole, open_outlet, close_outlet)
-{
-	outlet_put(&outlet, "half ", 5);
-	assert_false(outlet_wait(&outlet, clock_now_ns() + 20 * NSEC_PER_MSEC));
-	assert_true(put_line("a line\n"));
-	assert_read("half a line\n");
-}
-
-TEST(a_stream_is_put, open_outlet, close_outlet)
-{
-	FILE *stream = outlet_stream(&outlet);
-
-	fprintf(stream, "%d lines\n", 1);
-	fflush(stream);
-	assert_true(outlet_end_line(&outlet));
-	assert_read("1 lines\n");
-	fclose(stream);
 }
 
 TEST(a_reader_that_has_gone_is_noticed, open_outlet, close_outlet)

@@ -2,7 +2,6 @@
 /* A chase meets every line of its set once before it comes back; streams touch all they should. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "proc/file.h"
@@ -27,11 +26,6 @@ size_t file_text(int directory, const char *path, char *text, size_t size)
 	return (size_t)snprintf(text, size, "128\n");
 }
 
-TEST(the_length_of_a_line_is_that_of_the_cpu_that_asks)
-{
-	assert_int_equal(reach_line_size(), 128);
-}
-
 static int map_set(void **state)
 {
 	(void)state;
@@ -39,50 +33,37 @@ static int map_set(void **state)
 	return set ? 0 : -1;
 }
 
-TEST(a_chase_is_one_round_of_all_lines)
+TEST(the_length_of_a_line_is_that_of_the_cpu_that_asks)
 {
-	static const size_t sizes[] = { 64, 128, 4096, 6 * 4096, SIZE };
-	size_t line = 64;
-
-	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		bool *met = calloc(sizes[i] / line, 1);
-		char *at = set;
-
-		reach_link(set, sizes[i], line, 1);
-		for (size_t step = 0; step < sizes[i] / line; step++) {
-			size_t place = (size_t)(at - set) / line;
-
-			assert_true(place < sizes[i] / line && !met[place]);
-			met[place] = true;
-			at = *(char **)at;
-		}
-		assert_ptr_equal(at, set);
-		free(met);
-	}
+	assert_int_equal(reach_line_size(), 128);
 }
 
 /* A chase that mostly goes on to the next line would measure the prefetcher. */
-TEST(a_chase_goes_to_no_neighbour)
+TEST(a_chase_is_one_round_of_all_lines_that_goes_to_no_neighbour)
 {
+	static const size_t sizes[] = { 64, 128, 4096, 6 * 4096, SIZE };
 	unsigned int near = 0;
 
-	reach_link(set, SIZE, 64, 1);
-	for (char *at = set; at < set + SIZE; at += 64) {
-		ptrdiff_t far = *(char **)at - at;
+	foreach (size, sizes) {
+		bool met[SIZE / 64] = { false };
+		char *at = set;
 
-		near += far > -256 && far < 256;
+		reach_link(set, *size, 64, 1);
+		near = 0;
+		for (size_t step = 0; step < *size / 64; step++) {
+			size_t place = (size_t)(at - set) / 64;
+			ptrdiff_t far = *(char **)at - at;
+
+			assert_true(place < *size / 64 && !met[place]);
+			met[place] = true;
+			near += far > -256 && far < 256;
+			at = *(char **)at;
+			if (step == 999)
+				assert_ptr_equal(reach_chase(set, 1000), at);
+		}
+		assert_ptr_equal(at, set);
 	}
 	assert_true(near < SIZE / 64 / 50);
-}
-
-TEST(a_chase_follows_as_many_loads_as_it_is_told)
-{
-	char *at = set;
-
-	reach_link(set, SIZE, 64, 3);
-	for (unsigned int i = 0; i < 1000; i++)
-		at = *(char **)at;
-	assert_ptr_equal(reach_chase(set, 1000), at);
 }
 
 TEST(huge_pages_are_begun_where_one_begins)

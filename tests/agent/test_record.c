@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
-#include "session/record.h"
+#include "no_session.h"
 #include "unit.h"
 
 static struct record *fresh(unsigned int worst, uint64_t threshold_ns, bool every_sample)
@@ -20,7 +19,7 @@ static void add(struct record *record, uint64_t latency_ns)
 	record_add(record, due_ns, due_ns + latency_ns);
 }
 
-TEST(figures_are_exact)
+TEST(figures_are_exact_and_survive_sums_beyond_64_bits)
 {
 	struct record *record = fresh(10, UINT64_MAX, false);
 
@@ -31,47 +30,42 @@ TEST(figures_are_exact)
 	assert_int_equal(record->max_ns, 1000005000);
 	assert_true(record_mean_ns(record) == 500005000.0);
 	assert_true(fabs(record_stddev_ns(record) - 500000000.0 * sqrt(100.0 / 99)) < 1e-3);
-}
-
-TEST(deviation_survives_sums_beyond_64_bits)
-{
-	struct record *record = fresh(0, UINT64_MAX, false);
-
+	record = fresh(0, UINT64_MAX, false);
 	for (int i = 0; i < 4; i++)
 		add(record, (1ULL << 60) + (i % 2 ? 1ULL << 50 : 0));
 	assert_true(fabs(record_stddev_ns(record) / ((1ULL << 49) * sqrt(4.0 / 3)) - 1) < 0.01);
 }
 
-TEST(the_worst_samples_are_kept_largest_first)
+/* 1 and 6 are not among the three worst when they come. */
+TEST(the_worst_samples_come_largest_first_with_their_notice_and_cpu)
 {
+	static const uint64_t latencies_ns[] = { 5, 7, 900, 1, 900, 2000, 6, 1500, 0 };
+	static const unsigned int notices[] = { 5, 6, 3 };
 	struct record *record = fresh(3, UINT64_MAX, false);
-	static const uint64_t latencies_ns[] = { 5, 900, 7, 1, 900, 2000, 6, 1500, 0 };
+	unsigned long before;
+	cpu_set_t cpus;
+	int cpu;
 
-	for (unsigned int i = 0; i < sizeof(latencies_ns) / sizeof(latencies_ns[0]); i++)
-		add(record, latencies_ns[i]);
+	add(record, 1);
+	before = record->worst[0].notice;
+	record = fresh(3, UINT64_MAX, false);
+	cpu = move_to_last_cpu(&cpus);
+	foreach (latency_ns, latencies_ns)
+		add(record, *latency_ns);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
 	assert_int_equal(record->worst_count, 3);
 	assert_int_equal(record->worst[0].latency_ns, 2000);
 	assert_int_equal(record->worst[0].time_ns, 1005000);
 	assert_int_equal(record->worst[1].latency_ns, 1500);
 	assert_int_equal(record->worst[2].latency_ns, 900);
-}
-
-/* 1 and 6 are not among the three worst when they come. */
-TEST(the_call_that_told_of_a_worst_sample_is_counted_from_the_first)
-{
-	static const uint64_t latencies_ns[] = { 5, 7, 900, 1, 900, 2000, 6, 1500 };
-	static const unsigned int of_2000 = 5, of_1500 = 6;
-	struct record *other = fresh(3, UINT64_MAX, false), *record;
-	unsigned long before;
-
-	add(other, 1);
-	before = other->worst[0].notice;
-	record = fresh(3, UINT64_MAX, false);
-	for (unsigned int i = 0; i < sizeof(latencies_ns) / sizeof(latencies_ns[0]); i++)
-		add(record, latencies_ns[i]);
-	assert_int_equal(record->worst[0].notice - before, of_2000);
-	assert_int_equal(record->worst[1].notice - before, of_1500);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(record->worst[i].cpu, cpu);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(record->worst[i].notice - before, notices[i]);
 	assert_true(record_notice_address());
+	record->cpu = 4711; /* of another thread, which the sample is added for */
+	add(record, UINT32_MAX);
+	assert_int_equal(record->worst[0].cpu, 4711);
 }
 
 TEST(a_threshold_is_reached_at_itself_with_and_without_worst_samples)
@@ -87,7 +81,7 @@ TEST(a_threshold_is_reached_at_itself_with_and_without_worst_samples)
 	}
 }
 
-TEST(an_early_wake_up_is_counted_and_not_a_huge_latency)
+TEST(early_samples_have_no_latency_and_those_of_the_wait_for_the_lease_are_none)
 {
 	struct record *record = fresh(1, UINT64_MAX, false);
 
@@ -95,18 +89,12 @@ TEST(an_early_wake_up_is_counted_and_not_a_huge_latency)
 	assert_int_equal(record->early, 1);
 	assert_int_equal(record->max_ns, 0);
 	assert_int_equal(record->histogram->count[0], 1);
-}
-
-TEST(a_window_has_its_own_largest_latency_and_is_read_once)
-{
-	struct record *record = fresh(0, UINT64_MAX, false);
-
-	add(record, 700);
-	assert_int_equal(record_end_window(record), 700);
-	assert_int_equal(record_end_window(record), 0);
-	add(record, 300);
-	add(record, 200);
-	assert_int_equal(record_end_window(record), 300);
+	record->resumed_ns = 5000;
+	assert_false(record_add(record, 4999, 5000));
+	assert_true(record_add(record, 4000, 4999));
+	assert_true(record_add(record, 5000, 5010));
+	assert_int_equal(record->count, 3);
+	assert_int_equal(record->max_ns, 999);
 }
 
 #define WINDOW_SAMPLES 300000
@@ -142,11 +130,17 @@ static void *add_samples(void *argument)
 	return NULL;
 }
 
-TEST(no_sample_is_lost_between_two_windows)
+TEST(each_sample_is_in_one_window)
 {
 	struct record *record = fresh(0, UINT64_MAX, false);
 	pthread_t thread;
 
+	add(record, 700);
+	assert_int_equal(record_end_window(record), 700);
+	assert_int_equal(record_end_window(record), 0);
+	add(record, 300);
+	add(record, 200);
+	assert_int_equal(record_end_window(record), 300);
 	assert_int_equal(pthread_create(&thread, NULL, add_samples, record), 0);
 	while (!__atomic_load_n(&windows.over, __ATOMIC_ACQUIRE)) {
 		uint64_t max_ns = record_end_window(record);
@@ -157,39 +151,6 @@ TEST(no_sample_is_lost_between_two_windows)
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(windows.lost, 0);
-}
-
-TEST(a_sample_that_waited_for_the_lease_is_not_added)
-{
-	struct record *record = fresh(1, UINT64_MAX, false);
-
-	record->resumed_ns = 5000;
-	assert_false(record_add(record, 4999, 5000));
-	assert_true(record_add(record, 4000, 4999));
-	assert_true(record_add(record, 5000, 5010));
-	assert_int_equal(record->count, 2);
-	assert_int_equal(record->max_ns, 999);
-}
-
-TEST(a_worst_sample_has_the_cpu_that_ran_unless_another_thread_adds_it)
-{
-	struct record *record = fresh(2, UINT64_MAX, false);
-	cpu_set_t before, one;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &before))
-			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-		add(record, 1000 * (cpu + 1));
-		assert_int_equal(record->worst[0].cpu, cpu);
-	}
-	sched_setaffinity(0, sizeof(before), &before);
-	record->cpu = 4711;
-	add(record, UINT32_MAX);
-	assert_int_equal(record->worst[0].cpu, 4711);
 }
 
 TEST(a_full_ring_drops_and_counts_and_keeps_what_it_had)

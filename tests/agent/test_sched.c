@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <pthread.h>
 #include "probe/sched.c" /* its periods are its own */
 #include "no_session.h"
 #include "unit.h"
@@ -30,83 +29,54 @@ static int planned(uint64_t interval_ns, uint64_t busy_ns, enum policy policy)
 
 TEST(work_must_leave_room_in_its_period)
 {
-	assert_int_equal(planned(5000000, 4950000, POLICY_FIFO), 2);
-	assert_int_equal(planned(5000000, 4950001, POLICY_FIFO), -1);
-	assert_int_equal(planned(49999, 1, POLICY_FIFO), -1);
-	assert_int_equal(planned(49999, 0, POLICY_FIFO), 2);
-	assert_int_equal(planned(5000000, 500000, POLICY_DEADLINE), 2);
-	assert_int_equal(planned(5000000, 500001, POLICY_DEADLINE), -1);
+	static const struct {
+		uint64_t interval_ns, busy_ns;
+		enum policy policy;
+		int threads;
+	} plans[] = {
+		{ 5000000, 4950000, POLICY_FIFO, 2 },	 { 5000000, 4950001, POLICY_FIFO, -1 },
+		{ 49999, 1, POLICY_FIFO, -1 },		 { 49999, 0, POLICY_FIFO, 2 },
+		{ 5000000, 500000, POLICY_DEADLINE, 2 }, { 5000000, 500001, POLICY_DEADLINE, -1 }
+	};
+
+	foreach (each, plans)
+		assert_int_equal(planned(each->interval_ns, each->busy_ns, each->policy),
+				 each->threads);
 }
 
 /* Five iterations that begin @late_ns after their start, judged by @criterion_ns. */
 static struct measuring measured(uint64_t late_ns, uint64_t criterion_ns)
 {
-	static struct control control = { .until_ns = UINT64_MAX };
-	static const struct session_options session;
-	struct measuring measuring = {
-		.options = &session,
-		.control = &control,
-		.role.interval_ns = 1000000,
-		.start_ns = clock_now_ns() - late_ns,
-		.end_ns = UINT64_MAX,
-		.samples = 5,
-	};
+	struct measuring measuring = leased(5);
 
+	measuring.start_ns -= late_ns;
 	sched.busy_ns = 0;
 	sched.criterion_ns = criterion_ns;
-	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
 	measure(&measuring);
 	assert_int_equal(measuring.record.count, 5);
 	return measuring;
 }
 
-TEST(a_late_start_is_told_and_is_no_iteration_that_failed)
+TEST(a_late_iteration_fails_and_a_late_start_is_reported_and_fails_none)
 {
-	struct measuring late = measured(20 * NSEC_PER_SEC, 10 * NSEC_PER_SEC);
+	struct measuring start = measured(20 * NSEC_PER_SEC, 10 * NSEC_PER_SEC);
+	struct measuring iteration = measured(0, 1);
 
-	assert_true(fact(&late, "start_ns") >= 20e9);
-	assert_true(fact(&late, "failed") == 0);
-	assert_true(fact(&late, "pass") == (late.record.missed == 0));
-}
-
-TEST(a_late_iteration_fails_the_result)
-{
-	struct measuring late = measured(0, 1);
-
-	assert_true(fact(&late, "failed") == 5);
-	assert_true(fact(&late, "pass") == 0);
-}
-
-#define LEASE_LATE_NS (200 * NSEC_PER_MSEC)
-
-static void *renew_late(void *argument)
-{
-	struct control *control = argument;
-
-	clock_sleep_until(clock_now_ns() + LEASE_LATE_NS);
-	record_set(control->until_ns, UINT64_MAX);
-	return NULL;
+	assert_true(fact(&start, "start_ns") >= 20e9);
+	assert_true(fact(&start, "failed") == 0);
+	assert_true(fact(&start, "pass") == (start.record.missed == 0));
+	assert_true(fact(&iteration, "failed") == 5);
+	assert_true(fact(&iteration, "pass") == 0);
 }
 
 TEST(the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed)
 {
-	static struct control control = { .until_ns = 1 };
-	static const struct session_options session;
-	struct measuring measuring = {
-		.options = &session,
-		.control = &control,
-		.role.interval_ns = NSEC_PER_MSEC,
-		.start_ns = clock_now_ns(),
-		.end_ns = UINT64_MAX,
-		.samples = 5,
-	};
-	pthread_t thread;
+	struct measuring measuring = leased(5);
+	pthread_t renewing = lease_late(&measuring);
 
 	sched.busy_ns = 0;
-	assert_int_equal(record_init(&measuring.record, 0, UINT64_MAX, false), 0);
-	assert_int_equal(pthread_create(&thread, NULL, renew_late, &control), 0);
 	measure(&measuring);
-	pthread_join(thread, NULL);
+	pthread_join(renewing, NULL);
 	assert_int_equal(measuring.record.count, 5);
 	assert_true(measuring.record.max_ns < LEASE_LATE_NS / 2);
 	assert_true(measuring.record.missed >= LEASE_LATE_NS / NSEC_PER_MSEC - 2);

@@ -5,14 +5,13 @@
  */
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "probe/workers.h"
+#include "proc/thread.h"
 #include "unit.h"
 
 #define MEMBERS	    2
@@ -27,33 +26,23 @@ static bool answered;
 
 static bool sleeps(int tid)
 {
-	char path[64], state = '?';
-	FILE *file;
+	struct thread thread = { 0 };
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-	fclose(file);
-	return state == 'S';
+	return thread_read(tid, &thread) && thread.state == 'S';
 }
 
-static uint64_t count_quickly(struct member *member, void *context)
+static uint64_t count_quickly(struct member *, void *)
 {
-	(void)member;
-	(void)context;
 	__atomic_store_n(&quick_tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	return 1;
 }
 
 /* As a write that is not done before the other's CPU is free. */
-static uint64_t wait_for_the_other(struct member *member, void *context)
+static uint64_t wait_for_the_other(struct member *, void *)
 {
 	uint64_t until_ns = clock_now_ns() + PATIENCE_NS;
 	int tid;
 
-	(void)member;
-	(void)context;
 	while (!made_room && clock_now_ns() < until_ns) {
 		tid = __atomic_load_n(&quick_tid, __ATOMIC_ACQUIRE);
 		made_room = tid && sleeps(tid);
@@ -61,21 +50,17 @@ static uint64_t wait_for_the_other(struct member *member, void *context)
 	return 1;
 }
 
-static uint64_t answer(struct member *member, void *context)
+static uint64_t answer(struct member *, void *)
 {
-	(void)member;
-	(void)context;
 	__atomic_add_fetch(&pieces, 1, __ATOMIC_RELEASE);
 	return 1;
 }
 
 /* As one who was stopped for long before the answer that he waits for. */
-static uint64_t wait_for_an_answer(struct member *member, void *context)
+static uint64_t wait_for_an_answer(struct member *, void *)
 {
 	uint64_t until_ns = clock_now_ns() + PATIENCE_NS, before;
 
-	(void)member;
-	(void)context;
 	clock_sleep_until(clock_now_ns() + 50 * SLOT_NS);
 	before = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE);
 	while (!answered && clock_now_ns() < until_ns)

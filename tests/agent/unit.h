@@ -10,6 +10,12 @@
 
 #include <cmocka.h>
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* @each points to each member of @array in turn. */
+#define foreach(each, array) \
+	for (__typeof__(&(array)[0]) each = (array); each < (array) + COUNT(array); each++)
+
 static struct CMUnitTest unit_tests[64];
 static size_t unit_tests_count;
 
