@@ -6,6 +6,8 @@
  *
  *	/rtscope.modules	modules to load, in this order: a path and its parameters a line;
  *				without one that has a "!" before it the machine ends
+ *	/rtscope.run		commands for /bin/busybox sh, one a line, in this order; where one fails
+ *				the machine ends
  *	/rtscope.args		variables as below, then the verb and its options, one a line
  *
  * and with these variables from its command line:
@@ -55,6 +57,8 @@
 #define ARGUMENTS "/rtscope.args"
 #define RESTORED  "/sys/firmware/qemu_fw_cfg/by_name/opt/rtscope/args/raw"
 #define MODULES	  "/rtscope.modules"
+#define COMMANDS  "/rtscope.run"
+#define SHELL	  "/bin/busybox"
 #define SAMPLES	  "/samples/all"
 #define WORDS_MAX 128
 #define LINE_SIZE 4096
@@ -227,7 +231,8 @@ static __attribute__((noreturn)) void run_verb(int channel, char **words)
 	_exit(1);
 }
 
-static void wait_for(pid_t child, const char *verb)
+/* Returns whether it ended with status 0. */
+static bool wait_for(pid_t child, const char *command)
 {
 	int status = 0;
 	pid_t pid;
@@ -236,11 +241,44 @@ static void wait_for(pid_t child, const char *verb)
 		pid = waitpid(-1, &status, 0);
 	} while (pid != child && (pid > 0 || errno == EINTR));
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "rtscope-agent: %s was ended by signal %d\n", verb,
+		fprintf(stderr, "rtscope-agent: %s was ended by signal %d\n", command,
 			WTERMSIG(status));
 	else if (WEXITSTATUS(status))
-		fprintf(stderr, "rtscope-agent: %s ended with status %d\n", verb,
+		fprintf(stderr, "rtscope-agent: %s ended with status %d\n", command,
 			WEXITSTATUS(status));
+	return !status;
+}
+
+static bool run_command(char *command)
+{
+	char *const words[] = { "sh", "-c", command, NULL };
+	pid_t child = fork();
+
+	if (!child) {
+		execv(SHELL, words);
+		complain("start", SHELL);
+		_exit(1);
+	}
+	if (child < 0)
+		complain("start", "a process");
+	return child > 0 && wait_for(child, command);
+}
+
+/* False where one failed. */
+static bool run_commands(void)
+{
+	FILE *file = fopen(COMMANDS, "re");
+	char line[LINE_SIZE];
+	bool all = true;
+
+	if (!file)
+		return true;
+	while (all && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		all = run_command(line);
+	}
+	fclose(file);
+	return all;
 }
 
 static void send_samples(void)
@@ -337,6 +375,8 @@ void pid1_main(int argc, char **argv)
 	if (!load_modules())
 		end_machine();
 	bring_up_loopback();
+	if (!run_commands())
+		end_machine();
 	if (!settle(why, sizeof(why)))
 		setenv(HELLO_UNSETTLED, why, 1);
 	if (!getenv("rtscope_snapshot"))

@@ -2,14 +2,22 @@
 """rtscope lab: virtual machines whose runs repeat exactly."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rtscope.cli import kernels, patchstat
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.options import Interval, agent_option, time_ns
+from rtscope.cli.options import (
+    GuestCommands,
+    GuestFiles,
+    GuestModules,
+    Interval,
+    KernelParameters,
+    agent_option,
+    time_ns,
+    with_additions,
+)
 from rtscope.cli.probe_command import complete_probe
 from rtscope.engine.interrupt import Interrupt, ended_by_signals
 from rtscope.lab.console import run_shell, run_verb
@@ -21,16 +29,22 @@ app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 app.add_typer(kernels.app, name="kernel")
 app.command("patchstat")(patchstat.patchstat)
 
+KernelName = Annotated[
+    str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
+]
+
 
 @app.command("boot")
 def boot(
-    name: Annotated[
-        str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
-    ],
+    name: KernelName,
     verb: Annotated[
         list[str] | None,
         typer.Argument(help="Arguments of the agent. [default: cyclic --duration 5s]"),
     ] = None,
+    module: GuestModules = None,
+    file: GuestFiles = None,
+    run: GuestCommands = None,
+    append: KernelParameters = None,
 ) -> None:
     """Boot with the console on this terminal and run the agent; Ctrl-C or Ctrl-A x ends it.
 
@@ -39,8 +53,9 @@ def boot(
     \b
     rtscope lab boot 6.12-rt-amd64
     rtscope lab boot 6.12-rt-amd64,cpus=2 -- cyclic --duration 10s --load mixed
+    rtscope lab boot x86_64-rt --append 'highres=off' -- cyclic --duration 5s
     """
-    target = _for_a_person(name)
+    target = _for_a_person(with_additions(f"vm:{name}", module, file, run, append))
     with ended_by_signals():
         status = run_verb(target, verb or ["cyclic", "--duration=5s"])
     raise typer.Exit(status)
@@ -48,28 +63,22 @@ def boot(
 
 @app.command("shell")
 def shell(
-    name: Annotated[
-        str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
-    ],
-    bring: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Copy this file into the VM's /bin, such as a statically linked program; "
-            "may be given more than once.",
-            dir_okay=False,
-        ),
-    ] = None,
+    name: KernelName,
+    module: GuestModules = None,
+    file: GuestFiles = None,
+    run: GuestCommands = None,
+    append: KernelParameters = None,
 ) -> None:
     """Boot into a shell on this terminal; exit or Ctrl-A x ends it.
 
     \b
     rtscope lab shell 6.12-rt-amd64
-    rtscope lab shell x86_64-rt --bring examples/llrf/llrf
+    rtscope lab shell x86_64-rt --file examples/llrf/llrf --module rtdaq
+    rtscope lab shell x86_64-rt --module './mydriver period_us=500'
     """
-    target = _for_a_person(name)
+    target = _for_a_person(with_additions(f"vm:{name}", module, file, run, append))
     with ended_by_signals():
-        status = run_shell(target, bring or [])
+        status = run_shell(target)
     raise typer.Exit(status)
 
 
@@ -80,9 +89,7 @@ def _for_a_person(name: str) -> VmTarget:
 
 @app.command("verify")
 def verify(
-    name: Annotated[
-        str, typer.Argument(metavar="KERNEL", help="Name of a kernel, as in vm:KERNEL.")
-    ],
+    name: KernelName,
     probe: Annotated[
         str,
         typer.Option(metavar="PROBE", help="Probe to measure.", autocompletion=complete_probe),

@@ -12,10 +12,14 @@ from rtscope.cli.options import (
     Break,
     Force,
     Fresh,
+    GuestCommands,
+    GuestFiles,
+    GuestModules,
     IdleStates,
     Interval,
     JsonRuns,
     JUnitFile,
+    KernelParameters,
     NoReport,
     Output,
     Phases,
@@ -31,6 +35,7 @@ from rtscope.cli.options import (
     Worst,
     agent_option,
     time_ns,
+    with_additions,
 )
 from rtscope.cli.probe_command import PROBES, complete_probe
 from rtscope.engine.planfile import made_plan
@@ -75,6 +80,10 @@ def measure(
     option: ProbeOption = None,
     break_at: Break = None,
     target: Targets = None,
+    module: GuestModules = None,
+    file: GuestFiles = None,
+    run: GuestCommands = None,
+    append: KernelParameters = None,
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -129,6 +138,7 @@ def measure(
     \b
     rtscope measure --load idle --load mixed --duration 30s
     rtscope measure --target ssh:root@board --load mixed
+    rtscope measure --target vm:x86_64-rt --module './mydriver period_us=500' --samples 10000
     rtscope measure -a 2,3 -i 200us -p 95 -D 8h --budget 'max<50us' --budget 'p99.99<30us'
     """
     outputs = Outputs(
@@ -161,18 +171,19 @@ def measure(
         "options": probe_options(option or []),
     }
     loads = load or ["idle"]
-    file = made_plan(
+    targets = [with_additions(one, module, file, run, append) for one in target or ["local"]]
+    plan = made_plan(
         {
             "title": f"rtscope measure {probe}",
             "measure": [table | named for named in _tables(loads)],
             "order": "as written",
             "seed": seed,
             "seeds": seeds,
-            "targets": list(dict.fromkeys(target or ["local"])),
+            "targets": list(dict.fromkeys(targets)),
             "budget": [{"limits": budget}] if budget else [],
         }
     )
-    measure_and_end(file, outputs, fresh=fresh)
+    measure_and_end(plan, outputs, fresh=fresh)
 
 
 def _tables(loads: list[str]) -> list[dict[str, Any]]:

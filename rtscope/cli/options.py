@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rtscope.lab.machine import with_options
 from rtscope.model.description import Option
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
@@ -102,6 +103,40 @@ Forms = Annotated[
         text="Compute the algorithm in this form; may be repeated",
     ),
 ]
+GuestModules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--module",
+        metavar="'MODULE PARAMETERS'",
+        help="Load this kernel module in the VM, with its parameters: a name, a .ko file, or a "
+        "directory with its source, which is built for the VM's kernel; may be repeated.",
+    ),
+]
+GuestFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--file",
+        metavar="PATH[:PATH]",
+        help="Copy this file into the VM's /bin, or to the second path, or this directory's files "
+        "into /; may be repeated.",
+    ),
+]
+GuestCommands = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--run",
+        metavar="COMMAND",
+        help="Run this shell command in the VM before the agent starts; may be repeated.",
+    ),
+]
+KernelParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--append",
+        metavar="PARAMETERS",
+        help="Append these kernel parameters in the VM; may be repeated.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files.")]
 Interval = Annotated[str | None, agent_option("interval")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -172,3 +207,17 @@ Samples = Annotated[int | None, agent_option("samples")]
 Watchdog = Annotated[str | None, agent_option("watchdog")]
 IdleStates = Annotated[str | None, agent_option("idle-states")]
 Worst = Annotated[int | None, agent_option("worst")]
+
+
+def with_additions(
+    target: str,
+    modules: list[str] | None,
+    files: list[str] | None,
+    commands: list[str] | None,
+    parameters: list[str] | None,
+) -> str:
+    """Return the name of the VM with these additions. Raises RtscopeError for other targets."""
+    added = {"load": modules, "file": files, "run": commands, "append": parameters}
+    for key, values in added.items():
+        target = with_options(target, key, values or [])
+    return target

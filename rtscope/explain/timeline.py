@@ -33,7 +33,15 @@ _USER: Final = np.uint64(1 << 63)
 _DELAYS: Final = frozenset(
     {
         *("delay_tsc", "delay_loop", "delay_halt", "delay_halt_tpause", "delay_halt_mwaitx"),
-        *("__delay", "__const_udelay", "__udelay", "__ndelay", "udelay", "ndelay"),
+        *(
+            "__delay",
+            "__delay_cycles",
+            "__const_udelay",
+            "__udelay",
+            "__ndelay",
+            "udelay",
+            "ndelay",
+        ),
     }
 )
 """the kernel's busy waiting, whose time is its caller's"""

@@ -141,6 +141,31 @@ def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Ke
         ) from None
 
 
+@contextmanager
+def module_words(kernel: Kernel) -> Iterator[list[str]]:
+    """The words with which make builds modules against a kernel of the lab, whose objects are
+    locked meanwhile. Raises RtscopeError if the objects are not those of the stored kernel.
+    """
+    folder = cache_directory() / "build" / kernel.name
+    objects = folder / "objects"
+    needed = [objects / name for name in (".config", "Module.symvers", "source")]
+    if not all(path.exists() for path in needed) or _hash(needed[0]) != kernel.config_sha256:
+        raise RtscopeError(
+            f"modules cannot be built for {kernel.name}, because the objects of its build are not "
+            f"in {objects} any more: build the kernel again with `rtscope lab kernel build "
+            f"{kernel.name} --force`"
+        )
+    architecture = recipes().architectures[kernel.arch]
+    tools = "" if os.uname().machine == kernel.arch else architecture.cross
+    with _alone(folder, kernel.name):
+        make = f"ARCH={architecture.make}"
+        yield ["-C", str(objects), make, f"CROSS_COMPILE={tools}", f"-j{os.cpu_count()}"]
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _said(why: str) -> str:
     """The system's message, without the number and the files in an OSError's text."""
     found = _SYSTEM_SAID.match(why)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """An interactive VM: its console on this terminal, with a verb of the agent or a shell."""
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from rtscope.lab.additions import BUSYBOX, busybox
 from rtscope.lab.boot import machine_files_written
 from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
@@ -25,7 +24,6 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.request import Request
 from rtscope.target.local import agent_path
 
-_BUSYBOX: Final = "busybox"
 _INIT: Final = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -33,8 +31,10 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /tmp
 mount -t debugfs debugfs /sys/kernel/debug
+mount -t tracefs tracefs /sys/kernel/tracing
 [ -e /rtscope.modules ] && while read module; do insmod ${module#!}; done < /rtscope.modules
 ip link set lo up
+[ -e /rtscope.run ] && sh -x /rtscope.run
 echo 'rtscope-agent is here; modules of ours for insmod are in /modules'
 echo 'exit ends the machine, and so does Ctrl-A x'
 setsid cttyhack sh
@@ -61,28 +61,16 @@ def _modules_for(verb: str, target: VmTarget) -> Request:
     return Request(probe=verb) if missing else in_kernel
 
 
-def run_shell(target: VmTarget, brought: Sequence[Path] = ()) -> int:
-    """Boot into a busybox shell, which receives Ctrl-C itself; the files `brought` are in /bin.
-    Raises RtscopeError.
-    """
-    if target.kernel.arch != os.uname().machine:
-        raise RtscopeError(
-            f"{target.name}: the shell is this computer's busybox, which does not run on "
-            f"{target.kernel.arch}; use rtscope lab boot to run the agent there"
-        )
-    busybox = shutil.which(_BUSYBOX)
-    if not busybox or b"/ld-linux" in Path(busybox).read_bytes():
-        raise RtscopeError("the shell needs a static busybox: install the package busybox-static")
+def run_shell(target: VmTarget) -> int:
+    """Boot into a busybox shell, which receives Ctrl-C itself. Raises RtscopeError."""
     if not sys.stdin.isatty():
         raise RtscopeError(
             "the shell needs a terminal as standard input; use rtscope lab boot to run the agent "
             "without one"
         )
-    programs = {
-        "bin/busybox": Path(busybox).read_bytes(),
-        "bin/rtscope-agent": agent_path(target.kernel.arch).read_bytes(),
-        **_read(brought),
-    }
+    programs = {"bin/rtscope-agent": agent_path(target.kernel.arch).read_bytes()}
+    if BUSYBOX not in target.additions.files:
+        programs[BUSYBOX] = busybox(target.kernel)
     files = {
         "init": _INIT.encode(),
         **programs,
@@ -90,13 +78,6 @@ def run_shell(target: VmTarget, brought: Sequence[Path] = ()) -> int:
         **{f"{name}/.keep": b"" for name in ("proc", "sys", "tmp")},
     }
     return _run(target, files, ["init", *programs])
-
-
-def _read(files: Sequence[Path]) -> dict[str, bytes]:
-    try:
-        return {f"bin/{path.name}": path.read_bytes() for path in files}
-    except OSError as error:
-        raise RtscopeError(f"cannot read {error.filename}: {error.strerror}") from None
 
 
 def _run(
@@ -116,7 +97,8 @@ def _run(
             name = stack.enter_context(tempfile.TemporaryDirectory(prefix="rtscope-vm-"))
             directory = Path(name)
             (directory / KERNEL).symlink_to(kernel_file(target.kernel))
-            image = initramfs(files | target.module_files(), executables)
+            executables = [*executables, *target.additions.executables]
+            image = initramfs(files | target.guest_files(), executables)
             (directory / INITRAMFS).write_bytes(image)
         with subprocess.Popen(tethered(command, "KILL"), cwd=directory) as process:
             try:

@@ -226,7 +226,7 @@ class Emulator(AgentProcess):
         if panic := panic_in(console, parallel=self._parallel):
             return f"the guest's kernel panicked: {panic}{self._tail()}"
         if said := self.agent_said():
-            return said + _module_said(said, console)
+            return said + _module_said(said, console) + _shell_said(said, console)
         if self._process.returncode == -signal.SIGKILL:
             return f"the guest was ended from outside{self._tail()}"
         if self._process.returncode:
@@ -276,6 +276,13 @@ def _module_said(said: str, console: str) -> str:
     said_by_it = re.compile(rf"^(?:\[[^\]\n]*\] )?({refused[1]}: (?!loading).*?)\s*$", re.MULTILINE)
     lines = said_by_it.findall(console)
     return f": {lines[-1]}" if lines else ""
+
+
+def _shell_said(said: str, console: str) -> str:
+    """The shell's message about a command of the user's that failed; "" if there is none."""
+    before = console.partition(said)[0].splitlines()
+    last = before[-1].strip() if before else ""
+    return f": {last}" if " ended with status " in said and last.startswith("sh: ") else ""
 
 
 def _cpu_clock(pid: int) -> int:

@@ -4,9 +4,10 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -107,13 +108,15 @@ def kernel_system_map(kernel: Kernel) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
-def kernel_modules(kernel: Kernel, *wanted: str) -> dict[str, bytes]:
-    """The modules that it loads at boot, by name, in order; `wanted` and their dependencies come
-    last. Raises RtscopeError if the kernel lacks a module.
+def kernel_modules(
+    kernel: Kernel, *wanted: str, own: Mapping[str, bytes] = MappingProxyType({})
+) -> dict[str, bytes]:
+    """The modules that it loads at boot, by name, in order; `wanted`, which may be among the
+    user's `own`, and their dependencies come last. Raises RtscopeError if a module is missing.
     """
     folder = _kernels() / kernel.name / "modules"
     modules = {name: (folder / f"{name}.ko").read_bytes() for name in kernel.modules}
-    return modules | wanted_modules(folder, list(wanted))
+    return modules | wanted_modules(folder, list(wanted), own)
 
 
 def has_module(kernel: Kernel, name: str) -> bool:

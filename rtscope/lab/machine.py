@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from typing import Final, Literal, cast, get_args
 
 import msgspec
@@ -29,10 +30,27 @@ _SHIFT_OF_MIPS: Final[dict[float, int]] = {1000 / (1 << shift): shift for shift 
 _MOST_CPUS: Final = 32
 
 
+_SINGLE: Final = (
+    "cpus", "shape", "offline", "mode", "mips", "memory", "seed", "preempt", "start", "insist",
+)  # fmt: skip
+_LACKING: Final = {  # what a repeatable option takes
+    "load": "a module's name",
+    "file": "a path",
+    "run": "a command",
+    "append": "kernel parameters",
+}
+_PIECE: Final = re.compile(r"\\[\\,]|.", re.DOTALL)
+_LONGEST_VALUE: Final = 4000
+"""bytes; the guest's init reads lines of 4096"""
+_LONGEST_APPEND: Final = 1024
+"""characters; the kernel's whole command line has 2048 on most architectures"""
+
+
 class Spec(msgspec.Struct, frozen=True):
     """The user's options: vm:KERNEL,cpus=1,mips=1000,mode=exact,memory=512,seed=1.
 
-    Also shape=SOCKETSxCORESxTHREADS, offline=N, preempt=full and load=MODULE PARAMETER=VALUE ....
+    Also shape=SOCKETSxCORESxTHREADS, offline=N, preempt=full, and, any number of times,
+    load=MODULE PARAMETER=VALUE ..., file=PATH, run=COMMAND and append=KERNEL_PARAMETERS.
     """
 
     kernel: str
@@ -48,39 +66,50 @@ class Spec(msgspec.Struct, frozen=True):
     seed: int = 1
     preempt: Literal["none", "voluntary", "full"] | None = None
     """preemption model chosen at boot; None for the kernel's default"""
-    load: str | None = None
-    """a module of the kernel and its parameters, in insmod's syntax"""
+    loads: list[str] = []
+    """modules and their parameters, in insmod's syntax: a module of the kernel, a module file, or
+    a directory with a module's source"""
+    files: list[str] = []
+    """files and directories for the guest, as PATH or PATH:PATH_IN_THE_GUEST"""
+    commands: list[str] = []
+    """shell commands that the guest runs before the agent, in order"""
+    append: str = ""
+    """more kernel parameters"""
     start: Literal["restored", "booted"] | None = None
     """restored from a snapshot at the end of the boot, or booted; None: restored if possible"""
 
-    @property
-    def module(self) -> str | None:
-        """The requested module."""
-        return self.load.split(" ")[0] if self.load else None
 
-    @property
-    def module_parameters(self) -> str:
-        """The module's parameters, in insmod's syntax."""
-        return (self.load or "").partition(" ")[2]
+def with_options(name: str, key: str, values: Sequence[str]) -> str:
+    """The name of the target with an option for each value: with_options("vm:x", "run", ["a,b"])
+    is "vm:x,run=a\\,b". Raises RtscopeError for other targets than VMs.
+    """
+    if values and not name.startswith("vm:"):
+        raise RtscopeError(
+            f"{name}: only a VM of the lab takes modules, files, commands and kernel parameters: "
+            "choose one with --target vm:KERNEL; `rtscope lab kernel list` lists the kernels"
+        )
+    escaped = [re.sub(r"[\\,]", r"\\\g<0>", value) for value in values]
+    return "".join([name, *(f",{key}={value}" for value in escaped)])
 
 
 def parse_spec(text: str) -> Spec:
     """Parse the text after "vm:". Raises RtscopeError."""
-    kernel, *pairs = text.split(",")
+    kernel, *pairs = _unescaped(text)
     given: dict[str, str] = {}
+    lists: dict[str, list[str]] = {key: [] for key in _LACKING}
     for pair in pairs:
         key, equals, value = pair.partition("=")
-        if (
-            not equals
-            or key in given
-            or key not in {*Spec.__struct_fields__, "insist"} - {"kernel"}
-        ):
+        if equals and key in lists:
+            lists[key].append(_checked(text, key, value))
+            continue
+        if not equals or key in given or key not in _SINGLE:
             raise RtscopeError(
                 f"vm:{text}: '{pair}' is not a valid option: after the kernel's name you can give "
                 "cpus=N, "
                 "shape=SOCKETSxCORESxTHREADS, offline=N, mode=exact, fast or kvm, mips=N, "
-                "memory=MIB, seed=N, preempt=none, voluntary or full, load=MODULE, and "
-                "start=restored or booted, once each"
+                "memory=MIB, seed=N, preempt=none, voluntary or full, and start=restored or "
+                "booted, once each, and load=MODULE, file=PATH, run=COMMAND and "
+                "append=KERNEL_PARAMETERS, any number of times; \\, is a comma within a value"
             )
         given[key] = value
     if not kernel:
@@ -97,8 +126,6 @@ def parse_spec(text: str) -> Spec:
         raise RtscopeError(f"vm:{text}: mode is exact, fast or kvm, not '{mode}'")
     if given.get("insist", "yes") != "yes":
         raise RtscopeError(f"vm:{text}: insist is yes or left out, not '{given['insist']}'")
-    if given.get("load") == "":
-        raise RtscopeError(f"vm:{text}: load lacks a module's name")
     if mode == "exact" and cpus > 1 and "insist" not in given:
         raise RtscopeError(
             f"vm:{text}: with more than one CPU in exact mode the CPUs take turns, and the turns "
@@ -115,9 +142,38 @@ def parse_spec(text: str) -> Spec:
         memory=_number(text, given, "memory", 0, 64, 1 << 20) if "memory" in given else None,
         seed=_number(text, given, "seed", 1, 0, 2**32 - 1),
         preempt=_preempt(text, given),
-        load=given.get("load"),
+        loads=lists["load"],
+        files=lists["file"],
+        commands=lists["run"],
+        append=" ".join(lists["append"]),
         start=_start(text, given, mode, cpus),
     )
+
+
+def _unescaped(text: str) -> list[str]:
+    """The parts between commas, in which a backslash stands before a comma or a backslash."""
+    parts = [""]
+    for piece in _PIECE.findall(text):
+        if piece == ",":
+            parts.append("")
+        else:
+            parts[-1] += piece[-1]
+    return parts
+
+
+def _checked(text: str, key: str, value: str) -> str:
+    """The value of a repeatable option. Raises RtscopeError."""
+    if not value.strip() or not value.isprintable():
+        raise RtscopeError(f"vm:{text}: {key} lacks {_LACKING[key]}")
+    if len(value.encode()) > _LONGEST_VALUE:
+        raise RtscopeError(f"vm:{text}: {key} has more than {_LONGEST_VALUE} bytes")
+    words = value.split()
+    if key == "append" and (len(value) > _LONGEST_APPEND or not value.isascii() or "--" in words):
+        raise RtscopeError(
+            f"vm:{text}: append= takes kernel parameters in up to {_LONGEST_APPEND} characters of "
+            "ASCII, without '--'"
+        )
+    return value
 
 
 def _shape(text: str, given: dict[str, str]) -> tuple[int, int, int] | None:
@@ -250,6 +306,7 @@ def _kernel_options(board: Board, spec: Spec, own: list[str]) -> list[str]:
         *([f"preempt={spec.preempt}"] if spec.preempt else []),
         *([f"maxcpus={spec.cpus - spec.offline}"] if spec.offline else []),
         *own,
+        *([spec.append] if spec.append else []),
     ]
 
 

@@ -5,7 +5,9 @@ import gzip
 import lzma
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from rtscope.model.errors import RtscopeError
@@ -24,34 +26,40 @@ def needed_module(request: Request) -> str | None:
     return probe.module if not option or request.options.get(option) == choice else None
 
 
-def wanted_modules(directory: Path, names: list[str]) -> dict[str, bytes]:
+def module_name(path: Path) -> str:
+    """The name of a module file's module, as lsmod shows it."""
+    return canonical(path.name.split(".ko")[0])
+
+
+def wanted_modules(
+    directory: Path, names: list[str], own: Mapping[str, bytes] = MappingProxyType({})
+) -> dict[str, bytes]:
     """The modules `names` and their dependencies, by name, in the order in which they load.
-    `directory` holds module files, at any depth, compressed or not. The modules themselves
-    name their dependencies. Raises RtscopeError if one is missing.
+    `directory` holds module files, at any depth, compressed or not; `own` are more modules, by
+    name. The modules themselves name their dependencies. Raises RtscopeError if one is missing.
     """
-    files = {
-        _canonical(path.name.split(".ko")[0]): path for path in sorted(directory.rglob("*.ko*"))
-    }
+    files = {module_name(path): path for path in sorted(directory.rglob("*.ko*"))}
     loaded: dict[str, bytes] = {}
 
     def add(name: str, needed_by: str) -> None:
         if name in loaded:
             return
-        if name not in files:
+        if name not in own and name not in files:
             raise RtscopeError(f"there is no module '{name}' below {directory}{needed_by}")
-        data = _uncompressed(files[name])
+        data = own[name] if name in own else _uncompressed(files[name])
         depends = _DEPENDS.search(data)
         for needed in (depends[1].decode() if depends else "").split(","):
             if needed:
-                add(_canonical(needed), f", which {name} needs")
+                add(canonical(needed), f", which {name} needs")
         loaded[name] = data
 
     for name in names:
-        add(_canonical(name), "")
+        add(canonical(name), "")
     return loaded
 
 
-def _canonical(name: str) -> str:
+def canonical(name: str) -> str:
+    """A module's name as the kernel has it, without hyphens."""
     return name.replace("-", "_")
 
 

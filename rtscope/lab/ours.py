@@ -60,15 +60,12 @@ def give_modules(kernel: Kernel) -> Kernel:
     headers are cached, so that they are downloaded once. Raises RtscopeError, and then leaves
     the kernel unchanged.
     """
-    found = _DEBIAN.match(kernel.source)
-    if not found:
-        raise RtscopeError(
-            f"{kernel.name} is not a Debian kernel, so its headers cannot be downloaded"
-        )
     try:
-        headers = _kept_headers(found[1])
         with work_folder(cache_directory() / "headers", ".building-") as folder:
-            _build(kernel.arch, headers, folder)
+            copy_modules(folder / "modules")
+            words = headers_words(kernel)
+            log = Path(words[1]) / "rtscope.log"
+            run_make([*words, f"M={folder / 'modules'}", "modules"], "rtscope's modules", log)
             files = {path.stem: path.read_bytes() for path in (folder / "modules").glob("*/*.ko")}
     except OSError as error:
         raise RtscopeError(
@@ -88,7 +85,16 @@ def _kept_headers(package: str) -> Path:
     return headers.parent
 
 
-def _build(arch: str, headers: Path, folder: Path) -> None:
+def headers_words(kernel: Kernel) -> list[str]:
+    """The words with which make builds modules against the headers of a Debian kernel: first
+    "-C" and the headers' directory. Raises RtscopeError.
+    """
+    found = _DEBIAN.match(kernel.source)
+    if not found:
+        raise RtscopeError(
+            f"{kernel.name} is not a Debian kernel, so its headers cannot be downloaded"
+        )
+    headers, arch = _kept_headers(found[1]), kernel.arch
     compiler = _COMPILER.search((headers / ".kernelvariables").read_text())
     if not compiler:
         raise RtscopeError(f"{headers} does not name the compiler of its kernel")
@@ -101,8 +107,5 @@ def _build(arch: str, headers: Path, folder: Path) -> None:
             )
     # pahole and its input are needed only for debugging.
     options = ["CONFIG_DEBUG_INFO_BTF_MODULES=", "KCFLAGS=-g0", f"-j{os.cpu_count()}"]
-    modules = folder / "modules"
-    copy_modules(modules)
     # Tools named by the headers take precedence.
-    words = ["-C", str(headers), f"M={modules}", f"CROSS_COMPILE={cross}", *options, "modules"]
-    run_make(words, "rtscope's modules", headers / "rtscope.log")
+    return ["-C", str(headers), f"CROSS_COMPILE={cross}", *options]

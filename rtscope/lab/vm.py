@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from rtscope.lab.additions import Additions, additions
 from rtscope.lab.boards import Board, find_board
 from rtscope.lab.boot import ARGUMENTS_SIZE, Boot
 from rtscope.lab.emulator import BOOT_LIMIT_S
@@ -60,7 +61,9 @@ class VmTarget(msgspec.Struct, frozen=True):
     unseen: list[str] = []
     """more QEMU options for the agent's VM, which the guest cannot detect"""
     needed: str | None = None
-    """a module that the agent needs, besides the requested one"""
+    """a module that the agent needs, besides the requested ones"""
+    additions: Additions = Additions()
+    """the user's modules, files and commands"""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -82,7 +85,7 @@ class VmTarget(msgspec.Struct, frozen=True):
         """
         asked = measurement_in(request)
         module = needed_module(asked) if asked else None
-        if asked is None or module in {None, self.spec.module, self.needed}:
+        if asked is None or module is None or module in {self.needed, *self.additions.parameters}:
             return self
         if not has_module(self.kernel, module):
             raise RtscopeError(
@@ -136,29 +139,30 @@ class VmTarget(msgspec.Struct, frozen=True):
             more = [f"{_TSC_OPTION}{khz}"] if khz else []
         return [*self.kernel.options, *more]
 
-    def module_files(self) -> dict[str, bytes]:
-        """The modules to load at boot and /rtscope.modules, which lists them in order with their
-        parameters, and "!" before the required ones. Raises RtscopeError.
+    def guest_files(self) -> dict[str, bytes]:
+        """The user's files and commands, the modules to load at boot, and /rtscope.modules, which
+        lists them in order with their parameters, and "!" before the required ones. Raises
+        RtscopeError.
         """
+        files = self.additions.guest_files()
         modules = self.modules()
         if not modules:
-            return {}
+            return files
         parameters = {self.needed: ""} if self.needed else {}
-        if self.spec.module:
-            parameters[self.spec.module.replace("-", "_")] = self.spec.module_parameters
+        parameters |= self.additions.parameters
         lines = [
             f"!/modules/{name}.ko {parameters[name]}".rstrip() + "\n"
             if name in parameters
             else f"/modules/{name}.ko\n"
             for name in modules
         ]
-        files = {f"modules/{name}.ko": data for name, data in modules.items()}
+        files = files | {f"modules/{name}.ko": data for name, data in modules.items()}
         return files | {"rtscope.modules": "".join(lines).encode()}
 
     def modules(self) -> dict[str, bytes]:
         """The modules to load at boot, by name, in order. Raises RtscopeError."""
-        asked = [self.spec.module, self.needed]
-        return kernel_modules(self.kernel, *(name for name in asked if name))
+        asked = [*self.additions.parameters, *([self.needed] if self.needed else [])]
+        return kernel_modules(self.kernel, *asked, own=self.additions.modules)
 
     def _config(self) -> dict[str, str | bytes]:
         """The kernel's configuration: the guest's own is compressed, and only text is cached."""
@@ -179,10 +183,10 @@ class VmTarget(msgspec.Struct, frozen=True):
         return Boot(lab, kernel_file(self.kernel), image, given if stops else None)
 
     def _image(self, more: dict[str, bytes]) -> bytes:
-        files = {"init": agent_path(self.kernel.arch).read_bytes()} | more | self.module_files()
+        files = {"init": agent_path(self.kernel.arch).read_bytes()} | more | self.guest_files()
         if config := kernel_config(self.kernel):
             files[f"boot/config-{self.kernel.release}"] = config
-        return initramfs(files)
+        return initramfs(files, ["init", *self.additions.executables])
 
     def _lab(self, command: list[str], image: bytes, seed: int) -> Lab:
         exact = self.spec.mode == "exact"
@@ -217,7 +221,7 @@ def vm_target(name: str) -> VmTarget:
             f"{name}: {spec.kernel} does not support preempt= at boot: it needs "
             "CONFIG_PREEMPT_DYNAMIC, and the lab must know its configuration (--config)"
         )
-    kernel_modules(kernel, *([spec.module] if spec.module else []))
+    added = additions(spec, kernel)
     if spec.mode == "kvm" and kernel.arch != os.uname().machine:
         raise RtscopeError(
             f"{name}: mode=kvm runs kernels of this computer's architecture, not of "
@@ -235,7 +239,7 @@ def vm_target(name: str) -> VmTarget:
             f"{name}: {spec.kernel} cannot be restored from a snapshot: it needs "
             "CONFIG_FW_CFG_SYSFS, or its module; add a Debian kernel again to get the module"
         )
-    return VmTarget(name, spec, kernel, board, qemu_version(board), restores)
+    return VmTarget(name, spec, kernel, board, qemu_version(board), restores, additions=added)
 
 
 def _how_to_have_modules(kernel: Kernel) -> str:

@@ -37,12 +37,14 @@ NOT_RUN: Final = {
         "boots a VM for each step and round: tests/lab/test_tune_steps.py, tests/cli/test_tune.py",
     ),
     "sudo systemctl enable --now rtscope-isolated": "changes this computer",
-    "rtscope lab shell 6.12-rt-amd64 --bring ./my-loop": "interactive: tests/lab/test_console.py",
+    "rtscope lab shell 6.12-rt-amd64 --file ./my-loop": "interactive: tests/lab/test_console.py",
     "rtscope lab kernel build x86_64-rt --name mine --source ~/linux --config my.config "
     "--patches ~/series": "tests/lab/test_build.py builds from trees, fragments and series",
     "make -C examples/llrf CC=$PWD/build/musl/x86_64/bin/cc LDFLAGS=-static": "needs the compiler "
     "of `make agents`: tests/lab/test_llrf.py",
-    "rtscope lab shell x86_64-rt --bring examples/llrf/llrf": "interactive: tests/lab/test_llrf.py",
+    "rtscope lab shell x86_64-rt --file examples/llrf/llrf": "interactive: tests/lab/test_llrf.py",
+    "rtscope lab shell x86_64-rt --module examples/driver --file ./my-loop": "interactive: "
+    "tests/lab/test_console.py",
     "insmod /modules/rtevent.ko && insmod /modules/rtdaq.ko": "in the guest: "
     "tests/lab/test_llrf.py",
     "rtscope-agent cyclic --priority 10 --load mixed -D 60s > /dev/null &": "in the guest: "

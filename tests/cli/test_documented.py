@@ -70,6 +70,17 @@ def installed() -> Path:
     return package
 
 
+LOOP_C = """
+#include <unistd.h>
+
+int main(void)
+{
+	for (;;)
+		usleep(1000);
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def environment(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A user who installed rtscope, with a home and a store of his own."""
@@ -132,6 +143,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "loop.c").write_text(POINTS_C)
     (tmp_path / "app").write_text(APP)
     (tmp_path / "app").chmod(0o755)
+    (tmp_path / "my-loop.c").write_text(LOOP_C)
+    subprocess.run(
+        ["cc", "-static", "-o", tmp_path / "my-loop", tmp_path / "my-loop.c"], check=True
+    )
+    shutil.copytree(ROOT / "examples" / "driver", tmp_path / "examples" / "driver")
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "Makefile").write_text("all:\n\tsleep 600\n")
     series = ROOT / "kernel" / "patches" / "linux-6.12" / "lab-x86_64"

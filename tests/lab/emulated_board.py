@@ -177,7 +177,7 @@ def _image(kernel: Kernel, public_key: bytes) -> bytes:
         "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\n",
         "etc/group": b"root:x:0:\n",
         "root/.ssh/authorized_keys": public_key,
-        **vm_target(f"vm:{kernel.name}").module_files(),
+        **vm_target(f"vm:{kernel.name}").guest_files(),
     }
     return initramfs(files, ["init", *(name for name in files if _is_program(name))])
 

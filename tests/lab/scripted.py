@@ -81,7 +81,7 @@ def _told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyL
         directory,
         limit_s=_LIMIT_S,
         programs={"schedule": compiled(arch, ["schedule_guest.c"], directory)},
-        files=target.module_files(),
+        files=target.guest_files(),
     )
     return {name: _lines(text) for name, text in sections(came.said).items() if name != "end"}
 

@@ -94,15 +94,13 @@ def test_shell_runs_what_is_typed_and_exit_ends_the_machine(rt_kernel: Kernel) -
 
 
 @pytest.mark.kernels
-def test_shell_has_the_program_that_is_brought_and_our_modules(
-    rt_kernel: Kernel, tmp_path: Path
-) -> None:
+def test_shell_has_the_users_file_and_our_modules(rt_kernel: Kernel, tmp_path: Path) -> None:
     program = tmp_path / "hello"
     program.write_text("#!/bin/sh\necho hello from $0\n")
     status, shown = lab(
         "shell",
         rt_kernel.name,
-        "--bring",
+        "--file",
         str(program),
         wait_for="exit ends the machine",
         text="hello; insmod /modules/rtevent.ko; ls /dev/rtevent; exit\n",

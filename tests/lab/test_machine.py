@@ -11,25 +11,25 @@ LOAD = "rtdelay delay_us=200"
 
 
 @pytest.mark.parametrize(
-    ("text", "cpus", "mode", "mips", "load"),
+    ("text", "cpus", "mode", "mips", "loads"),
     [
-        ("x", 1, "exact", 1000.0, None),
-        ("x,cpus=4", 4, "fast", 1000.0, None),
-        ("x,shape=2x3x2,offline=5", 12, "fast", 1000.0, None),
-        ("x,cpus=2,mode=exact,insist=yes", 2, "exact", 1000.0, None),
-        (f"x,load={LOAD},mips=500", 1, "exact", 500.0, LOAD),
+        ("x", 1, "exact", 1000.0, []),
+        ("x,cpus=4", 4, "fast", 1000.0, []),
+        ("x,shape=2x3x2,offline=5", 12, "fast", 1000.0, []),
+        ("x,cpus=2,mode=exact,insist=yes", 2, "exact", 1000.0, []),
+        (f"x,load={LOAD},mips=500,load=./mine", 1, "exact", 500.0, [LOAD, "./mine"]),
     ],
 )
 def test_a_name_describes_a_machine(
-    text: str, cpus: int, mode: str, mips: float, load: str | None
+    text: str, cpus: int, mode: str, mips: float, loads: list[str]
 ) -> None:
     spec = parse_spec(text)
-    assert (spec.kernel, spec.cpus, spec.mode, spec.mips, spec.load) == (
+    assert (spec.kernel, spec.cpus, spec.mode, spec.mips, spec.loads) == (
         "x",
         cpus,
         mode,
         mips,
-        load,
+        loads,
     )
 
 

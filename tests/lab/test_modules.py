@@ -40,7 +40,7 @@ def test_a_probe_names_the_module_it_needs(asked: Request, module: str | None) -
 
 def test_it_is_loaded_beside_the_one_that_was_asked_for(rt_kernel: Kernel) -> None:
     target = vm_target(f"vm:{rt_kernel.name},load=rtdelay delay_us=5").fitted(LOOP)
-    lines = target.module_files()["rtscope.modules"].decode().splitlines()
+    lines = target.guest_files()["rtscope.modules"].decode().splitlines()
 
     assert lines[-2:] == ["!/modules/rtdelay.ko delay_us=5", "!/modules/rtloop.ko"]
 
