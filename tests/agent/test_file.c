@@ -16,77 +16,57 @@
 static char folder[] = "/tmp/rtscope-test-XXXXXX";
 static int directory;
 
-static const struct {
-	const char *name, *text;
-} files[] = {
-	{ "word", "nanosecond\n" },
-	{ "empty", "" },
-	{ "status", "Name:\ta\\nUid:\t9 9 9 9\nUmask:\t0022\nTgid:\t41\nUid:\t0\t1\t2\t3\n"
-		    "NSpid:\t41\t7\t1\nCpus_allowed_list:\t0-3,8\nvoluntary_ctxt_switches:\t12\n"
-		    "nonvoluntary_ctxt_switches:\t3" },
-	{ "cpu0", "" },
-	{ "cpu10", "" },
-	{ "cpu2", "" },
-	{ "cpufreq", "" },
-	{ ".cpu3", "" },
-	{ "7", "" },
-};
-
-#define FILES (sizeof(files) / sizeof(files[0]))
-
 static int make_files(void **state)
 {
+	char commands[512];
+
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; i < FILES; i++) {
-		size_t size = strlen(files[i].text);
-		int fd = openat(directory, files[i].name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-		if (write(fd, files[i].text, size) != (ssize_t)size || close(fd))
-			return -1;
-	}
-	return 0;
+	snprintf(commands, sizeof(commands),
+		 "cd %s && echo nanosecond >word && touch empty cpu0 cpu10 cpu2 cpufreq .cpu3 7 && "
+		 "printf 'Name:\ta\\\\nUid:\t9 9 9 9\nUmask:\t0022\nTgid:\t41\nUid:\t0\t1\t2\t3\n"
+		 "NSpid:\t41\t7\t1\nCpus_allowed_list:\t0-3,8\nvoluntary_ctxt_switches:\t12\n"
+		 "nonvoluntary_ctxt_switches:\t3' >status",
+		 folder);
+	return system(commands);
 }
 
 static int remove_files(void **state)
 {
+	char command[64];
+
 	(void)state;
-	for (size_t i = 0; i < FILES; i++)
-		unlinkat(directory, files[i].name, 0);
 	close(directory);
-	return rmdir(folder);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
 }
 
-TEST(a_file_is_given_whole_where_there_is_room)
+TEST(a_file_is_cut_where_the_room_ends_and_what_is_none_has_no_text)
 {
+	static const struct {
+		const char *name;
+		size_t room;
+		const char *text;
+	} readings[] = {
+		{ "word", 64, "nanosecond\n" },
+		{ "word", 5, "nano" },
+		{ "empty", 8, "" },
+		{ "absent", 8, "" },
+		{ ".", 8, "" },
+	};
 	char path[64], text[64];
 
-	assert_int_equal(file_text(directory, "word", text, sizeof(text)), 11);
-	assert_string_equal(text, "nanosecond\n");
-	snprintf(path, sizeof(path), "%s/word", folder);
-	assert_int_equal(file_text(AT_FDCWD, path, text, sizeof(text)), 11);
-	assert_string_equal(text, "nanosecond\n");
-}
-
-TEST(a_longer_file_is_cut_where_the_room_ends)
-{
-	char text[6] = "******";
-
-	assert_int_equal(file_text(directory, "word", text, 5), 4);
-	assert_memory_equal(text, "nano\0*", sizeof(text));
-}
-
-TEST(what_is_empty_absent_or_no_file_is_no_text)
-{
-	static const char *const names[] = { "empty", "absent", "." };
-	char text[8];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		strcpy(text, "before");
-		assert_int_equal(file_text(directory, names[i], text, sizeof(text)), 0);
-		assert_string_equal(text, "");
+	foreach (each, readings) {
+		memset(text, '*', sizeof(text));
+		assert_int_equal(file_text(directory, each->name, text, each->room),
+				 strlen(each->text));
+		assert_string_equal(text, each->text);
+		assert_true(each->room == sizeof(text) || text[each->room] == '*');
+		snprintf(path, sizeof(path), "%s/%s", folder, each->name);
+		file_text(AT_FDCWD, path, text, each->room);
+		assert_string_equal(text, each->text);
 	}
 }
 
@@ -136,14 +116,22 @@ static const char *find(const char *root, const char *pattern, size_t most)
 
 TEST(paths_are_found_by_wildcards_in_the_order_of_names)
 {
+	static const struct {
+		const char *pattern;
+		size_t most;
+		const char *found;
+	} searches[] = {
+		{ "/*cpu" PATTERN_DIGIT "*", SIZE_MAX, "/cpu0/cpu10/cpu2" },
+		{ "/cpu" PATTERN_NONZERO "*", SIZE_MAX, "/cpu10/cpu2" },
+		{ "/cpu?", SIZE_MAX, "/cpu0/cpu2" },
+		{ "/cpu*", 1, "/cpu0" },
+		{ "/cpu*/absent", 1, "/cpu0/absent" },
+		{ "/absent", SIZE_MAX, "/absent" },
+	};
 	char pattern[64];
 
-	assert_string_equal(find(folder, "/*cpu" PATTERN_DIGIT "*", SIZE_MAX), "/cpu0/cpu10/cpu2");
-	assert_string_equal(find(folder, "/cpu" PATTERN_NONZERO "*", SIZE_MAX), "/cpu10/cpu2");
-	assert_string_equal(find(folder, "/cpu?", SIZE_MAX), "/cpu0/cpu2");
-	assert_string_equal(find(folder, "/cpu*", 1), "/cpu0");
-	assert_string_equal(find(folder, "/cpu*/absent", 1), "/cpu0/absent");
-	assert_string_equal(find(folder, "/absent", SIZE_MAX), "/absent");
+	foreach (each, searches)
+		assert_string_equal(find(folder, each->pattern, each->most), each->found);
 	snprintf(pattern, sizeof(pattern), "%s/w?rd", folder);
 	assert_string_equal(find("", pattern, SIZE_MAX) + strlen(folder), "/word");
 }

@@ -52,41 +52,43 @@ static void heard(const char *warned, const char *sentence)
 	strncpy(text, sentence, sizeof(text) - 1);
 }
 
-static struct schedule allowed(enum policy policy, int may, rlim_t user_limit)
+TEST(a_user_gets_the_priority_allowed_and_a_warning_where_it_is_less)
 {
-	struct schedule wanted = { .policy = policy, .priority = policy == POLICY_FIFO ? 80 : 0 };
+	static const struct {
+		enum policy policy;
+		int priority, allowed;
+		struct schedule given;
+		const char *code, *text;
+	} cases[] = {
+		{ POLICY_FIFO, 80, 99, { POLICY_FIFO, .priority = 80 }, "", "" },
+		{ POLICY_FIFO,
+		  80,
+		  12,
+		  { POLICY_FIFO, .priority = 12 },
+		  "lower-rt-priority",
+		  "priority 12, not 80" },
+		{ POLICY_FIFO, 80, 0, { POLICY_OTHER, .priority = 0 }, "no-rt-priority", "" },
+		{ POLICY_DEADLINE,
+		  0,
+		  0,
+		  { POLICY_OTHER, .priority = 0 },
+		  "no-rt-priority",
+		  "SCHED_DEADLINE" },
+	};
 
-	highest_allowed = may;
-	limit = user_limit;
-	memset(code, 0, sizeof(code));
-	return realtime_allowed(wanted, heard);
-}
+	foreach (each, cases) {
+		struct schedule wanted = { .policy = each->policy, .priority = each->priority };
+		struct schedule given;
 
-TEST(all_that_is_asked_is_given_in_silence)
-{
-	struct schedule given = allowed(POLICY_FIFO, 99, 0);
-
-	assert_int_equal(given.priority, 80);
-	assert_string_equal(code, "");
-}
-
-TEST(a_limited_priority_is_used_and_told)
-{
-	struct schedule given = allowed(POLICY_FIFO, 12, 12);
-
-	assert_int_equal(given.policy, POLICY_FIFO);
-	assert_int_equal(given.priority, 12);
-	assert_string_equal(code, "lower-rt-priority");
-	assert_non_null(strstr(text, "priority 12, not 80"));
-}
-
-TEST(without_any_priority_the_thread_is_ordinary_and_that_is_told)
-{
-	assert_int_equal(allowed(POLICY_FIFO, 0, 0).policy, POLICY_OTHER);
-	assert_string_equal(code, "no-rt-priority");
-	assert_int_equal(allowed(POLICY_DEADLINE, 0, 0).policy, POLICY_OTHER);
-	assert_string_equal(code, "no-rt-priority");
-	assert_non_null(strstr(text, "SCHED_DEADLINE"));
+		highest_allowed = each->allowed;
+		limit = each->allowed == 99 ? 0 : (rlim_t)each->allowed;
+		*code = *text = '\0';
+		given = realtime_allowed(wanted, heard);
+		assert_int_equal(given.policy, each->given.policy);
+		assert_int_equal(given.priority, each->given.priority);
+		assert_string_equal(code, each->code);
+		assert_non_null(strstr(text, each->text));
+	}
 }
 
 UNIT_TESTS(NULL, NULL)

@@ -28,67 +28,49 @@ static void assert_cpus(const cpu_set_t *cpus, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-TEST(lists_and_masks_come_back_as_they_were)
+TEST(lists_and_masks_come_back_as_they_were_and_others_are_refused)
 {
 	static const char *const lists[] = { "", "0", "0-3,8", "31-32,64,1022-1023" };
 	static const char *const masks[] = { "0", "1", "10f", "c0000000,00000001",
 					     "1,00000001,80000000" };
-	char text[CPULIST_SIZE];
-	cpu_set_t cpus;
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		assert_true(cpulist_parse(lists[i], &cpus));
-		assert_cpus(&cpus, lists[i]);
-		cpulist_format_mask(&cpus, text, sizeof(text));
-		assert_true(cpulist_parse_mask(text, &cpus));
-		assert_cpus(&cpus, lists[i]);
-	}
-	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-		assert_true(cpulist_parse_mask(masks[i], &cpus));
-		cpulist_format_mask(&cpus, text, sizeof(text));
-		assert_string_equal(text, masks[i]);
-	}
-}
-
-TEST(every_second_cpu_still_fits)
-{
+	static const char *const bad[] = { "x",	  "1-",	  "-1",	    "2-1", "1,",   ",1",   "1;2",
+					   "1 2", "1024", "0-1024", "all", "0x10", "0-1-2" };
 	char text[CPULIST_SIZE];
 	cpu_set_t cpus, read;
 
-	CPU_ZERO(&cpus);
-	for (int cpu = 0; cpu < 1024; cpu += 2)
-		CPU_SET(cpu, &cpus);
-	cpulist_format(&cpus, text, sizeof(text));
-	assert_true(cpulist_parse(text, &read));
-	assert_true(CPU_EQUAL(&cpus, &read));
-}
-
-TEST(what_is_no_list_or_mask_is_refused)
-{
-	static const char *const lists[] = { "x",   "1-",   "-1",     "2-1", "1,",   ",1",   "1;2",
-					     "1 2", "1024", "0-1024", "all", "0x10", "0-1-2" };
-	cpu_set_t cpus;
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		assert_false(cpulist_parse(lists[i], &cpus));
+	foreach (list, lists) {
+		cpus = cpus_of(*list);
+		assert_cpus(&cpus, *list);
+		cpulist_format_mask(&cpus, text, sizeof(text));
+		assert_true(cpulist_parse_mask(text, &cpus));
+		assert_cpus(&cpus, *list);
+	}
+	foreach (mask, masks) {
+		assert_true(cpulist_parse_mask(*mask, &cpus));
+		cpulist_format_mask(&cpus, text, sizeof(text));
+		assert_string_equal(text, *mask);
+	}
+	foreach (list, bad)
+		assert_false(cpulist_parse(*list, &cpus));
 	assert_false(cpulist_parse_mask("", &cpus));
 	assert_false(cpulist_parse_mask("g", &cpus));
 	assert_true(cpulist_parse("0-3\n", &cpus)); /* as a file has it */
+	CPU_ZERO(&cpus);
+	for (int cpu = 0; cpu < 1024; cpu += 2) /* the longest text */
+		CPU_SET(cpu, &cpus);
+	cpulist_format(&cpus, text, sizeof(text));
+	read = cpus_of(text);
+	assert_true(CPU_EQUAL(&cpus, &read));
 }
 
 TEST(values_of_files_are_compared_as_the_kernel_prints_them)
 {
 	static const char *const same[][2] = {
-		{ "10", "010" },
-		{ "8", "08" },
-		{ "16", "0x10" },
-		{ "ff", "000000ff" },
-		{ "Y", "1" },
-		{ "1", "00000000,00000001" },
-		{ "0-3", "0,1,2,3" },
-		{ "-1", "-01" },
-		{ "c0000000,00000001", "0c0000000,00000001" },
-		{ "18446744073709551615", "18446744073709551615" },
+		{ "10", "010" },      { "8", "08" },
+		{ "16", "0x10" },     { "ff", "000000ff" },
+		{ "Y", "1" },	      { "1", "00000000,00000001" },
+		{ "0-3", "0,1,2,3" }, { "c0000000,00000001", "0c0000000,00000001" },
+		{ "-1", "-01" },      { "18446744073709551615", "18446744073709551615" },
 	};
 	static const char *const unlike[][2] = {
 		{ "010", "8" },	 { "10", "8" },
@@ -99,10 +81,10 @@ TEST(values_of_files_are_compared_as_the_kernel_prints_them)
 		{ "ff", "255" }, { "18446744073709551615", "18446744073709551614" },
 	};
 
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
-		assert_true(tune_same(&tune_file, same[i][0], same[i][1]));
-	for (size_t i = 0; i < sizeof(unlike) / sizeof(unlike[0]); i++)
-		assert_false(tune_same(&tune_file, unlike[i][0], unlike[i][1]));
+	foreach (each, same)
+		assert_true(tune_same(&tune_file, (*each)[0], (*each)[1]));
+	foreach (each, unlike)
+		assert_false(tune_same(&tune_file, (*each)[0], (*each)[1]));
 }
 
 static bool fits(const char *name, const char *pattern)
@@ -173,22 +155,22 @@ TEST(the_last_rule_that_says_something_of_a_thread_wins)
 	assert_cpus(&wish.cpus, "0");
 }
 
-TEST(kernel_threads_and_programs_are_told_apart)
+TEST(a_rule_wants_threads_of_its_owner_alone)
 {
 	struct tune_rule rule = thread_rule("x", SCHED_FIFO, NULL);
 	struct tune_rules rules = { .rule = &rule, .count = 1 };
 	cpu_set_t now = cpus_of("0");
 	struct tune_wish wish;
 
-	rule.owner = OWNER_KERNEL;
-	match(&rules, "x", false, &now, &wish);
-	assert_int_equal(wish.policy, -1);
-	assert_false(rule.matched);
-	match(&rules, "x", true, &now, &wish);
-	assert_int_equal(wish.policy, SCHED_FIFO);
-	rule.owner = OWNER_PROGRAM;
-	match(&rules, "x", true, &now, &wish);
-	assert_int_equal(wish.policy, -1);
+	for (int kernel = 0; kernel < 2; kernel++) {
+		rule.owner = kernel ? OWNER_KERNEL : OWNER_PROGRAM;
+		rule.matched = false;
+		match(&rules, "x", !kernel, &now, &wish);
+		assert_int_equal(wish.policy, -1);
+		assert_false(rule.matched);
+		match(&rules, "x", kernel, &now, &wish);
+		assert_int_equal(wish.policy, SCHED_FIFO);
+	}
 }
 
 TEST(a_rule_wants_threads_of_its_user_and_executable_alone)
@@ -224,21 +206,19 @@ TEST(a_rule_wants_threads_of_its_user_and_executable_alone)
 TEST(an_interrupt_goes_by_the_last_rule_of_any_of_its_names)
 {
 	static const char *const names[] = { "eth0", "uart", NULL };
+	static const char *const wanted[] = { "0-3", "0-1", "3" };
 	struct tune_rule rule[] = {
 		away(RULE_INTERRUPTS, "2-3"),
 		{ .kind = RULE_INTERRUPT, .name = "uart", .cpus = cpus_of("3") }
 	};
-	struct tune_rules rules = { .rule = rule, .count = 2 };
-	cpu_set_t cpus = cpus_of("0-3");
 
-	assert_true(tune_rules_match_interrupt(&rules, names, &cpus));
-	assert_cpus(&cpus, "3");
-	rules.count = 1;
-	cpus = cpus_of("0-3");
-	assert_true(tune_rules_match_interrupt(&rules, names, &cpus));
-	assert_cpus(&cpus, "0-1");
-	rules.count = 0;
-	assert_false(tune_rules_match_interrupt(&rules, names, &cpus));
+	for (unsigned int count = 0; count < 3; count++) {
+		struct tune_rules rules = { .rule = rule, .count = count };
+		cpu_set_t cpus = cpus_of("0-3");
+
+		assert_int_equal(!!tune_rules_match_interrupt(&rules, names, &cpus), count > 0);
+		assert_cpus(&cpus, wanted[count]);
+	}
 }
 
 TEST(who_has_nowhere_left_goes_to_what_is_online)

@@ -36,24 +36,24 @@ static void edge(uint64_t at_ns, bool begins, uint64_t late_ns)
 	watch_look(&watch, &limits, pulse_edges(&pulse), at_ns - LOOK_NS, at_ns + late_ns);
 }
 
-TEST(a_period_is_from_one_look_to_another, set_up)
+/* The periods so far: how many, and their extremes. */
+static void assert_periods(uint64_t count, uint64_t min_ns, uint64_t max_ns)
+{
+	assert_int_equal(measuring.record.count, count);
+	assert_int_equal(measuring.record.min_ns, min_ns);
+	assert_int_equal(measuring.record.max_ns, max_ns);
+}
+
+TEST(a_period_is_from_one_look_to_another_and_none_ends_where_a_turn_begins, set_up)
 {
 	edge(50 * MS, true, 30);
 	edge(60 * MS, false, 50);
-	assert_int_equal(measuring.record.count, 1);
-	assert_int_equal(measuring.record.max_ns, 10 * MS + 20);
+	assert_periods(1, 10 * MS + 20, 10 * MS + 20);
 	assert_int_equal(watch.in_range, 1);
 	assert_int_equal(watch.uncertain, 0);
-}
-
-TEST(no_period_ends_where_a_turn_begins, set_up)
-{
-	edge(50 * MS, true, 0);
-	edge(60 * MS, false, 0);
 	edge(4000 * MS, true, 0);
 	edge(4010 * MS, false, 0);
-	assert_int_equal(measuring.record.count, 2);
-	assert_int_equal(measuring.record.max_ns, 10 * MS);
+	assert_periods(2, 10 * MS, 10 * MS + 20);
 }
 
 TEST(the_thresholds_themselves_are_in_range, set_up)
@@ -63,8 +63,8 @@ TEST(the_thresholds_themselves_are_in_range, set_up)
 	uint64_t at_ns = 50 * MS;
 
 	edge(at_ns, true, 0);
-	for (unsigned int i = 0; i < 8; i++)
-		edge(at_ns += periods_ns[i], false, 0);
+	foreach (period_ns, periods_ns)
+		edge(at_ns += *period_ns, false, 0);
 	assert_int_equal(watch.under, 3);
 	assert_int_equal(watch.in_range, 2);
 	assert_int_equal(watch.over, 3);
@@ -73,62 +73,46 @@ TEST(the_thresholds_themselves_are_in_range, set_up)
 	assert_int_equal(watch.over_20pct, 1);
 }
 
-TEST(a_late_look_takes_the_loops_own_clock_and_both_periods_beside_it_are_uncertain, set_up)
+TEST(a_late_look_takes_the_loops_own_clock_and_makes_both_periods_uncertain, set_up)
 {
 	edge(50 * MS, true, 0);
 	edge(60 * MS, false, 7 * MS);
 	edge(70 * MS, false, 0);
 	edge(80 * MS, false, 0);
-	assert_int_equal(measuring.record.count, 3);
-	assert_int_equal(measuring.record.min_ns, 10 * MS);
-	assert_int_equal(measuring.record.max_ns, 10 * MS);
+	assert_periods(3, 10 * MS, 10 * MS);
 	assert_int_equal(watch.uncertain, 2);
 }
 
-TEST(edges_that_came_together_are_told_apart_by_their_marks, set_up)
+TEST(edges_that_came_together_have_their_marks_and_those_without_are_unseen, set_up)
 {
+	unsigned int shown = 3 * PULSE_MARKS;
+
 	edge(50 * MS, true, 0);
 	pulse_show(&pulse, 60 * MS, false);
 	pulse_show(&pulse, 75 * MS, false);
 	edge(80 * MS, false, 0);
-	assert_int_equal(measuring.record.count, 3);
-	assert_int_equal(measuring.record.max_ns, 15 * MS);
-	assert_int_equal(measuring.record.min_ns, 5 * MS);
+	assert_periods(3, 5 * MS, 15 * MS);
 	assert_int_equal(watch.uncertain, 3);
 	assert_int_equal(watch.unseen, 0);
-}
-
-TEST(what_no_mark_is_left_of_is_unseen_and_makes_no_period, set_up)
-{
-	unsigned int shown = 3 * PULSE_MARKS;
-
+	set_up(NULL);
 	edge(50 * MS, true, 0);
 	for (unsigned int i = 1; i <= shown; i++)
 		pulse_show(&pulse, (50 + 10 * i) * MS, false);
 	watch_look(&watch, &limits, pulse_edges(&pulse), 50 * MS, 10000 * MS);
 	assert_int_equal(watch.unseen, shown - PULSE_MARKS + 1);
-	assert_int_equal(measuring.record.count, shown - watch.unseen - 1);
-	assert_int_equal(measuring.record.min_ns, 10 * MS);
-	assert_int_equal(measuring.record.max_ns, 10 * MS);
+	assert_periods(shown - watch.unseen - 1, 10 * MS, 10 * MS);
 }
 
-TEST(no_more_than_the_samples_asked_for_are_taken, set_up)
+TEST(no_more_samples_than_asked_for_are_taken_and_none_is_negative, set_up)
 {
 	measuring.samples = 2;
-	edge(50 * MS, true, 0);
+	edge(50 * MS, true, 90000);
+	edge(50 * MS + 40000, false, MS);
+	assert_periods(1, 0, 0);
+	assert_int_equal(measuring.record.early, 1);
 	for (uint64_t at_ns = 60 * MS; at_ns < 100 * MS; at_ns += 10 * MS)
 		edge(at_ns, false, 0);
 	assert_int_equal(measuring.record.count, 2);
-	assert_int_equal(watch.in_range, 2);
-}
-
-TEST(time_between_two_clocks_never_runs_backwards, set_up)
-{
-	edge(50 * MS, true, 90000);
-	edge(50 * MS + 40000, false, MS);
-	assert_int_equal(measuring.record.count, 1);
-	assert_int_equal(measuring.record.early, 1);
-	assert_int_equal(measuring.record.max_ns, 0);
 }
 
 UNIT_TESTS(NULL, NULL)
