@@ -15,7 +15,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import RunWarning
 from rtscope.model.units import LONGEST_NS
-from rtscope.store.runfile import is_cut
+from rtscope.store.runfile import is_cut, storable
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 UNIT_ASSUMED: Final = RunWarning(
@@ -161,7 +161,7 @@ def machine_of(
 
 def _loads(text: str) -> Any:  # noqa: ANN401 - any JSON value
     try:
-        return json.loads(text, parse_constant=lambda _: None)
+        return storable(json.loads(text, parse_constant=lambda _: None))
     except json.JSONDecodeError:
         raise
     except RecursionError:

@@ -31,7 +31,7 @@ def encode_run(run: Run) -> bytes:
     try:
         return msgspec.json.encode(run) + b"\n"
     except UnicodeEncodeError:
-        return msgspec.json.encode(_storable(msgspec.to_builtins(run))) + b"\n"
+        return msgspec.json.encode(storable(msgspec.to_builtins(run))) + b"\n"
 
 
 def decode_run(data: bytes) -> Run:
@@ -259,12 +259,12 @@ def _too_big() -> str:
     return f"larger than {MOST_BYTES // 1024**2} MiB, which no run file is"
 
 
-def _storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Replace the surrogates that Python makes of undecodable arguments and host names."""
     if isinstance(value, str):
         return value.encode(errors="backslashreplace").decode()
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [storable(item) for item in value]
     if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
+        return {storable(key): storable(item) for key, item in value.items()}
     return value

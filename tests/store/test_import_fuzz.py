@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ PIECES = st.sampled_from([
     *(b"0", b"-1", b"99999999999999999999", b"1e999", b"nan", b"-", b" ", b"\t", b"\n", b"\r\n"),
     *(b'"', b"{", b"}", b"[", b",", b":", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\x1b[1m", b"null"),
     *(b'"max": 1' + b"0" * 30, b"# Max Latencies: 1", b"Index IRQ-000", b"T: 0 (    1) P:"),
+    b"\\ud800",
     *(b'"histogram": {}', b'"cycles": 0', b"ALL:", b"over:", b"count:", b"000001 000001\n"),
 ])  # fmt: skip
 NAMES = st.none() | st.sampled_from(sorted(FORMATS))
@@ -34,7 +36,7 @@ def check(data: bytes, name: str | None) -> None:
     for run in runs:
         assert decode_run(encode_run(run)) == run
         latencies = msgspec.structs.replace(run, probe="cyclic")
-        to_cyclictest_json(latencies)
+        to_cyclictest_json(latencies).encode()
         if run.threads:
             to_cyclictest_histogram(latencies, 10)
 
@@ -48,6 +50,13 @@ def check(data: bytes, name: str | None) -> None:
 @example(b"over:" + b" -" * 50_000 + b"x", "rtla-timerlat")
 def test_any_bytes(data: bytes, name: str | None) -> None:
     check(data, name)
+
+
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if b'"nodename"' in sample])
+def test_a_host_name_with_half_of_a_character(sample: bytes) -> None:
+    hostile = re.sub(rb'("nodename": ?")', rb"\1\\ud800", sample)
+    assert hostile != sample
+    check(hostile, None)
 
 
 @given(st.sampled_from(SAMPLES), NAMES, st.data())
