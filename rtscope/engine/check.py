@@ -21,6 +21,7 @@ from rtscope.model.budget import FIGURES, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import Measure, PlacementSeries
+from rtscope.model.quantity import PERIODIC
 from rtscope.model.request import Request
 from rtscope.model.tomlfile import Place
 from rtscope.references.library import reference_named
@@ -159,6 +160,11 @@ def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "
             raise RtscopeError(
                 f"'{limit.text}' can never pass: {start.probe} has no figure '{limit.figure}', "
                 f"only {known} and pNN.N, such as p99.9"
+            )
+        if limit.is_response and start.probe not in PERIODIC:
+            raise RtscopeError(
+                f"'{limit.text}' can never pass: response times need periodic deadlines, which "
+                f"{start.probe} does not have; only {', '.join(PERIODIC)} has them"
             )
         if limit.series and limit.series not in names and target == "local":
             raise RtscopeError(

@@ -15,7 +15,10 @@ from rtscope.model.units import parse_time_ns
 FIGURES: Final = ("max", "mean", "missed")
 """what every probe has, besides quantiles"""
 
-_QUANTILE: Final = re.compile(r"p[0-9]{1,2}(?:\.[0-9]{1,9})?", re.ASCII)
+RESPONSE: Final = ".response"
+"""behind a quantile: that of the response times, in which missed periods are filled in"""
+
+_QUANTILE: Final = re.compile(r"p[0-9]{1,2}(?:\.[0-9]{1,9})?(?:\.response)?", re.ASCII)
 _LIMIT: Final = re.compile(
     rf"\s*({_QUANTILE.pattern}|[a-z][a-z0-9_]{{0,63}})\s*(?:\[([^\[\]]{{1,80}})\])?\s*(<=|<)\s*(\S.*)"
 )
@@ -26,7 +29,8 @@ class Limit(msgspec.Struct, frozen=True):
     """One limit: `figure` is to be below (or, `inclusive`, at most) `value` in every thread."""
 
     figure: str
-    """max, mean, missed, p99.9, or the name of a fact of the probe: failed, longest_ns"""
+    """max, mean, missed, p99.9, p99.9.response, or the name of a fact of the probe: failed,
+    longest_ns"""
     value: int | float
     """nanoseconds where `in_ns`, else a plain number"""
     inclusive: bool
@@ -36,8 +40,15 @@ class Limit(msgspec.Struct, frozen=True):
 
     @property
     def percent(self) -> float | None:
-        """99.9 for the figure p99.9, None for the others."""
-        return float(self.figure[1:]) if _QUANTILE.fullmatch(self.figure) else None
+        """99.9 for the figures p99.9 and p99.9.response, None for the others."""
+        if not _QUANTILE.fullmatch(self.figure):
+            return None
+        return float(self.figure[1:].removesuffix(RESPONSE))
+
+    @property
+    def is_response(self) -> bool:
+        """True for a quantile of the response times."""
+        return self.percent is not None and self.figure.endswith(RESPONSE)
 
     @property
     def is_fact(self) -> bool:
@@ -55,13 +66,15 @@ def parse_limit(text: str) -> Limit:
     match = _LIMIT.fullmatch(text)
     if match is None:
         raise RtscopeError(
-            f"'{text}' is not a budget: write FIGURE<TIME (default unit: us) with max, mean, pNN.N "
-            "or a fact of the probe that ends in _ns, or FIGURE<NUMBER with missed or another fact "
-            "of the probe, such as 'max<50us', 'p99.99<=30us', 'missed<1', 'failed<1' or "
-            "'longest_ns<12ms'; FIGURE[NAME] is that of the threads of this name, such as "
-            "'inversions[inherit]<1'"
+            f"'{text}' is not a budget: write FIGURE<TIME (default unit: us) with max, mean, "
+            "pNN.N, pNN.N.response or a fact of the probe that ends in _ns, or FIGURE<NUMBER with "
+            "missed or another fact of the probe, such as 'max<50us', 'p99.99<=30us', "
+            "'p99.99.response<50us', 'missed<1', 'failed<1' or 'longest_ns<12ms'; FIGURE[NAME] is "
+            "that of the threads of this name, such as 'inversions[inherit]<1'"
         )
-    if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?", match[1]) and not _QUANTILE.fullmatch(match[1]):
+    if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?(?:\.response)?", match[1]) and not _QUANTILE.fullmatch(
+        match[1]
+    ):
         raise RtscopeError(
             f"'{text}' is not a budget: a quantile is below p100, such as p99.99; the largest "
             "sample is max"

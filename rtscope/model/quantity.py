@@ -6,6 +6,8 @@ from typing import Final
 LATENCY: Final = "latency"
 DELAY: Final = "delay"
 """a latency whose deadline is an event, not a time"""
+PERIODIC: Final = ("cyclic",)
+"""probes whose samples are late against periodic deadlines"""
 _QUANTITIES: Final = {
     "event": DELAY,
     "exec": "time",

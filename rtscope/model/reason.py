@@ -23,6 +23,8 @@ Cause = Literal[
     "load-ended",
     "no-series",
     "no-metric",
+    "no-deadlines",
+    "missed-unexplained",
     "unreadable-limit",
 ]
 

@@ -5,7 +5,8 @@ A limit holds for every thread. A quantile's limit is judged by counting the sam
 a thread may have at most floor(n (1 - p)) of them, which is the same as saying that the sample of
 rank ceil(p n) is below the limit. Ten samples decide in either direction (see figures.py): too few
 samples beyond the quantile cannot pass a limit, ten samples above it fail it however short the run
-was. A run that was cut short can fail a limit but not pass it.
+was. A limit on p99.9.response is judged alike, with the missed periods filled in (response.py). A
+run that was cut short can fail a limit but not pass it.
 
 A limit on a fact of the probe holds for every thread that has it, a limit on a series for the
 threads of that name; where there is no such thread the verdict is inconclusive.
@@ -30,6 +31,7 @@ from rtscope.statistics.figures import (
     samples_needed,
     stalls_of,
 )
+from rtscope.statistics.response import responses
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 _ORDER: dict[Outcome, int] = {"pass": 0, "inconclusive": 1, "fail": 2}
@@ -99,7 +101,7 @@ def _judge(run: Run, limit: Limit) -> Judgement:
             return _undecided(limit, _no_fact(run))
     elif not any(thread.count for thread in judged):
         return _undecided(limit, Reason("no-samples"))
-    findings = [(thread, _find(thread, limit)) for thread in judged]
+    findings = [(thread, _find(run, thread, limit)) for thread in judged]
     thread, worst = max(
         findings,
         key=lambda pair: (
@@ -123,7 +125,7 @@ def _judge(run: Run, limit: Limit) -> Judgement:
         thread.count,
         worst.reason,
         worst.samples_missing,
-        stalls_of(judged) if limit.percent is not None else None,
+        stalls_of(judged) if limit.percent is not None and not limit.is_response else None,
     )
 
 
@@ -141,9 +143,15 @@ def _no_fact(run: Run) -> Reason:
     return Reason("no-metric", of=run.probe, known=names)
 
 
-def _find(thread: Thread, limit: Limit) -> _Result:
+def _find(run: Run, thread: Thread, limit: Limit) -> _Result:
     if not (thread.count or limit.is_fact):
         return _Result("inconclusive", None, Reason("no-samples"))
+    if limit.is_response:
+        answered = responses(run, thread)
+        if isinstance(answered, Reason):
+            return _Result("inconclusive", None, answered)
+        histogram = answered.histogram
+        thread = msgspec.structs.replace(thread, histogram=histogram, count=histogram.total)
     if limit.percent is not None:
         too_much = int(limit.value) + 1 if limit.inclusive else int(limit.value)
         return _find_quantile(thread, limit.percent, too_much)

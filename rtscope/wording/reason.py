@@ -29,6 +29,11 @@ _TEXTS: Final[dict[Cause, str]] = {
     "load-ended": "the load ended before the run did",
     "no-series": "no thread of this run has this name, only {known}",
     "no-metric": "this run of {of} has no such metric; it has {known}",
+    "no-deadlines": "response times need periodic deadlines, which {of} does not have",
+    "missed-unexplained": (
+        "late samples explain {has:,.0f} of {needs:,.0f} missed periods, so their response times "
+        "are unknown"
+    ),
     "unreadable-limit": "rtscope cannot read this limit",
 }
 _NONE_KNOWN: Final[dict[Cause, str]] = {

@@ -30,6 +30,7 @@ from rtscope.report.tables.facts import facts_columns
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.references import columns_beside
+from rtscope.report.tables.response import response_table
 from rtscope.report.tables.steps import step_columns
 from rtscope.report.tables.takers import takers_columns
 from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
@@ -294,7 +295,10 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         member_lines(run),
         facts_columns(run.threads),
         takers_columns(run.threads),
-        [(matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices],
+        [
+            *response_table(run),
+            *((matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices),
+        ],
         columns,
         left_out,
         load_lines(run),

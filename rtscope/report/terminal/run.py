@@ -24,6 +24,7 @@ from rtscope.report.tables.explanation import tree_columns
 from rtscope.report.tables.facts import facts_columns
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.microseconds import by_microsecond
+from rtscope.report.tables.response import response_table
 from rtscope.report.tables.sweep import table_of
 from rtscope.report.tables.takers import takers_columns
 from rtscope.report.terminal.table import fitted
@@ -156,6 +157,10 @@ def _tables(run: Run, width: int) -> RenderResult:
         yield Text()
         yield fitted(members, width)
         yield from (Text(line) for line in member_lines(run))
+    for title, columns in response_table(run):
+        yield Text()
+        yield Text(title, style="bold")
+        yield fitted(columns, width)
     for columns in (facts_columns(run.threads), takers_columns(run.threads)):
         if columns:
             yield Text()

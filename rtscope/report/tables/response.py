@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Response times as a table: the percentiles with the missed periods filled in."""
+
+from rtscope.model.run import Run
+from rtscope.report.tables.column import Column
+from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.response import Responses, responses_of_run
+from rtscope.wording.groups import groups_of
+from rtscope.wording.values import count_text, quantiles_texts, thread_name
+
+_TITLE = "Response times: the missed periods are filled in as late answers"
+_PERCENTS = (50.0, 99.0, 99.9, 99.99, 99.999)
+
+
+def response_table(run: Run) -> list[tuple[str, list[Column]]]:
+    """The title and the columns; empty where the samples are the response times."""
+    rows = [(thread_name(thread), [thread]) for thread in run.threads if thread.missed]
+    rows += [(group.label, group.threads) for group in groups_of(run) if not group.lone]
+    told = [(name, threads, responses_of_run(run, threads)) for name, threads in rows]
+    known = [(n, threads, one) for n, threads, one in told if isinstance(one, Responses)]
+    if not any(one.filled for _, _, one in known):
+        return []
+    columns = [
+        Column("thread", 0, [name for name, _, _ in known], left=True),
+        Column("responses", 4, [count_text(one.histogram.total) for _, _, one in known]),
+    ]
+    maxima = [max((t.max_ns or 0 for t in threads), default=0) for _, threads, _ in known]
+    for rank, percent in zip((6, 5, 1, 2, 3), _PERCENTS, strict=True):
+        quantiles = [
+            quantile_ns(one.histogram, percent, most)
+            for (_, _, one), most in zip(known, maxima, strict=True)
+        ]
+        columns.append(Column(f"p{percent:g}", rank, [*quantiles_texts(quantiles)]))
+    return [(_TITLE, columns)]

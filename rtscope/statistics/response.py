@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Response times: the samples of a periodic thread, with the missed periods filled in.
+
+A thread that wakes v ns after its deadline could not answer at the deadlines that passed meanwhile.
+An answer due k periods of I ns later would have been v - k I late, for each k >= 1 with k I < v. A
+stall of 50 ms at 1 ms is so one sample and 49 more late answers. Percentiles of the samples alone
+leave these out: G. Tene's "coordinated omission". HdrHistogram's
+recordValueWithExpectedInterval() fills in the same values; here they are those of real deadlines,
+so that values below I count too.
+
+The phase sweep of cyclic moves each deadline by a small part of a period, which changes the number
+of filled periods by at most one for each stall. Values are upper limits of the stalls' buckets.
+"""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from rtscope.model.histogram import Histogram
+from rtscope.model.quantity import PERIODIC
+from rtscope.model.reason import Reason
+from rtscope.model.run import Run, Thread
+from rtscope.statistics.figures import Integers, as_arrays, merge
+
+_EXACT_NS = 2048
+_PARTS = 1024
+_UNEXPLAINED = 0.01
+"""share of the missed periods that need not be explained by late samples"""
+
+
+class Responses(msgspec.Struct, frozen=True):
+    """The response times of one thread."""
+
+    histogram: Histogram
+    """the samples and the filled periods"""
+    filled: int
+    """missed periods that were filled in"""
+
+
+def responses(run: Run, thread: Thread) -> Responses | Reason:
+    """The response times of a thread, or why they are not known."""
+    if not thread.missed:
+        return Responses(thread.histogram, 0)
+    interval_ns = _interval_ns(run, thread)
+    if interval_ns is None:
+        return Reason("no-deadlines", of=run.probe)
+    if thread.histogram.total != thread.count or thread.histogram.beyond_count:
+        return Reason("histogram-incomplete", thread.histogram.total, thread.count)
+    filled = _filled(thread, interval_ns)
+    stalls = int(thread.histogram.total and _late(thread, interval_ns)[1].sum())
+    if abs(filled.total - thread.missed) > stalls + _UNEXPLAINED * thread.missed:
+        return Reason("missed-unexplained", filled.total, thread.missed)
+    return Responses(merge([thread.histogram, filled]), filled.total)
+
+
+def responses_of_run(run: Run, threads: Sequence[Thread]) -> Responses | Reason:
+    """The response times of several threads together."""
+    told = [responses(run, thread) for thread in threads]
+    known = [one for one in told if isinstance(one, Responses)]
+    for one in told:
+        if isinstance(one, Reason):
+            return one
+    return Responses(merge([one.histogram for one in known]), sum(one.filled for one in known))
+
+
+def _interval_ns(run: Run, thread: Thread) -> int | None:
+    """The thread's period; None where its samples are not counted from periodic deadlines."""
+    if run.probe not in PERIODIC or run.source != "rtscope" or not run.asked.interval_ns:
+        return None
+    return run.asked.interval_ns + thread.thread * int(run.asked.options.get("distance_ns", 0))
+
+
+def _late(thread: Thread, interval_ns: int) -> tuple[Integers, Integers]:
+    """The values of the buckets in which a further deadline passed, and their counts."""
+    _, last, count = as_arrays(thread.histogram)
+    if thread.max_ns is not None:
+        last = np.minimum(last, thread.max_ns)
+    late = last > interval_ns
+    return last[late], count[late]
+
+
+def _filled(thread: Thread, interval_ns: int) -> Histogram:
+    """The responses of the missed periods, in the agent's buckets."""
+    values, counts = _late(thread, interval_ns)
+    if not len(values):
+        return Histogram()
+    edges = _edges(int(values[-1]))
+    inside = np.zeros(len(edges) - 1, dtype=np.int64)
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        periods = (value - 1) // interval_ns
+        beyond = np.clip((value - edges) // interval_ns, 0, periods)  # responses of edge and more
+        inside += count * -np.diff(beyond)
+    kept = np.flatnonzero(inside)
+    widths = np.diff(edges)
+    return Histogram(edges[kept].tolist(), widths[kept].tolist(), inside[kept].tolist())
+
+
+def _edges(most_ns: int) -> Integers:
+    """The limits of the agent's buckets up to a value: 1 ns wide, then 1/1024 of a power of 2."""
+    parts = [np.arange(1, _EXACT_NS)]
+    for power in range(int(math.log2(_EXACT_NS)), most_ns.bit_length() + 1):
+        parts.append((1 << power) + np.arange(_PARTS) * ((1 << power) // _PARTS))
+    return np.concatenate(parts).astype(np.int64)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Response times: every deadline that passed while a thread was late is a late answer."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.model.budget import parse_limit
+from rtscope.model.histogram import Histogram
+from rtscope.model.reason import Reason
+from rtscope.model.run import Asked, Run
+from rtscope.report.tables.response import response_table
+from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.response import Responses, responses
+from rtscope.statistics.verdict import judge
+from tests.measured import run_of, thread_of
+
+INTERVAL_NS = 1_000_000
+
+
+def stalled(latencies_ns: list[int], missed: int, *, interval_ns: int = INTERVAL_NS) -> Run:
+    """A run of cyclic with one thread."""
+    thread = msgspec.structs.replace(thread_of(latencies_ns), missed=missed)
+    run = run_of(thread)
+    return msgspec.structs.replace(run, probe="cyclic", asked=Asked(interval_ns=interval_ns))
+
+
+def answers(latencies_ns: list[int], interval_ns: int) -> list[int]:
+    """Each deadline's response time, deadline by deadline."""
+    return sorted(late - passed for late in latencies_ns for passed in range(0, late, interval_ns))
+
+
+@given(
+    st.lists(st.integers(1, 50_000_000), min_size=1, max_size=20),
+    st.integers(1_000_000, 3_000_000),
+    st.sampled_from([50.0, 90.0]),
+)
+def test_they_are_those_of_a_walk_over_the_deadlines(
+    latencies_ns: list[int], interval_ns: int, percent: float
+) -> None:
+    expected = answers(latencies_ns, interval_ns)
+    run = stalled(latencies_ns, len(expected) - len(latencies_ns), interval_ns=interval_ns)
+    told = responses(run, run.threads[0])
+    assert isinstance(told, Responses)
+    assert told.histogram.total == len(expected)
+    lower, width = told.histogram.lower_ns, told.histogram.width_ns
+    at = 0
+    for low, wide, count in zip(lower, width, told.histogram.count, strict=True):
+        inside = expected[at : at + count]
+        assert low <= inside[0]
+        assert inside[-1] < low + wide
+        at += count
+    assert all(wide <= max(1, low / 1000) for low, wide in zip(lower, width, strict=True))
+
+
+def test_one_stall_of_fifty_periods_decides_the_tail_that_the_samples_hide() -> None:
+    run = stalled([5_000] * 1950 + [50_000_000], 49)
+    thread = run.threads[0]
+    told = responses(run, thread)
+    assert isinstance(told, Responses)
+    assert quantile_ns(thread.histogram, 99.0, thread.max_ns).value_ns == 5_000
+    assert quantile_ns(told.histogram, 99.0, thread.max_ns).value_ns == pytest.approx(
+        30e6, rel=0.001
+    )
+    plain, late = judge(run, [parse_limit("p99<1ms"), parse_limit("p99.response<1ms")])
+    assert (plain.outcome, late.outcome) == ("pass", "fail")
+    assert plain.stalls is not None
+    assert late.stalls is None
+    [(_, columns)] = response_table(run)
+    assert [column.title for column in columns][:4] == ["thread", "responses", "p50", "p99"]
+
+
+def test_without_missed_periods_they_are_the_samples() -> None:
+    run = stalled([5_000] * 100, 0)
+    assert responses(run, run.threads[0]) == Responses(run.threads[0].histogram, 0)
+    assert response_table(run) == []
+
+
+def test_missed_periods_that_no_sample_explains_leave_them_unknown() -> None:
+    run = stalled([5_000] * 1950 + [50_000_000], 500)
+    assert responses(run, run.threads[0]) == Reason("missed-unexplained", 49, 500)
+    (told,) = judge(run, [parse_limit("p99.response<1s")])
+    assert (told.outcome, told.reason) == (
+        "inconclusive",
+        Reason("missed-unexplained", 49, 500),
+    )
+
+
+def test_a_probe_without_periodic_deadlines_has_none() -> None:
+    run = msgspec.structs.replace(stalled([5_000, 50_000_000], 49), probe="pi")
+    assert responses(run, run.threads[0]) == Reason("no-deadlines", of="pi")
+
+
+def test_a_day_of_missed_periods_takes_no_time() -> None:
+    day_ns = 86_400_000_000_000
+    run = stalled([1_000, day_ns], day_ns // 100_000 - 1, interval_ns=100_000)
+    told = responses(run, run.threads[0])
+    assert isinstance(told, Responses)
+    assert told.filled == day_ns // 100_000 - 1
+    assert len(told.histogram.count) < 50_000
+    assert isinstance(told.histogram, Histogram)
