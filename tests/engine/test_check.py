@@ -62,7 +62,7 @@ def test_what_the_agent_refuses_is_told_with_the_plans_line(
 @pytest.mark.parametrize(
     ("probe", "limit", "said"),
     [
-        ("pi", "p99.response<1ms", "response times need periodic deadlines, which pi does not have"),
+        ("pi", "p99.response<1ms", "response times need periodic deadlines, which pi does not"),
         ("sched", "faild<1", "sched has no figure 'faild', only start_ns, failed,"),
         ("noise", "gap<1", "noise has no figure 'gap', only noise_percent, gaps,"),
         ("pi", "inversions[inherits]<1", "no thread of pi is called 'inherits', only inherit"),
