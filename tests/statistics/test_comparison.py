@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two runs are called different when they are, and seldom when they are not."""
 
+import math
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 import numpy as np
 import pytest
@@ -12,10 +16,12 @@ from rtscope.model.reason import Reason
 from rtscope.model.run import Asked, LoadWork, Run, RunWarning
 from rtscope.statistics.alike import Difference
 from rtscope.statistics.comparison import compare, compare_series
-from tests.measured import latencies, run_of, thread_of
+from tests.measured import Latencies, latencies, run_of, thread_of
 
 KINDS = ["independent", "wandering", "bursts", "levels", "outliers"]
 PAIRS = 120
+setting = partial(Difference, "setting")
+work = partial(Difference, "load-work", unit="stats")
 
 
 def a_run(rng: np.random.Generator, kind: str = "independent", spikes: float = 1.0) -> Run:
@@ -23,86 +29,77 @@ def a_run(rng: np.random.Generator, kind: str = "independent", spikes: float = 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_runs_of_the_same_machine_are_rarely_called_different(kind: str) -> None:
+def test_runs_of_the_same_system_are_rarely_called_different(kind: str) -> None:
     rng = np.random.default_rng(20)
     called = [compare(a_run(rng, kind), a_run(rng, kind)).outcome for _ in range(PAIRS)]
-    wrong = sum(outcome in ("better", "worse") for outcome in called)
-    assert wrong <= 0.05 * PAIRS
+    assert called.count("better") + called.count("worse") <= 0.05 * PAIRS
     assert called.count("no evidence") >= 0.9 * PAIRS
 
 
-def test_cpus_disturbed_together_are_not_taken_for_independent() -> None:
+def test_cpus_disturbed_together_are_not_treated_as_independent() -> None:
     rng = np.random.default_rng(21)
 
     def together() -> Run:
         shared = latencies(rng, "levels")
         return run_of(*(thread_of(shared + rng.integers(0, 50, len(shared)), n) for n in range(4)))
 
-    outcomes = [compare(together(), together()).outcome for _ in range(40)]
-    assert sum(outcome in ("better", "worse") for outcome in outcomes) <= 2
+    called = [compare(together(), together()).outcome for _ in range(40)]
+    assert called.count("better") + called.count("worse") <= 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_median_a_third_higher_is_found(kind: str) -> None:
     rng = np.random.default_rng(22)
     for _ in range(5):
-        a = a_run(rng, kind)
-        slower = (latencies(rng, kind) * 4) // 3
-        median = next(
-            row for row in compare(a, run_of(thread_of(slower))).rows if row.figure == "p50"
-        )
-        assert median.effect == "worse"
-        low, high = median.difference.interval.low_ns, median.difference.interval.high_ns
-        assert low is not None
-        assert high is not None
-        assert low <= 0.333 * np.exp(8) <= high
+        a, slower = a_run(rng, kind), (latencies(rng, kind) * 4) // 3
+        rows = {row.figure: row for row in compare(a, run_of(thread_of(slower))).rows}
+        limits = rows["p50"].difference.interval
+        assert rows["p50"].effect == "worse"
+        assert (limits.low_ns or math.inf) <= 0.333 * np.exp(8) <= (limits.high_ns or 0)
 
 
-def test_a_tail_twice_as_long_is_found_and_decides() -> None:
-    rng = np.random.default_rng(23)
-    told = compare(a_run(rng), a_run(rng, spikes=2.0))
-    assert told.outcome == "worse"
-    assert told.decider == "p99.9"
-    assert compare(a_run(rng, spikes=2.0), a_run(rng)).outcome == "better"
+def with_a_spike(values: Latencies) -> Latencies:
+    return np.where(np.arange(len(values)) == 100, 50_000_000, values)
 
 
-def test_when_tail_and_median_disagree_both_are_told_and_the_tail_decides() -> None:
+@pytest.mark.parametrize(
+    ("spikes", "change", "outcome", "decider", "median"),
+    [
+        ((1.0, 2.0), lambda ns: ns, "worse", "p99.9", "same"),
+        ((2.0, 1.0), lambda ns: ns, "better", "p99.9", "same"),
+        ((2.0, 1.0), lambda ns: ns + 500, "better", "p99.9", "worse"),
+        ((1.0, 1.0), with_a_spike, "no evidence", None, "same"),
+        ((1.0, 1.0), lambda ns: ns * 1001 // 1000, "no evidence", None, "same"),
+    ],
+    ids=["longer-tail", "shorter-tail", "tail-before-median", "maximum", "tiny"],
+)
+def test_the_deepest_tail_that_differs_decides_and_the_maximum_never(
+    spikes: tuple[float, float],
+    change: Callable[[Latencies], Latencies],
+    outcome: str,
+    decider: str | None,
+    median: str,
+) -> None:
     rng = np.random.default_rng(24)
-    b = run_of(thread_of(latencies(rng, "independent") + 500))
-    told = compare(a_run(rng, spikes=2.0), b)
-    assert told.outcome == "better"
-    effects = {row.figure: row.effect for row in told.rows}
-    assert (effects["p50"], told.decider) == ("worse", "p99.9")
+    a, b = (latencies(rng, "independent", spikes=one) for one in spikes)
+    found = compare(run_of(thread_of(a)), run_of(thread_of(change(b))))
+    effects = {row.figure: row.effect for row in found.rows}
+    assert (found.outcome, found.decider) == (outcome, decider)
+    assert (effects["p50"], effects["max"]) == (median, "untested")
 
 
-def test_the_maxima_alone_decide_nothing() -> None:
-    rng = np.random.default_rng(25)
-    values = latencies(rng, "independent")
-    spiked = values.copy()
-    spiked[100] = 50_000_000
-    told = compare(run_of(thread_of(values)), run_of(thread_of(spiked)))
-    assert told.outcome == "no evidence"
-    assert [row.effect for row in told.rows if row.figure == "max"] == ["untested"]
-
-
-def test_a_sure_but_tiny_difference_is_not_called() -> None:
-    rng = np.random.default_rng(26)
-    values = latencies(rng, "independent")
-    told = compare(run_of(thread_of(values)), run_of(thread_of(values * 1001 // 1000)))
-    assert told.outcome == "no evidence"
-    sure = compare(run_of(thread_of([1000] * 20_000)), run_of(thread_of([1010] * 20_000)))
-    [median] = [row for row in sure.rows if row.figure == "p50"]
-    assert (sure.outcome, median.effect) == ("no evidence", "same")
+def test_a_significant_difference_below_2_percent_is_no_effect() -> None:
+    found = compare(run_of(thread_of([1000] * 20_000)), run_of(thread_of([1010] * 20_000)))
+    [median] = [row for row in found.rows if row.figure == "p50"]
+    assert (found.outcome, median.effect) == ("no evidence", "same")
     assert (median.p_value or 1) < 0.05
 
 
-def test_too_few_samples_are_said_to_be_too_few() -> None:
-    told = compare(run_of(thread_of([1000] * 5)), run_of(thread_of([9000] * 5)))
-    assert told.outcome == "too few"
-    assert told.rows[1].reasons == [
-        Reason("too-few-samples", 5, 20, "A"),
-        Reason("too-few-samples", 5, 20, "B"),
-    ]
+def test_too_few_samples_are_reported_for_each_run() -> None:
+    found = compare(run_of(thread_of([1000] * 5)), run_of(thread_of([9000] * 5)))
+    assert found.outcome == "too few"
+    a, b = found.rows[1].reasons
+    assert (a, b.side) == (Reason("too-few-samples", 5, 20, "A"), "B")
     assert compare(run_of(), run_of()).outcome == "too few"
 
 
@@ -114,9 +111,9 @@ def test_series_are_compared_by_their_names() -> None:
         ]
         return run_of(*threads)
 
-    told = compare_series(run(coarse=5000, fine=1000), run(fine=2000, coarse=4000, tai=1))
-    assert [(one.series, one.outcome) for one in told] == [("coarse", "better"), ("fine", "worse")]
-    assert all(Difference("only", side="B", names=["tai"]) in one.differences for one in told)
+    found = compare_series(run(coarse=5000, fine=1000), run(fine=2000, coarse=4000, tai=1))
+    assert [(one.series, one.outcome) for one in found] == [("coarse", "better"), ("fine", "worse")]
+    assert all(Difference("only", side="B", names=["tai"]) in one.differences for one in found)
     (one,) = compare_series(run(relative=2000), run(absolute=1000))
     assert (one.series, one.outcome) == ("", "better")
     with pytest.raises(RtscopeError, match="A measured a, b and B c: they have nothing in common"):
@@ -128,59 +125,40 @@ def test_series_are_compared_by_their_names() -> None:
 def test_different_probes_are_not_compared() -> None:
     rng = np.random.default_rng(27)
     other = msgspec.structs.replace(a_run(rng, spikes=3.0), probe="signal")
-    told = compare(a_run(rng), other)
-    assert told.outcome == "not comparable"
-    assert told.probes == ("cyclic", "signal")
-    assert all(row.effect == "untested" for row in told.rows)
+    found = compare(a_run(rng), other)
+    assert (found.outcome, found.probes) == ("not comparable", ("cyclic", "signal"))
+    assert {row.effect for row in found.rows} == {"untested"}
 
 
 @pytest.mark.parametrize(
-    ("change", "difference"),
+    ("field", "value", "difference"),
     [
-        ({"status": "interrupted"}, Difference("partial", "interrupted", side="B")),
-        (
-            {"machine": Machine(high_resolution_timers=False)},
-            Difference("low-resolution", side="B"),
-        ),
-        (
-            {"machine": Machine(kernel_release="6.1")},
-            Difference("setting", "kernel", "6.12.1", "6.1"),
-        ),
-        ({"machine": Machine(cpu_model="Z80")}, Difference("setting", "CPU model", None, "Z80")),
-        ({"asked": Asked(interval_ns=200_000)}, Difference("setting", "interval", None, "200us")),
-        ({"load": "mixed"}, Difference("setting", "load", "idle", "mixed")),
-        (
-            {"source": "cyclictest"},
-            Difference("setting", "measuring tool", "rtscope", "cyclictest"),
-        ),
-        (
-            {"warnings": [RunWarning("x", "not locked")]},
-            Difference("warning", "not locked", side="B"),
-        ),
+        ("status", "interrupted", Difference("partial", "interrupted", side="B")),
+        ("machine", Machine(high_resolution_timers=False), Difference("low-resolution", side="B")),
+        ("machine", Machine(kernel_release="6.1"), setting("kernel", "6.12.1", "6.1")),
+        ("asked", Asked(interval_ns=200_000), setting("interval", None, "200us")),
+        ("load", "mixed", setting("load", "idle", "mixed")),
+        ("warnings", [RunWarning("x", "no lock")], Difference("warning", "no lock", side="B")),
+        ("loads", [LoadWork("files", 2, 1, 1.0, {"stats": 109})], None),
+        ("loads", [LoadWork("files", 2, 1, 1.0, {"stats": 112})], work("files", 100, 112)),
+        ("loads", [LoadWork("files", 2, 1, 1.0, {"stats": 0})], work("files", 100, 0)),
     ],
 )
-def test_runs_that_were_not_alike_are_told_so(
-    change: dict[str, object], difference: Difference
+def test_runs_that_were_not_alike_are_compared_with_the_differences(
+    field: str, value: object, difference: Difference | None
 ) -> None:
-    run = run_of(thread_of([1000] * 50))
+    files = LoadWork("files", 2, 1, 10.0, {"stats": 1000})
+    run = run_of(thread_of([1000] * 50), loads=[files])
+    other = msgspec.structs.replace(run, **{field: value})
+    found = compare(run, other).differences
+    assert difference in found if difference else not found
     assert compare(run, run).differences == []
-    assert difference in compare(run, run_of(*run.threads, **change)).differences
-
-
-@pytest.mark.parametrize(("work", "told"), [(109, False), (112, True), (0, True)])
-def test_loads_that_worked_10_percent_apart_are_told(work: int, told: bool) -> None:
-    thread = thread_of([1000] * 50)
-    a = run_of(thread, loads=[LoadWork("files", 2, 1, 10.0, {"stats": 1000})])
-    b = run_of(thread, loads=[LoadWork("files", 2, 1, 1.0, {"stats": work})])
-    assert bool(compare(a, b).differences) is told
 
 
 def test_imports_without_latency_over_time_say_that_independence_was_assumed() -> None:
-    a = run_of(thread_of([1000] * 5000, windows=1))
-    b = run_of(thread_of([2000] * 5000, windows=1))
-    told = compare(a, b)
-    assert told.outcome == "worse"
-    assert told.differences[-1] == Difference("assumed-independent", names=["A", "B"])
+    found = compare(*(run_of(thread_of([ns] * 5000, windows=1)) for ns in (1000, 2000)))
+    assert found.outcome == "worse"
+    assert found.differences[-1] == Difference("assumed-independent", names=["A", "B"])
 
 
 def test_a_tail_beyond_the_histograms_end_is_worse_than_one_inside() -> None:
@@ -188,6 +166,6 @@ def test_a_tail_beyond_the_histograms_end_is_worse_than_one_inside() -> None:
     ended = msgspec.structs.replace(
         inside.threads[0], histogram=Histogram([1000], [1], [4000], 1000, 100_000), max_ns=200_000
     )
-    told = compare(inside, run_of(ended))
-    assert told.outcome == "worse"
-    assert [row.b.at_least for row in told.rows if row.figure == "p99"] == [True]
+    found = compare(inside, run_of(ended))
+    assert found.outcome == "worse"
+    assert [row.b.at_least for row in found.rows if row.figure == "p99"] == [True]

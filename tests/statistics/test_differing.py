@@ -34,8 +34,7 @@ def found(run: Run) -> list[int | None]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cpus_that_are_alike_are_seldom_called_different(kind: str) -> None:
-    accused = sum(bool(found(cpus(kind, seed, {}, 5))) for seed in range(10))
-    assert accused <= 1
+    assert sum(bool(found(cpus(kind, seed, {}, 5))) for seed in range(10)) <= 1
 
 
 @pytest.mark.parametrize("factors", [{3: 1.5}, {3: 0.6}, {0: 2.0, 7: 2.0}, {1: 3, 2: 3, 4: 0.5}])
@@ -43,44 +42,39 @@ def test_the_cpus_that_differ_are_found_and_no_others(factors: dict[int, float])
     assert found(cpus("independent", 5, factors)) == sorted(factors)
 
 
-def test_a_difference_below_a_tenth_is_not_called_one() -> None:
-    assert found(run_of(*(thread_of([1000 + 50 * (n == 2)] * 20_000, n) for n in range(4)))) == []
-    assert found(run_of(*(thread_of([1000 + 150 * (n == 2)] * 20_000, n) for n in range(4)))) == [2]
+@pytest.mark.parametrize(("ns", "expected"), [(1050, []), (1150, [2])])
+def test_a_difference_below_a_tenth_is_not_called_one(ns: int, expected: list[int]) -> None:
+    others = [thread_of([1000] * 20_000, cpu) for cpu in (0, 1, 3)]
+    assert found(run_of(*others, thread_of([ns] * 20_000, 2))) == expected
 
 
-def test_too_few_data_are_no_sign_that_cpus_are_alike() -> None:
+@pytest.mark.parametrize(("count", "undecided"), [(100, [0, 2]), (20_000, [])])
+def test_too_few_data_are_no_sign_that_cpus_are_alike(count: int, undecided: list[int]) -> None:
     rng = np.random.default_rng(3)
     values = (3000 * np.exp(rng.normal(0, 1, 20_000))).astype(np.int64)
-    for count, are_undecided in [(100, True), (20_000, False)]:
-        spread = spread_of(run_of(*(thread_of(values[:count], cpu) for cpu in range(3))))
-        assert spread is not None
-        assert spread.different == []
-        assert [one.cpu for one in spread.undecided] == ([0, 2] if are_undecided else [])
+    spread = spread_of(run_of(*(thread_of(values[:count], cpu) for cpu in range(3))))
+    assert spread is not None
+    assert (spread.different, [one.cpu for one in spread.undecided]) == ([], undecided)
 
 
 @pytest.mark.parametrize("value", [0, 3000])
 def test_coarse_buckets_are_no_lack_of_data(value: int) -> None:
-    histogram = Histogram([value], [1000], [20_000])
-    run = run_of(*(thread_of([value] * 20_000, cpu) for cpu in range(3)))
-    threads = [msgspec.structs.replace(one, histogram=histogram) for one in run.threads]
-    spread = spread_of(msgspec.structs.replace(run, threads=threads))
+    thread = thread_of([value] * 20_000)
+    coarse = msgspec.structs.replace(thread, histogram=Histogram([value], [1000], [20_000]))
+    spread = spread_of(run_of(*(msgspec.structs.replace(coarse, cpu=cpu) for cpu in range(3))))
     assert spread is not None
     assert (spread.different, spread.undecided) == ([], [])
 
 
-def test_cpus_without_a_median_are_not_compared() -> None:
-    """cyclictest's JSON without -h counts the samples and keeps no histogram of them."""
-    known = thread_of([3000] * 20_000, 0)
-    for kept in (Histogram(), Histogram([], [], [], 20_000, 1_000_000)):
-        other = msgspec.structs.replace(thread_of([3000] * 20_000, 1), histogram=kept)
-        assert spread_of(run_of(known, other)) is None
-
-
-def test_nothing_is_said_of_what_cannot_be_held_against_each_other() -> None:
+def test_cpus_that_cannot_be_compared_are_not() -> None:
+    """cyclictest's JSON without -h counts the samples and has no histogram of them."""
+    assert spread_of(run_of()) is None
     assert spread_of(run_of(thread_of([1, 2, 3]))) is None
     assert spread_of(run_of(thread_of([1] * 5, 0), thread_of([9] * 5, 1))) is None
     assert spread_of(run_of(thread_of([1] * 500, None), thread_of([9] * 500, None))) is None
-    assert spread_of(run_of()) is None
+    known = thread_of([3000] * 20_000, 0)
+    for histogram in (Histogram(), Histogram([], [], [], 20_000, 1_000_000)):
+        assert spread_of(run_of(known, msgspec.structs.replace(known, histogram=histogram))) is None
 
 
 def test_the_more_cpus_are_tested_the_surer_a_difference_has_to_be() -> None:
@@ -98,18 +92,14 @@ def test_the_more_cpus_are_tested_the_surer_a_difference_has_to_be() -> None:
     assert sure_of_two < sure_of_many
 
 
-def test_a_cpu_that_differs_is_a_finding_and_the_others_are_one() -> None:
+def test_cpus_that_differ_are_alike_or_are_undecided_are_findings() -> None:
     first, second = differing(cpus("independent", 7, {2: 2.0}, 4))
     assert isinstance(first, CpuDiffers)
     assert (first.cpu, first.metric, first.cpus) == (2, "p99.9", 4)
     assert first.ns > 1.5 * first.median_cpu_ns
     assert second == CpusAlike(count=2, of=3, least=0.1)
-
-
-def test_cpus_with_too_few_samples_are_undecided() -> None:
     many, few = [*range(900, 1100)] * 20, [*range(500, 1500, 20)]
-    run = run_of(*(thread_of(one, cpu) for cpu, one in enumerate([many, many, few])))
-    assert differing(run) == [
+    assert differing(run_of(*(thread_of(ns, cpu) for cpu, ns in enumerate([many, many, few])))) == [
         CpusUndecided(cpus=[2], median_cpu=0, least=0.1, severity="undecided"),
         CpusAlike(count=1, of=2, least=0.1),
     ]

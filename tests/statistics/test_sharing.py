@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What CPUs share is named, and held against what the kernel says of them."""
+"""CPUs that share something are named, and compared with the topology that the kernel reports."""
 
 from itertools import product
 
@@ -7,58 +7,33 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtscope.model.finding import (
-    CpuGroups,
-    CpusNotMeasured,
-    CpusTakeTurns,
-    EmulatedCpus,
-    MessageTime,
-    NoSharing,
-    NothingShared,
-    OnlyCpu,
-    Range,
-    ReportedTopology,
-    Sharing,
-    TooFewRepeats,
-)
+from rtscope.model import finding
+from rtscope.model.finding import CpuGroups, Range, Sharing, TooFewRepeats
 from rtscope.model.machine import Cache, Cpu, Machine
 from rtscope.model.run import Lab, Matrix, Run
 from rtscope.statistics.sharing import sharing
 from tests.measured import run_of, thread_of
 
-KINDS = ("scalar", "vector", "L1", "L2", "L3", "memory")
-
-
+KINDS = ("awake", "scalar", "vector", "L1", "L2", "L3", "memory")
 REPEATS = 19
+Slow = dict[tuple[int, int], float]
 
 
-def square(
-    name: str,
-    cpus: int,
-    slow: dict[tuple[int, int], float],
-    spread: float = 0.01,
-    repeats: int = REPEATS,
-) -> Matrix:
-    """A matrix of ones but for the pairs of `slow`, with limits `spread` to either side.
-
-    The repeats change between the limits.
-    """
+def square(name: str, cpus: int, slow: Slow, spread: float, repeats: int) -> Matrix:
+    """Ones except for the pairs of `slow`; the repeats alternate `spread` to either side."""
     labels = [f"CPU {cpu}" for cpu in range(cpus)]
-    ratio = "ns" if name == "message" else "ratio"
     value: list[list[float | None]] = [[1.0] * cpus for _ in labels]
     for (one, other), times in slow.items():
         value[one][other] = value[other][one] = times
     for cpu in range(cpus):
         value[cpu][cpu] = None
-    low, high = (
-        [[None if v is None else v * (1 + sign * spread) for v in row] for row in value]
-        for sign in (-1, 1)
-    )
     each = [
         [[] if v is None else [v * (1 + spread * (-1) ** n) for n in range(repeats)] for v in row]
         for row in value
     ]
-    return Matrix(name, ratio, labels, labels, value, low, high, each)
+    return Matrix(
+        name, "ns" if name == "message" else "ratio", labels, labels, value, value, value, each
+    )
 
 
 def machine_of(cpus: int, siblings: int = 1, l2: int = 1, nodes: int = 1) -> Machine:
@@ -76,24 +51,21 @@ def machine_of(cpus: int, siblings: int = 1, l2: int = 1, nodes: int = 1) -> Mac
     return Machine(cpus=listed, caches=[*caches, Cache(3, "unified", 8 << 20, list(range(cpus)))])
 
 
-def run_with(machine: Machine, repeats: int = REPEATS, **slow: dict[tuple[int, int], float]) -> Run:
-    """A run of the probe in which nothing slows anything but what is named."""
+def run_with(
+    machine: Machine, repeats: int = REPEATS, *, spread: float = 0.01, **slow: Slow
+) -> Run:
+    """A run of the probe in which only L3, memory and the pairs of `slow` are shared."""
     cpus = len(machine.cpus)
     everyone = {(a, b): 1.4 for a, b in product(range(cpus), repeat=2) if a < b}
-    slow = {"L3": everyone, "memory": everyone} | slow
-    matrices = [
-        square(name, cpus, slow.get(name, {}), repeats=repeats) for name in ("awake", *KINDS)
-    ]
+    slow = {name: {} for name in KINDS} | {"L3": everyone, "memory": everyone} | slow
+    matrices = [square(name, cpus, pairs, spread, repeats) for name, pairs in slow.items()]
     threads = [thread_of([80], cpu) for cpu in range(cpus)]
     return run_of(*threads, probe="topology", machine=machine, matrices=matrices)
 
 
 def shared(run: Run) -> list[tuple[list[int], str, str, bool]]:
-    return [
-        (one.cpus, one.work, one.is_so, one.reported)
-        for one in sharing(run)
-        if isinstance(one, Sharing)
-    ]
+    found = [one for one in sharing(run) if isinstance(one, Sharing)]
+    return [(one.cpus, one.work, one.is_so, one.reported) for one in found]
 
 
 def test_sharing_that_the_kernel_reports_is_expected() -> None:
@@ -108,85 +80,72 @@ def test_sharing_that_the_kernel_reports_is_expected() -> None:
     assert ([0, 1, 2, 3], "memory", "yes", True) in shared(run)
 
 
-def test_sharing_that_the_kernel_does_not_report_comes_first() -> None:
+def test_sharing_that_differs_from_the_kernels_report_comes_first_and_is_unexpected() -> None:
     run = run_with(machine_of(4), vector={(0, 1): 1.95, (2, 3): 1.95})
     assert shared(run)[:2] == [([0, 1], "vector", "yes", False), ([2, 3], "vector", "yes", False)]
     assert [one.severity for one in sharing(run)[:3]] == ["unexpected", "unexpected", "info"]
-
-
-def test_reported_sharing_without_a_slowdown_is_unexpected() -> None:
-    assert sharing(run_with(machine_of(2, l2=2)))[0] == NoSharing(
+    assert sharing(run_with(machine_of(2, l2=2)))[0] == finding.NoSharing(
         cpus=[0, 1], work="L2", times=Range(1, 1), severity="unexpected"
     )
 
 
 def test_cpus_that_are_one_take_turns_and_are_judged_no_further() -> None:
     run = run_with(machine_of(3), awake={(0, 2): 2.0}, L2={(0, 2): 3.0})
-    assert sharing(run)[0] == CpusTakeTurns(cpus=[0, 2], times=Range(2, 2), severity="unexpected")
-    assert not [one for one in shared(run) if one[1] == "L2"]
+    assert sharing(run)[0] == finding.CpusTakeTurns(
+        cpus=[0, 2], times=Range(2, 2), severity="unexpected"
+    )
+    assert "L2" not in [work for _, work, _, _ in shared(run)]
 
 
-def test_what_is_slow_only_at_times_is_no_structure() -> None:
-    run = run_with(machine_of(2))
-    moved = square("scalar", 2, {(0, 1): 1.5}, spread=0.34)
-    run = msgspec.structs.replace(run, matrices=[run.matrices[0], moved])
-    assert shared(run) == [([0, 1], "scalar", "changing", False)]
-    assert sharing(run)[0].severity == "unexpected"
-
-
-def test_a_slowdown_about_a_tenth_is_undecided() -> None:
-    run = run_with(machine_of(2), L1={(0, 1): 1.1})
-    assert ([0, 1], "L1", "unknown", False) in shared(run)
+@pytest.mark.parametrize(
+    ("times", "spread", "is_so", "severity"),
+    [(1.5, 0.34, "changing", "unexpected"), (1.1, 0.01, "unknown", "undecided")],
+)
+def test_a_slowdown_that_comes_and_goes_or_is_about_a_tenth_is_not_sure(
+    times: float, spread: float, is_so: str, severity: str
+) -> None:
+    run = run_with(machine_of(2), spread=spread, scalar={(0, 1): times}, L3={}, memory={})
+    assert ([0, 1], "scalar", is_so, False) in shared(run)
+    assert severity in [one.severity for one in sharing(run)]
 
 
 @pytest.mark.parametrize("repeats", [0, 1, 7])
 def test_too_few_repeats_decide_nothing(repeats: int) -> None:
     two = machine_of(2)
-    run = run_with(two, repeats, vector={(0, 1): 1.9}, awake={(0, 1): 2.0})
-    few, topology = sharing(run)
+    few, topology = sharing(run_with(two, repeats, vector={(0, 1): 1.9}, awake={(0, 1): 2.0}))
     assert few == TooFewRepeats(comparisons=7, repeats=repeats, needed=8, severity="undecided")
-    assert isinstance(topology, ReportedTopology)
+    assert isinstance(topology, finding.ReportedTopology)
     assert shared(run_with(two, 8, vector={(0, 1): 1.9}))[0][1] == "vector"
-
-
-def test_more_cpus_are_more_pairs_of_which_one_may_seem_slow_by_chance() -> None:
     few = TooFewRepeats(comparisons=196, repeats=8, needed=12, severity="undecided")
     assert sharing(run_with(machine_of(8), 8))[0] == few
 
 
-def test_a_machine_that_shares_nothing_names_nothing_however_noisy() -> None:
+def test_a_system_that_shares_nothing_names_nothing_however_noisy() -> None:
     """With noise as great as the limit in each of 196 comparisons: in 5 of 100 runs at most."""
     rng = np.random.default_rng(8)
-    machine = msgspec.structs.replace(machine_of(8), caches=[])
+    run = run_with(msgspec.structs.replace(machine_of(8), caches=[]))
+
+    def noisy(matrix: Matrix) -> Matrix:
+        limit = 1.3 if matrix.name == "awake" else 1.1
+        repeats = [
+            [list(limit * np.exp(rng.normal(0, 0.2, len(cell)))) for cell in row]
+            for row in matrix.repeats
+        ]
+        return msgspec.structs.replace(matrix, repeats=repeats)
+
     named = 0
     for _ in range(40):
-        run = run_with(machine)
-        matrices = [noisy(matrix, rng) for matrix in run.matrices]
-        run = msgspec.structs.replace(run, matrices=matrices)
-        named += any(is_so != "unknown" for _, _, is_so, _ in shared(run))
+        noise = msgspec.structs.replace(run, matrices=[noisy(matrix) for matrix in run.matrices])
+        named += any(is_so != "unknown" for _, _, is_so, _ in shared(noise))
     assert named <= 5
 
 
-def noisy(matrix: Matrix, rng: np.random.Generator) -> Matrix:
-    """As many repeats above the limit as below, and all else so as they were."""
-    limit = 1.3 if matrix.name == "awake" else 1.1
-    repeats = [
-        [list(limit * np.exp(rng.normal(0, 0.2, len(cell)))) for cell in row]
-        for row in matrix.repeats
-    ]
-    return msgspec.structs.replace(matrix, repeats=repeats)
-
-
-def test_work_in_which_no_cpu_slows_another_is_one_finding() -> None:
-    last = sharing(run_with(machine_of(2)))[-2]
-    assert last == NothingShared(cpus=[0, 1], work=["scalar", "vector", "L1", "L2"])
-
-
-def test_near_and_far_messages_are_grouped() -> None:
+def test_near_and_far_messages_are_grouped_and_work_that_shares_nothing_is_one_finding() -> None:
     ways = {(a, b): 40.0 if a // 2 == b // 2 else 120.0 for a in range(4) for b in range(a + 1, 4)}
-    run = run_with(machine_of(4))
-    run = msgspec.structs.replace(run, matrices=[*run.matrices, square("message", 4, ways)])
-    assert sharing(run)[-2] == MessageTime(ns=Range(40, 120), near=[[0, 1], [2, 3]], near_ns=40)
+    assert sharing(run_with(machine_of(4), message=ways))[-3:-1] == [
+        finding.NothingShared(cpus=[0, 1, 2, 3], work=["scalar", "vector", "L1", "L2"]),
+        finding.MessageTime(ns=Range(40, 120), near=[[0, 1], [2, 3]], near_ns=40),
+    ]
 
 
 def test_cpus_that_are_offline_or_left_out_are_named() -> None:
@@ -194,33 +153,25 @@ def test_cpus_that_are_offline_or_left_out_are_named() -> None:
     more = [*run.machine.cpus, Cpu(2, online=False), Cpu(3)]
     machine = msgspec.structs.replace(run.machine, cpus=more)
     assert sharing(msgspec.structs.replace(run, machine=machine))[-2:] == [
-        CpusNotMeasured(cpus=[2], offline=True),
-        CpusNotMeasured(cpus=[3], offline=False),
+        finding.CpusNotMeasured(cpus=[2], offline=True),
+        finding.CpusNotMeasured(cpus=[3], offline=False),
     ]
 
 
-def test_one_cpu_shares_nothing() -> None:
-    assert sharing(run_with(machine_of(1))) == [OnlyCpu(cpu=0, has_others=False)]
+def test_one_cpu_and_emulated_cpus_are_not_judged() -> None:
+    assert sharing(run_with(machine_of(1))) == [finding.OnlyCpu(cpu=0, has_others=False)]
+    lab = Lab("fast", None, 2, 1, "7.2", [], "k", "k", "0", None, "0")
+    run = msgspec.structs.replace(run_with(machine_of(2), L2={(0, 1): 2.0}), lab=lab)
+    assert sharing(run)[0] == finding.EmulatedCpus()
+    assert not shared(run)
 
 
 def test_the_reported_topology_is_grouped_by_level() -> None:
     halves, everyone = [[0, 1], [2, 3]], [[0, 1, 2, 3]]
-    assert sharing(run_with(machine_of(4, siblings=2, l2=2, nodes=2)))[-1] == ReportedTopology(
-        levels=[
-            CpuGroups("core", halves),
-            CpuGroups("L1", halves),
-            CpuGroups("L2", halves),
-            CpuGroups("L3", everyone),
-            CpuGroups("node", halves),
-        ]
+    levels = {"core": halves, "L1": halves, "L2": halves, "L3": everyone, "node": halves}
+    assert sharing(run_with(machine_of(4, siblings=2, l2=2, nodes=2)))[-1] == (
+        finding.ReportedTopology(levels=[CpuGroups(*level) for level in levels.items()])
     )
-
-
-def test_emulated_cpus_are_not_judged() -> None:
-    lab = Lab("fast", None, 2, 1, "7.2", [], "k", "k", "0", None, "0")
-    run = msgspec.structs.replace(run_with(machine_of(2), L2={(0, 1): 2.0}), lab=lab)
-    assert sharing(run)[0] == EmulatedCpus()
-    assert not shared(run)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
@@ -231,11 +182,6 @@ def test_a_group_is_named_whole(size: int) -> None:
 
 
 def test_a_ratio_that_is_not_positive_is_left_out() -> None:
-    """`square` gives both directions the same ratio, so one repeat of a direction is spoiled."""
-    run = run_with(machine_of(2), awake={(0, 1): 1.0})
-    spoiled = [
-        [[*cell[:-1], -1.0] if cell else [] for cell in row] for row in run.matrices[0].repeats[:1]
-    ] + run.matrices[0].repeats[1:]
-    awake = msgspec.structs.replace(run.matrices[0], repeats=spoiled)
-    spoiled_run = msgspec.structs.replace(run, matrices=[awake, *run.matrices[1:]])
-    assert sharing(spoiled_run) == sharing(run)
+    run, spoiled = (run_with(machine_of(2)) for _ in range(2))
+    spoiled.matrices[0].repeats[0][1][-1] = -1.0
+    assert sharing(spoiled) == sharing(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow CPUs are named with how slow they are, and held against what the kernel says of them."""
+"""Slow CPUs are named with how slow they are, and compared with the speeds the kernel reports."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,6 @@ from rtscope.model.finding import (
     CpusIdle,
     CpusNotSlower,
     CpusSlower,
-    Finding,
     ReportedTopology,
     TooFewRepeats,
 )
@@ -25,7 +24,6 @@ from tests.measured import run_of, thread_of
 
 REPEATS = 19
 LITTLE = (446, 446, 1024, 1024)
-LAB = Lab("fast", None, 2, 1, "7.2", [], "k", "k", "0", None, "0")
 
 
 def run_with(
@@ -35,9 +33,9 @@ def run_with(
     repeats: int = REPEATS,
     noise: float = 0.01,
     seed: int = 1,
-    **told: Sequence[object],
+    **reported: Sequence[object],
 ) -> Run:
-    """A run on CPUs that take so many times as long, of which the kernel tells these fields."""
+    """A run on CPUs that take so many times as long, with these fields as the kernel reports."""
     rng = np.random.default_rng(seed)
     works = {"scalar": slowness, "vector": vector or slowness}
     each = [
@@ -48,122 +46,106 @@ def run_with(
     names = [f"CPU {cpu}" for cpu in range(len(slowness))]
     speed = Matrix("speed", "operations_per_s", names, [*works], middle, middle, middle, each)
     cpus = [
-        Cpu(cpu, **{field: values[cpu] for field, values in told.items()})  # type: ignore[arg-type]
+        Cpu(cpu, **{field: values[cpu] for field, values in reported.items()})  # type: ignore[arg-type]
         for cpu in range(len(slowness))
     ]
     threads = [thread_of([80], cpu) for cpu in range(len(slowness))]
     return run_of(*threads, probe="topology", machine=Machine(cpus=cpus), matrices=[speed])
 
 
-def the_slow(run: Run) -> CpusSlower:
-    """The only finding, which is of slow CPUs."""
-    [found] = speeds(run)
-    assert isinstance(found, CpusSlower)
-    return found
-
-
-def the_wrong(run: Run) -> CpusNotSlower:
-    """The only finding, which is of CPUs that the kernel calls slower than they are."""
-    [found] = speeds(run)
-    assert isinstance(found, CpusNotSlower)
-    assert found.severity == "unexpected"
-    return found
+def summary(run: Run, taking_turns: Sequence[int] = ()) -> list[tuple[object, ...]]:
+    """Each finding with its CPUs, those it compares them with, and the rest of the judgement."""
+    lines: list[tuple[object, ...]] = []
+    for one in speeds(run, taking_turns):
+        if isinstance(one, CpusSlower):
+            expected = "info" if one.reported else "unexpected"
+            assert one.severity == ("undecided" if one.is_so == "unknown" else expected)
+            lines.append(("slower", one.cpus, one.than, one.is_so, one.reported))
+        elif isinstance(one, CpusNotSlower):
+            assert one.severity == "unexpected"
+            lines.append(("not slower", one.cpus, one.than, "partly" if one.partly else "at all"))
+        else:
+            assert isinstance(one, CpusEquallyFast | CpusIdle)
+            lines.append((type(one), one.cpus))
+    return lines
 
 
 HELD = {"capacity": [512, 1024], "max_khz": [900_000, 1_800_000], "peak_khz": [1_800_000] * 2}
-GIGAHERTZ = {"max_khz": [600_000, 1_800_000]}
+OFFLINE = {"capacity": [446, 1024, 1024], "online": [1, 1, 0]}
+EQUAL = (CpusEquallyFast, [0, 1])
 
 
 @pytest.mark.parametrize(
-    ("slowness", "told", "cpus", "than", "is_so", "reported"),
+    ("slowness", "reported", "found"),
     [
-        ([2.3, 2.3, 1, 1], {"capacity": LITTLE}, [0, 1], [2, 3], "yes", "capacity 446 of 1024"),
-        ([1, 1, 2, 1], {}, [2], [0, 1, 3], "yes", ""),
-        ([2.3, 1, 0.5], {"capacity": [446, 1024, 1024], "online": [1, 1, 0]}, [0, 1], [2], "yes",
-         ""),
-        ([3, 1], GIGAHERTZ, [0], [1], "yes", "0.60 of 1.80 GHz"),
-        ([4, 1], HELD, [0], [1], "yes", "capacity 512 of 1024, held to 50 % of its frequency"),
-        ([1, 1.8], {"kind": ["core", "atom"]}, [1], [0], "yes", "kind atom"),
-        ([2, 1], {"kind": ["Cortex-A53", "Cortex-A72"]}, [0], [1], "yes", "kind Cortex-A53"),
-        ([2, 1], {"kind": ["core", "atom"]}, [0], [1], "yes", ""),
-        ([1, 1.1], {}, [1], [0], "unknown", ""),
+        ([2.3, 2.3, 1, 1], {"capacity": LITTLE},
+         [("slower", [0, 1], [2, 3], "yes", "capacity 446 of 1024")]),
+        ([1, 1, 2, 1], {}, [("slower", [2], [0, 1, 3], "yes", "")]),
+        ([2.3, 1, 0.5], OFFLINE, [("slower", [0, 1], [2], "yes", "")]),
+        ([3, 1], {"max_khz": [600_000, 1_800_000]},
+         [("slower", [0], [1], "yes", "0.60 of 1.80 GHz")]),
+        ([4, 1], HELD,
+         [("slower", [0], [1], "yes", "capacity 512 of 1024, held to 50 % of its frequency")]),
+        ([1, 1.8], {"kind": ["core", "atom"]}, [("slower", [1], [0], "yes", "kind atom")]),
+        ([2, 1], {"kind": ["Cortex-A53", "Cortex-A72"]},
+         [("slower", [0], [1], "yes", "kind Cortex-A53")]),
+        ([2, 1], {"kind": ["core", "atom"]}, [("slower", [0], [1], "yes", "")]),
+        ([1, 1.1], {}, [("slower", [1], [0], "unknown", "")]),
+        ([1, 1], {"capacity": [446, 1024]}, [("not slower", [0], [1], "at all")]),
+        ([1.2, 1], {"capacity": [446, 1024]}, [("not slower", [0], [1], "partly")]),
+        ([1, 1, 2.3, 2.3], {"capacity": LITTLE},
+         [("not slower", [0, 1], [2, 3], "at all"), ("slower", [2, 3], [0, 1], "yes", "")]),
+        ([2, 2, 1], {"capacity": [446, 1024, 446]},
+         [("slower", [0, 1], [2], "yes", ""), ("not slower", [2], [1], "at all")]),
+        ([1, 1.05], {}, [EQUAL]),
+        ([1, 1], {"capacity": [-5, 10]}, [EQUAL]),
+        ([1, 1], {"max_khz": [0, 10]}, [EQUAL]),
+        ([1], {}, []),
     ],
 )  # fmt: skip
-def test_slow_cpus_are_found_with_what_the_kernel_reports(
+def test_slow_cpus_are_found_and_compared_with_what_the_kernel_reports(
     slowness: list[float],
-    told: dict[str, Sequence[object]],
-    cpus: list[int],
-    than: list[int],
-    is_so: str,
-    reported: str,
+    reported: dict[str, Sequence[object]],
+    found: list[tuple[object, ...]],
 ) -> None:
-    found = the_slow(run_with(slowness, **told))  # type: ignore[arg-type]
-    assert (found.cpus, found.than, found.is_so, found.reported) == (cpus, than, is_so, reported)
-    expected = "undecided" if is_so == "unknown" else "info" if reported else "unexpected"
-    assert found.severity == expected
-    times = found.times["scalar"]
-    assert times.high == pytest.approx(max(slowness) / min(slowness), rel=0.02)
+    assert summary(run_with(slowness, **reported)) == found  # type: ignore[arg-type]
 
 
-def test_the_work_in_which_a_cpu_is_slow_is_named() -> None:
-    assert list(the_slow(run_with([1, 1, 1], vector=[1, 2, 1])).times) == ["vector"]
-    both = the_slow(run_with([2.3, 1], vector=[3.1, 1]))
-    assert both.times["vector"].high == pytest.approx(3.1, rel=0.01)
-
-
-@pytest.mark.parametrize(("slowness", "partly"), [([1, 1], False), ([1.2, 1], True)])
-def test_a_reported_capacity_that_does_not_show_is_unexpected(
-    slowness: list[float], partly: bool
-) -> None:
-    found = the_wrong(run_with(slowness, capacity=[446, 1024]))
-    assert (found.cpus, found.than, found.partly) == ([0], [1], partly)
-    assert found.times["scalar"].high == pytest.approx(slowness[0], rel=0.01)
+def test_the_work_in_which_a_cpu_is_slow_is_named_with_how_much() -> None:
+    [one] = speeds(run_with([1, 1, 1], vector=[1, 2, 1]))
+    [both] = speeds(run_with([2.3, 1], vector=[3.1, 1]))
+    [wrong] = speeds(run_with([1.2, 1], capacity=[446, 1024]))
+    assert isinstance(one, CpusSlower)
+    assert isinstance(both, CpusSlower)
+    assert isinstance(wrong, CpusNotSlower)
+    assert list(one.times) == ["vector"]
+    high = (both.times["scalar"].high, both.times["vector"].high, wrong.times["scalar"].high)
+    assert high == pytest.approx((2.3, 3.1, 1.2), rel=0.01)
 
 
 def test_noise_that_is_less_than_the_reported_difference_does_not_hide_it() -> None:
     for seed in range(10):
-        wrong = speeds(run_with([1, 1], noise=0.12, seed=seed, capacity=[446, 1024]))[0]
-        assert isinstance(wrong, CpusNotSlower)
-        assert (wrong.cpus, wrong.than) == ([0], [1])
-    slow = speeds(run_with([1.9, 1], noise=0.12, capacity=[446, 1024]))[0]
-    assert isinstance(slow, CpusSlower)
-    assert slow.reported
-
-
-def test_fast_and_slow_the_other_way_round_are_two_findings() -> None:
-    found = speeds(run_with([1, 1, 2.3, 2.3], capacity=LITTLE))
-    assert [type(one) for one in found] == [CpusNotSlower, CpusSlower]
+        run = run_with([1, 1], noise=0.12, seed=seed, capacity=[446, 1024])
+        assert summary(run)[0][:3] == ("not slower", [0], [1])
+    slow = summary(run_with([1.9, 1], noise=0.12, capacity=[446, 1024]))[0]
+    assert slow[-1] == "capacity 446 of 1024"
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])
-def test_what_is_slow_at_times_changes(share: float) -> None:
+def test_a_cpu_that_is_slow_at_times_changes(share: float) -> None:
     run = run_with([1, 1])
-    [matrix] = run.matrices
-    for n, rate in enumerate(matrix.repeats[1][0]):
-        matrix.repeats[1][0][n] = rate / (2 if n < share * REPEATS else 1)
-    found = the_slow(run)
+    rates = run.matrices[0].repeats[1][0]
+    rates[:] = [rate / (2 if n < share * REPEATS else 1) for n, rate in enumerate(rates)]
+    [found] = speeds(run)
+    assert isinstance(found, CpusSlower)
     assert (found.cpus, found.is_so, list(found.times)) == ([1], "changing", ["scalar"])
 
 
-def test_a_report_on_other_cpus_excuses_no_slow_cpu() -> None:
-    slow, wrong = speeds(run_with([2, 2, 1], capacity=[446, 1024, 446]))
-    assert isinstance(slow, CpusSlower)
-    assert (slow.cpus, slow.than, slow.reported) == ([0, 1], [2], "")
-    assert isinstance(wrong, CpusNotSlower)
-    assert (wrong.cpus, wrong.than) == ([2], [1])
-
-
-def test_a_cpu_that_did_nothing_in_a_repeat_is_named() -> None:
+def test_a_cpu_that_did_nothing_in_a_repeat_is_named_and_one_that_takes_turns_left_out() -> None:
     run = run_with([1, 1, 1])
     run.matrices[0].repeats[2][0][4] = 0.0
-    assert speeds(run)[0] == CpusIdle(cpus=[2], severity="unexpected")
-
-
-@pytest.mark.parametrize("wrong", [-5, 0])
-def test_impossible_capacities_and_frequencies_are_ignored(wrong: int) -> None:
-    equal = [CpusEquallyFast(cpus=[0, 1], work=["scalar", "vector"])]
-    assert speeds(run_with([1, 1], capacity=[wrong, 10])) == equal
-    assert speeds(run_with([1, 1], max_khz=[wrong, 10])) == equal
+    assert summary(run)[0] == (CpusIdle, [2])
+    assert summary(run_with([1, 2, 1]), [1]) == [(CpusEquallyFast, [0, 2])]
 
 
 def test_equal_cpus_are_called_so_however_noisy() -> None:
@@ -173,32 +155,27 @@ def test_equal_cpus_are_called_so_however_noisy() -> None:
         for run in (run_with([1] * 8, noise=0.2, seed=seed) for seed in range(60))
     )
     assert accused <= 3
-    assert isinstance(speeds(run_with([1, 1.05, 1]))[0], CpusEquallyFast)
 
 
 def test_too_few_repeats_decide_nothing() -> None:
     assert isinstance(speeds(run_with([1, 2], repeats=5))[0], TooFewRepeats)
-    assert the_slow(run_with([1, 2], repeats=6)).cpus == [1]
+    assert summary(run_with([1, 2], repeats=6)) == [("slower", [1], [0], "yes", "")]
 
 
-def test_of_emulated_cpus_only_a_wrong_report_is_a_finding() -> None:
-    def emulated(run: Run) -> Run:
-        return msgspec.structs.replace(run, lab=LAB)
-
-    assert speeds(emulated(run_with([1, 2]))) == []
-    assert speeds(emulated(run_with([1, 1]))) == []
-    assert the_wrong(emulated(run_with([1, 1, 1, 1], capacity=LITTLE))).cpus == [0, 1]
-    assert speeds(emulated(run_with([2.3, 1], capacity=[446, 1024]))) == []
-    assert speeds(emulated(run_with([1.3, 1], noise=0.5, capacity=[446, 1024]))) == []
-
-
-def test_one_cpu_is_compared_with_none() -> None:
-    assert speeds(run_with([1])) == []
-
-
-def test_cpus_that_take_turns_are_left_out() -> None:
-    expected: list[Finding] = [CpusEquallyFast(cpus=[0, 2], work=["scalar", "vector"])]
-    assert speeds(run_with([1, 2, 1]), [1]) == expected
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [
+        (run_with([1, 2]), []),
+        (run_with([1, 1, 1, 1], capacity=LITTLE), [("not slower", [0, 1], [2, 3], "at all")]),
+        (run_with([2.3, 1], capacity=[446, 1024]), []),
+        (run_with([1.3, 1], noise=0.5, capacity=[446, 1024]), []),
+    ],
+)
+def test_of_emulated_cpus_only_a_wrong_report_is_a_finding(
+    run: Run, found: list[tuple[object, ...]]
+) -> None:
+    lab = Lab("fast", None, 2, 1, "7.2", [], "k", "k", "0", None, "0")
+    assert summary(msgspec.structs.replace(run, lab=lab)) == found
 
 
 def test_capacities_and_kinds_are_part_of_the_reported_topology() -> None:
