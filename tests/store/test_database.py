@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The store keeps runs, finds them by a few letters, and never loses one silently."""
+"""The store keeps runs, finds them by a few letters or by experiment, and never loses one."""
 
 import resource
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,31 +14,27 @@ import pytest
 from hypothesis import given
 
 from rtscope.model.errors import RtscopeError
-from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
-from rtscope.model.run import Run, Thread
+from rtscope.model.run import Run, Status
 from rtscope.store import database
 from rtscope.store.database import StoreError, list_runs, load, remove, rescue, save
+from rtscope.store.naming import runs_named
 from rtscope.store.runfile import read_run
+from tests.measured import run_of, thread_of
 from tests.strategies import runs
 
-
-def a_run(run_id: str, samples: int = 3) -> Run:
-    histogram = Histogram.of(list(range(2000, 2000 + samples)))
-    return Run(
-        id=run_id,
-        created="2026-11-21T19:02:42Z",
-        probe="cyclic",
-        status="complete",
-        load="mixed:2",
-        machine=Machine(hostname="bo\x00ard", kernel_release="6.12.43-rt"),
-        threads=[
-            Thread(cpu, cpu, "fifo", 80, samples, histogram, 2000, 5000 + cpu) for cpu in range(2)
-        ],
-    )
+FIRST, SECOND, THIRD, FOURTH = "ab" + "0" * 14, "ab" + "1" * 14, "c" * 16, "d" * 16
 
 
-FIRST, SECOND, THIRD = "ab" + "0" * 14, "ab" + "1" * 14, "c" * 16
+def a_run(run_id: str, samples: int = 3, **fields: object) -> Run:
+    threads = [thread_of(range(2000 + cpu, 2000 + cpu + samples), cpu) for cpu in range(2)]
+    machine = Machine(hostname="bo\x00ard", kernel_release="6.12.43-rt")
+    run = run_of(*threads, id=run_id, load="mixed:2", machine=machine)
+    return msgspec.structs.replace(run, **fields)
+
+
+def ids(store: Path) -> list[str]:
+    return [run.id for run in list_runs(store=store)]
 
 
 @pytest.fixture
@@ -49,68 +46,66 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_saved_run_comes_back(store: Path) -> None:
-    assert load(FIRST, store) == a_run(FIRST)
-    assert load("C", store) == a_run(THIRD)
-
-
-def test_the_list_shows_what_was_measured_the_last_first(store: Path) -> None:
-    assert [run.id for run in list_runs(store=store)] == [THIRD, SECOND, FIRST]
+def test_the_list_shows_the_last_first(store: Path) -> None:
+    assert ids(store) == [THIRD, SECOND, FIRST]
     (newest,) = list_runs(1, store)
     assert newest == database.Summary(
         id=THIRD,
-        created="2026-11-21T19:02:42Z",
+        created="2026-11-21T12:00:00+00:00",
         host="bo\x00ard",
         kernel="6.12.43-rt",
         probe="cyclic",
         load="mixed:2",
         status="complete",
         count=6,
-        max_ns=5001,
+        max_ns=2003,
         source="rtscope",
     )
 
 
-def test_last_and_the_ones_before_it(store: Path) -> None:
-    assert [load(name, store).id for name in ("last", "last~0", "last~2")] == [THIRD, THIRD, FIRST]
-    with pytest.raises(RtscopeError, match="has no run 'last~3'"):
-        load("last~3", store)
-
-
-def test_an_ambiguous_beginning_lists_the_candidates(store: Path) -> None:
-    with pytest.raises(RtscopeError) as caught:
-        load("ab", store)
-    assert FIRST in str(caught.value)
-    assert SECOND in str(caught.value)
-    assert THIRD not in str(caught.value)
-    assert load("ab1", store).id == SECOND
+@pytest.mark.parametrize(
+    ("name", "run_id"),
+    [("C", THIRD), ("ab1", SECOND), ("last", THIRD), ("last~0", THIRD), ("last~2", FIRST)],
+)
+def test_a_saved_run_comes_back_by_a_beginning_of_its_id_or_its_age(
+    store: Path, name: str, run_id: str
+) -> None:
+    assert load(name, store) == a_run(run_id)
 
 
 @pytest.mark.parametrize(
-    "name", ["", "zz", "%", "a' OR 1", "0" * 17, "last~", "last~-1", "é", "dd"]
+    ("name", "words"),
+    [
+        *((name, "names no run") for name in ("", "zz", "%", "a' OR 1", "0" * 17, "last~", "é")),
+        ("last~-1", "names no run"),
+        ("dd", "no run's id begins with 'dd'"),
+        ("last~3", "has no run 'last~3'"),
+        ("ab", f"(?s){FIRST}.*{SECOND}|{SECOND}.*{FIRST}"),
+    ],
 )
-def test_what_names_no_run_is_refused(store: Path, name: str) -> None:
-    with pytest.raises(RtscopeError, match=r"names no run|no run's id begins with 'dd'"):
+def test_a_name_of_no_run_or_of_several_is_refused(store: Path, name: str, words: str) -> None:
+    with pytest.raises(RtscopeError, match=words) as caught:
         load(name, store)
+    assert THIRD not in str(caught.value)
 
 
 def test_saving_twice_says_that_it_is_there(store: Path) -> None:
     assert not save(a_run(FIRST), store)
-    assert [run.id for run in list_runs(store=store)] == [THIRD, SECOND, FIRST]
+    assert ids(store) == [THIRD, SECOND, FIRST]
     assert save(a_run(FIRST, samples=4), store)
     assert load(FIRST, store).threads[0].count == 4
-    assert [run.id for run in list_runs(store=store)] == [FIRST, THIRD, SECOND]
+    assert ids(store) == [FIRST, THIRD, SECOND]
 
 
 def test_removing_is_all_or_nothing(store: Path) -> None:
     with pytest.raises(RtscopeError, match="several runs"):
         remove([THIRD, "ab"], store)
-    assert len(list_runs(store=store)) == 3
+    assert len(ids(store)) == 3
     assert remove(["last", "ab0", "c"], store) == [THIRD, FIRST]
-    assert [run.id for run in list_runs(store=store)] == [SECOND]
+    assert ids(store) == [SECOND]
 
 
-def test_a_store_that_is_not_there_is_empty_and_stays_absent(tmp_path: Path) -> None:
+def test_a_store_that_is_not_there_or_has_no_bytes_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "none" / "runs.sqlite"
     assert list_runs(store=path) == []
     with pytest.raises(RtscopeError, match="has no run 'last'"):
@@ -118,77 +113,80 @@ def test_a_store_that_is_not_there_is_empty_and_stays_absent(tmp_path: Path) -> 
     assert not path.parent.exists()
     with pytest.raises(StoreError, match="cannot be made: Not a directory"):
         save(a_run(FIRST), Path("/dev/null/rtscope/runs.sqlite"))
+    empty = tmp_path / "runs.sqlite"
+    empty.touch()
+    assert list_runs(store=empty) == []
+    assert save(a_run(FIRST), empty)
+    assert ids(empty) == [FIRST]
 
 
-def test_an_empty_file_is_an_empty_store(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    path.touch()
-    assert list_runs(store=path) == []
-    assert save(a_run(FIRST), path)
-    assert load("last", path).id == FIRST
-
-
-def test_a_locked_store_says_so(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_store_is_read_and_writing_says_so(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     other = sqlite3.connect(store, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:
         with pytest.raises(StoreError, match=r"runs\.sqlite is locked by another rtscope"):
-            save(a_run("d" * 16), store)
-        assert load("last", store).id == THIRD  # readers go on
+            save(a_run(FOURTH), store)
+        assert load("last", store).id == THIRD
     finally:
         other.close()
-    assert save(a_run("d" * 16), store)
+    assert save(a_run(FOURTH), store)
 
 
-def test_a_damaged_store_is_named(store: Path) -> None:
+def overwritten(store: Path) -> None:
     data = bytearray(store.read_bytes())
     data[: len(data) // 2] = b"\xaa" * (len(data) // 2)
     store.write_bytes(data)
-    for act in (
-        lambda: load("last", store),
-        lambda: list_runs(store=store),
-        lambda: save(a_run(FIRST), store),
-    ):
-        with pytest.raises(StoreError, match=r"runs\.sqlite is damaged .*move it away"):
-            act()
-    assert store.read_bytes() == data
 
 
-def test_a_damaged_record_is_named(store: Path) -> None:
-    with sqlite3.connect(store) as connection:
-        connection.execute("UPDATE runs SET record = substr(record, 1, 50) WHERE id = ?", (FIRST,))
-        connection.execute("UPDATE runs SET record = 7 WHERE id = ?", (SECOND,))
-    connection.close()
-    with pytest.raises(RtscopeError, match=f"run {FIRST} in the store .*truncated"):
-        load(FIRST, store)
-    with pytest.raises(RtscopeError, match=f"run {SECOND} in the store"):
-        load(SECOND, store)
+def changed(statement: str) -> Callable[[Path], None]:
+    def change(store: Path) -> None:
+        connection = sqlite3.connect(store, isolation_level=None)
+        connection.execute(statement)
+        connection.close()
+
+    return change
 
 
 @pytest.mark.parametrize(
-    ("statement", "words"),
+    ("damage", "words"),
     [
-        ("PRAGMA user_version = 7", "newer rtscope \\(format 7\\); this one reads up to 2"),
-        ("PRAGMA application_id = 9", "not an rtscope store"),
+        (overwritten, r"runs\.sqlite is damaged .*move it away"),
+        (changed("PRAGMA user_version = 7"), r"newer rtscope \(format 7\); this one reads up to 2"),
+        (changed("PRAGMA application_id = 9"), "not an rtscope store"),
     ],
+    ids=["damaged", "newer", "foreign"],
 )
-def test_a_store_of_another_is_refused_and_left_alone(
-    store: Path, statement: str, words: str
+def test_a_store_that_cannot_be_read_is_refused_and_left_alone(
+    store: Path, damage: Callable[[Path], None], words: str
 ) -> None:
-    connection = sqlite3.connect(store)
-    connection.execute(statement)
-    connection.close()
+    damage(store)
     before = store.read_bytes()
-    with pytest.raises(StoreError, match=words):
-        save(a_run("d" * 16), store)
-    with pytest.raises(StoreError, match=words):
-        list_runs(store=store)
+    for act in (
+        lambda: load("last", store),
+        lambda: list_runs(store=store),
+        lambda: save(a_run(FOURTH), store),
+    ):
+        with pytest.raises(StoreError, match=words):
+            act()
     assert store.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("substr(record, 1, 50)", f"run {FIRST} in the store .*truncated"), ("7", f"run {FIRST} in")],
+)
+def test_a_damaged_record_is_named(store: Path, value: str, words: str) -> None:
+    changed(f"UPDATE runs SET record = {value} WHERE id = '{FIRST}'")(store)
+    with pytest.raises(RtscopeError, match=words):
+        load(FIRST, store)
+    assert load(THIRD, store) == a_run(THIRD)
+
+
 def test_a_run_that_no_file_can_hold_is_reported_and_the_store_survives(store: Path) -> None:
-    """The kernel refuses to let files grow: what a quota or a full disk does."""
+    """The kernel refuses to let files grow, as with a quota or a full disk."""
     program = (
         "import sys; from pathlib import Path\n"
         "from tests.store.test_database import a_run\n"
@@ -205,57 +203,46 @@ def test_a_run_that_no_file_can_hold_is_reported_and_the_store_survives(store: P
         cwd=Path(__file__).parents[2],
     )
     assert "could not be written" in done.stdout
-    assert [run.id for run in list_runs(store=store)] == [THIRD, SECOND, FIRST]
+    assert ids(store) == [THIRD, SECOND, FIRST]
 
 
-def test_a_read_only_directory_is_read_without_side_files(
+def test_a_read_only_directory_is_read_with_the_side_files_that_are_there_and_no_others(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.access", lambda *_: False)
-    assert load("last", store).id == THIRD
-    with database._reading(store) as connection:
-        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
-        assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
-
-
-def test_a_read_only_directory_shows_what_is_still_in_the_side_files(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    with monkeypatch.context() as read_only:
+        read_only.setattr("os.access", lambda *_: False)
+        with database._reading(store) as connection:
+            assert connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
+            assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
     other = sqlite3.connect(store)
     other.execute("SELECT count(*) FROM runs").fetchone()
     try:
-        assert save(a_run("d" * 16), store)
+        assert save(a_run(FOURTH), store)
         monkeypatch.setattr("os.access", lambda *_: False)
-        assert load("last", store).id == "d" * 16
+        assert load("last", store).id == FOURTH
     finally:
         other.close()
 
 
 def test_runs_saved_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    ids = [f"{number:016x}" for number in range(40)]
+    saved = [f"{number:016x}" for number in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(lambda run_id: save(a_run(run_id), path), ids))
-    assert {run.id for run in list_runs(store=path)} == set(ids)
+        assert all(pool.map(lambda run_id: save(a_run(run_id), path), saved))
+    assert sorted(ids(path)) == saved
 
 
-def test_a_run_that_the_store_refuses_is_written_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert rescue(a_run(FIRST)) == Path(f"rtscope-{FIRST}.json")
-    assert read_run(tmp_path / f"rtscope-{FIRST}.json") == a_run(FIRST)
-    second = rescue(a_run(FIRST, samples=4))
-    assert read_run(second) == a_run(FIRST, samples=4)
-    assert read_run(tmp_path / f"rtscope-{FIRST}.json") == a_run(FIRST)
-
-
-def test_a_run_that_cannot_be_written_here_is_written_to_tmpdir(
+def test_a_run_that_the_store_refuses_is_written_here_or_to_tmpdir(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
+    written = [rescue(a_run(FIRST)), rescue(a_run(FIRST, samples=4))]
+    assert written[0] == Path(f"rtscope-{FIRST}.json")
+    assert [read_run(path) for path in written] == [a_run(FIRST), a_run(FIRST, samples=4)]
+    for path in written:
+        path.unlink()
     gone.rmdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert rescue(a_run(FIRST)) == tmp_path / f"rtscope-{FIRST}.json"
@@ -265,7 +252,7 @@ def test_a_run_that_cannot_be_written_here_is_written_to_tmpdir(
 
 
 def test_undecodable_names_do_not_lose_the_run(tmp_path: Path) -> None:
-    run = msgspec.structs.replace(a_run(FIRST), load="cmd:\udcff", machine=Machine("h\udce9"))
+    run = a_run(FIRST, load="cmd:\udcff", machine=Machine("h\udce9"))
     assert save(run, tmp_path / "runs.sqlite")
     assert load("last", tmp_path / "runs.sqlite").load == "cmd:\\udcff"
 
@@ -276,3 +263,66 @@ def test_any_run_comes_back_from_the_store(tmp_path: Path, run: Run) -> None:
     save(run, path)
     assert load(run.id, path) == run
     assert list_runs(1000, path)
+
+
+def of_experiment(number: int, experiment: str, cell: str, **fields: object) -> Run:
+    run = a_run(f"{number:016x}", experiment=experiment, cell=cell)
+    return msgspec.structs.replace(run, **fields)
+
+
+def test_the_runs_of_one_experiment_are_found(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    cells = [("", ""), ("aa11", "one"), ("aa22", "one"), ("aa11", "two")]
+    for number, (experiment, cell) in enumerate(cells, 1):
+        save(of_experiment(number, experiment, cell), store)
+    found = {
+        name: [run.cell for run in list_runs(store=store, experiment=name)]
+        for name in ("aa11", "aa", "b")
+    }
+    assert found == {"aa11": ["two", "one"], "aa": ["two", "one", "one"], "b": []}
+    assert len(ids(store)) == 4
+
+
+def test_each_cell_of_an_experiment_stands_for_itself_once_in_the_order_of_the_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    saved: list[tuple[str, int, Status]] = [
+        ("one", 1, "complete"),
+        ("three", 3, "interrupted"),
+        ("three", 3, "failed"),
+        ("two", 2, "interrupted"),
+        ("two", 2, "complete"),
+        ("two", 2, "failed"),
+    ]
+    for number, (cell, place, status) in enumerate(saved, 1):
+        save(of_experiment(number, "aa11", cell, status=status, place=place))
+    found = [(run.cell, run.status) for run in runs_named("aa")]
+    assert found == [("one", "complete"), ("two", "complete"), ("three", "failed")]
+
+
+def test_a_store_from_before_experiments_is_read_and_takes_their_runs(tmp_path: Path) -> None:
+    path, old = tmp_path / "runs.sqlite", a_run(FIRST)
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE runs (saved INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
+            "created TEXT NOT NULL, host TEXT, kernel TEXT, probe TEXT NOT NULL, "
+            "load TEXT NOT NULL, status TEXT NOT NULL, count INTEGER NOT NULL, max_ns INTEGER, "
+            "source TEXT NOT NULL, record BLOB NOT NULL)"
+        )
+        connection.execute("PRAGMA application_id = 1920234339")
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute(
+            "INSERT INTO runs VALUES (1, ?, ?, 'board', '6.12.1', 'cyclic', 'idle', 'complete', "
+            "1, 1000, 'rtscope', ?)",
+            (old.id, old.created, msgspec.json.encode(old)),
+        )
+    connection.close()
+    before = path.read_bytes()
+    assert [run.experiment for run in list_runs(store=path)] == [""]
+    assert list_runs(store=path, experiment="aa") == []
+    assert load("last", path) == old
+    assert path.read_bytes() == before
+    save(of_experiment(2, "aa11", "one"), path)
+    assert [run.experiment for run in list_runs(store=path)] == ["aa11", ""]
+    assert load(FIRST, path) == old
