@@ -12,10 +12,10 @@ from hypothesis import given
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
-from rtscope.model.machine import Machine
 from rtscope.model.run import Asked, Run, Thread
 from rtscope.store.exporter import to_cyclictest_histogram, to_cyclictest_json
 from rtscope.store.importer import import_bytes, import_file
+from tests.measured import run_of
 from tests.strategies import runs
 
 FILES = Path(__file__).parent / "files"
@@ -23,24 +23,18 @@ RUNS = runs().map(lambda run: msgspec.structs.replace(run, probe="cyclic"))
 WHEN = "2026-11-21T19:02:42Z"
 
 
-def a_run() -> Run:
-    histogram = Histogram(
-        [2_999, 3_000, 3_700, 410_000], [1, 1, 300, 400], [1, 2, 3, 4], 5, 500_000
-    )
-    return Run(
-        id="00112233445566aa",
-        created="2026-11-21T19:02:42Z",
-        probe="cyclic",
-        status="complete",
-        load="idle",
-        machine=Machine("board", "aarch64", kernel_release="6.12.43", preemption="rt"),
-        threads=[
-            Thread(0, 2, "fifo", 80, 15, histogram, 2_999, 600_123, 7_719.5),
-            Thread(1, None, "fifo", 80, 0, Histogram()),
-        ],
-        asked=Asked(command=["rtscope", "measure", "--load", 'cmd:a "b"\n']),
+def a_run(*command: str, **fields: object) -> Run:
+    """One thread with samples beyond its histogram, and one without samples."""
+    bounds = ([2_999, 3_000, 3_700, 410_000], [1, 1, 300, 400])
+    histogram = Histogram(*bounds, [1, 2, 3, 4], 5, 500_000)
+    run = run_of(
+        Thread(0, 2, "fifo", 80, 15, histogram, 2_999, 600_123, 7_719.5),
+        Thread(1, None, "fifo", 80, 0, Histogram()),
+        created=WHEN,
+        asked=Asked(command=["rtscope", "measure", *command]),
         elapsed_ns=3_000_000_000,
     )
+    return msgspec.structs.replace(run, **fields)
 
 
 def microseconds(thread: Thread) -> dict[int, int]:
@@ -50,63 +44,49 @@ def microseconds(thread: Thread) -> dict[int, int]:
     return counts
 
 
-def whole(figure_ns: int | None) -> int | None:
+def to_us(figure_ns: int | None) -> int | None:
     return None if figure_ns is None else figure_ns // 1000 * 1000
 
 
 def test_the_json_is_what_rt_tests_prints() -> None:
-    ours = json.loads(to_cyclictest_json(a_run()))
-    theirs = json.loads((FILES / "cyclictest-2.4.json").read_text())
+    text = to_cyclictest_json(a_run("--load", 'cmd:a "b"\n'))
+    ours, theirs = json.loads(text), json.loads((FILES / "cyclictest-2.4.json").read_text())
     assert list(ours) == list(theirs)
     assert list(ours["sysinfo"]) == list(theirs["sysinfo"])
     assert list(ours["thread"]["0"]) == list(theirs["thread"]["0"])
+    figures = {"cycles": 15, "min": 2, "max": 600, "avg": 7.72, "cpu": 2, "node": 0}
+    none = {"cycles": 0, "min": 1_000_000, "max": 0, "avg": 0.0, "cpu": -1, "node": 0}
     assert ours["thread"] == {
-        "0": {
-            "histogram": {"2": 1, "3": 5, "410": 4},
-            "cycles": 15,
-            "min": 2,
-            "max": 600,
-            "avg": 7.72,
-            "cpu": 2,
-            "node": 0,
-        },
-        "1": {
-            "histogram": {},
-            "cycles": 0,
-            "min": 1_000_000,
-            "max": 0,
-            "avg": 0.0,
-            "cpu": -1,
-            "node": 0,
-        },
+        "0": {"histogram": {"2": 1, "3": 5, "410": 4}} | figures,
+        "1": {"histogram": {}} | none,
     }
-    assert (ours["start_time"], ours["end_time"]) == (
-        "Sat, 21 Nov 2026 19:02:42 +0000",
-        "Sat, 21 Nov 2026 19:02:45 +0000",
-    )
+    times = ("Sat, 21 Nov 2026 19:02:42 +0000", "Sat, 21 Nov 2026 19:02:45 +0000")
+    assert (ours["start_time"], ours["end_time"]) == times
     assert (ours["num_threads"], ours["resolution_in_ns"], ours["return_code"]) == (2, 0, 0)
     assert ours["sysinfo"]["realtime"] == 1
-    assert re.search(r'^      "max": 600,$', to_cyclictest_json(a_run()), re.M)
+    assert re.search(r'^      "max": 600,$', text, re.M)
 
 
-def test_a_cyclictest_file_survives_being_imported_and_exported() -> None:
+def test_files_of_cyclictest_survive_being_imported_and_exported() -> None:
     (run,) = import_file(FILES / "cyclictest-2.4.json")
     ours = json.loads(to_cyclictest_json(run))
     theirs = json.loads((FILES / "cyclictest-2.4.json").read_text())
-    assert ours["thread"] == theirs["thread"]
-    for key in ("cmdline:", "start_time", "num_threads", "resolution_in_ns", "return_code"):
+    for key in ("thread", "cmdline:", "start_time", "num_threads", "resolution_in_ns"):
         assert ours[key] == theirs[key]
+    (run,) = import_file(FILES / "cyclictest-2.4-H.txt")
+    rows = to_cyclictest_histogram(run, buckets=70).splitlines()
+    lines = (FILES / "cyclictest-2.4-H.txt").read_text().splitlines()
+    assert rows[1:71] == [re.sub(r"\t\d{6}$", "", line) for line in lines[2:72]]
+    assert "# Max Latencies: 00348 00015" in rows
 
 
 @pytest.mark.parametrize("export", [to_cyclictest_json, to_cyclictest_histogram])
-@pytest.mark.parametrize("probe", ["gtod", "topology", "memory", "scaling", "sched", "signaltest"])
-def test_only_latencies_are_exported(export: Callable[[Run], str], probe: str) -> None:
-    run = msgspec.structs.replace(a_run(), probe=probe)
-    if probe in {"sched", "signaltest"}:
-        assert export(run) == export(a_run())
-        return
-    with pytest.raises(RtscopeError, match=f"of {probe} has no latencies.*--format run"):
-        export(run)
+def test_only_latencies_are_exported(export: Callable[[Run], str]) -> None:
+    for probe in ("gtod", "topology", "memory", "scaling"):
+        with pytest.raises(RtscopeError, match=f"of {probe} has no latencies.*--format run"):
+            export(a_run(probe=probe))
+    for probe in ("sched", "signaltest"):
+        assert export(a_run(probe=probe)) == export(a_run())
 
 
 @pytest.mark.parametrize(
@@ -114,10 +94,17 @@ def test_only_latencies_are_exported(export: Callable[[Run], str], probe: str) -
     [("-i1ms", 1_000_000), ("-i 250", 250_000), ("--interval=2.5ms", 2_500_000)],
 )
 def test_the_interval_of_our_own_command_survives(option: str, interval_ns: int) -> None:
-    asked = Asked(command=["rtscope", "measure", *option.split(" ")])
-    exported = to_cyclictest_json(msgspec.structs.replace(a_run(), asked=asked))
+    exported = to_cyclictest_json(a_run(*option.split(" ")))
     (run,) = import_bytes(exported.encode(), WHEN)
     assert run.asked.interval_ns == interval_ns
+
+
+@pytest.mark.parametrize("buckets", [0, -1, 1_000_001])
+def test_a_histogram_has_a_possible_number_of_rows_and_a_thread(buckets: int) -> None:
+    with pytest.raises(RtscopeError, match="ask for 1 to 1000000 rows"):
+        to_cyclictest_histogram(a_run(), buckets)
+    with pytest.raises(RtscopeError, match="has no threads"):
+        to_cyclictest_histogram(a_run(threads=[]))
 
 
 def test_the_histogram_is_what_cyclictest_prints() -> None:
@@ -139,28 +126,9 @@ def test_the_histogram_is_what_cyclictest_prints() -> None:
         "# Thread 1:\n"
         "\n"
     )
-
-
-def test_a_cyclictest_histogram_survives_being_imported_and_exported() -> None:
-    theirs = (FILES / "cyclictest-2.4-H.txt").read_text()
-    (run,) = import_bytes(theirs.encode(), WHEN)
-    ours = to_cyclictest_histogram(run, buckets=70).splitlines()
-    assert ours[1:71] == [re.sub(r"\t\d{6}$", "", line) for line in theirs.splitlines()[2:72]]
-    assert "# Max Latencies: 00348 00015" in ours
-
-
-def test_without_a_number_of_rows_nothing_overflows_but_what_already_did() -> None:
-    text = to_cyclictest_histogram(a_run())
-    assert text.splitlines()[411].startswith("000410 000004")
-    assert "# Histogram Overflows: 00005 00000" in text
-
-
-@pytest.mark.parametrize("buckets", [0, -1, 1_000_001])
-def test_too_many_rows_get_a_sentence(buckets: int) -> None:
-    with pytest.raises(RtscopeError, match="ask for 1 to 1000000 rows"):
-        to_cyclictest_histogram(a_run(), buckets)
-    with pytest.raises(RtscopeError, match="has no threads"):
-        to_cyclictest_histogram(msgspec.structs.replace(a_run(), threads=[]))
+    whole = to_cyclictest_histogram(a_run())
+    assert whole.splitlines()[411].startswith("000410 000004")
+    assert "# Histogram Overflows: 00005 00000" in whole
 
 
 @given(RUNS)
@@ -170,7 +138,7 @@ def test_json_comes_back_with_the_same_figures_to_the_microsecond(run: Run) -> N
     assert (read.machine.preemption == "rt") == (run.machine.preemption == "rt")
     for ours, theirs in zip(run.threads, read.threads, strict=True):
         assert (theirs.count, theirs.cpu) == (ours.count, ours.cpu)
-        assert (theirs.min_ns, theirs.max_ns) == (whole(ours.min_ns), whole(ours.max_ns))
+        assert (theirs.min_ns, theirs.max_ns) == (to_us(ours.min_ns), to_us(ours.max_ns))
         assert microseconds(theirs) == microseconds(ours)
         assert theirs.histogram.beyond_count == ours.histogram.beyond_count
         if ours.mean_ns is not None:
@@ -183,7 +151,7 @@ def test_a_histogram_comes_back_with_the_same_figures_to_the_microsecond(run: Ru
     (read,) = import_bytes(text.encode(), WHEN)
     for ours, theirs in zip(run.threads, read.threads, strict=True):
         assert theirs.count == ours.count
-        assert (theirs.min_ns, theirs.max_ns) == (whole(ours.min_ns), whole(ours.max_ns))
+        assert (theirs.min_ns, theirs.max_ns) == (to_us(ours.min_ns), to_us(ours.max_ns))
         held = {at: count for at, count in microseconds(ours).items() if at < 50}
         assert microseconds(theirs) == held
         assert theirs.histogram.beyond_count == ours.count - sum(held.values())

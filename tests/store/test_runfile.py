@@ -19,6 +19,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import Asked, Run, Thread
 from rtscope.store.runfile import decode_run, encode_run, read_run, write_run
+from rtscope.store.schema import run_schema
 from tests.measured import run_of
 from tests.strategies import runs
 
@@ -201,3 +202,9 @@ def test_a_new_file_may_be_read_by_others_as_the_umask_says(tmp_path: Path) -> N
     finally:
         os.umask(before)
     assert (tmp_path / "run.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_the_published_schema_is_that_of_the_record() -> None:
+    """To write it again: python -m rtscope.store.schema > docs/run.schema.json"""
+    published = Path(__file__).parents[2] / "docs" / "run.schema.json"
+    assert published.read_text() == run_schema()
