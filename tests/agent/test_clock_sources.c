@@ -3,23 +3,21 @@
 #include "proc/vdso.c"
 #include "unit.h"
 
-static const char *const gettime_names[] = { "__vdso_clock_gettime", "__kernel_clock_gettime",
-					     NULL };
-
 TEST(the_vdso_has_the_clock_and_not_what_nobody_made)
 {
+	static const char *const names[] = { "__vdso_clock_gettime", "__kernel_clock_gettime",
+					     NULL };
 	static const char *const nobodys[] = { "__vdso_nobody", NULL };
-	int (*gettime)(clockid_t clock, struct timespec *now) = vdso_function(gettime_names);
-	struct timespec before, now, after;
+	int (*gettime)(clockid_t clock, struct timespec *now) = vdso_function(names);
+	struct timespec now;
+	uint64_t before_ns;
 
 	assert_null(vdso_function(nobodys));
 	if (!getauxval(AT_SYSINFO_EHDR))
 		skip();
-	assert_non_null(gettime);
-	clock_gettime(CLOCK_MONOTONIC, &before);
+	before_ns = clock_now_ns();
 	assert_int_equal(gettime(CLOCK_MONOTONIC, &now), 0);
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	assert_in_range(timespec_to_ns(&now), timespec_to_ns(&before), timespec_to_ns(&after));
+	assert_in_range(timespec_to_ns(&now), before_ns, clock_now_ns());
 }
 
 /* Symbols 3 to 7 in two chains, of which the second is longer. */
@@ -58,10 +56,19 @@ static void read_monotonic_ticks(clockid_t clock, struct timespec *now)
 	now->tv_sec = (time_t)(clock_now_ns() / 100);
 }
 
-TEST(who_answers_is_seen)
+TEST(a_source_that_crashes_or_stands_still_does_not_work_and_who_answers_is_seen)
 {
-	struct clock_source source = { .clock = CLOCK_MONOTONIC, .unit_ns = 1 };
+	struct clock_source source = { .name = "", .read = read_forbidden };
 
+	assert_false(works(&source));
+	source.read = read_nothing;
+	assert_false(works(&source));
+	source.read = read_monotonic_ticks;
+	assert_true(works(&source));
+	source.unit_ns = 1;
+	source.clock = 1000;
+	assert_false(works(&source));
+	source.clock = CLOCK_MONOTONIC;
 	source.read = read_syscall;
 	assert_int_equal(find_answer(&source), ANSWER_KERNEL);
 	source.read = read_as_the_kernel;
@@ -72,44 +79,28 @@ TEST(who_answers_is_seen)
 	assert_int_equal(find_answer(&source), ANSWER_USER);
 }
 
-TEST(a_source_that_crashes_or_stands_still_does_not_work)
+TEST(time_is_counted_in_the_sources_own_units_or_measured_ticks)
 {
-	struct clock_source source = { .name = "" };
+	static const struct {
+		struct clock_source source;
+		struct timespec from, to;
+		int64_t elapsed_ns;
+	} cases[] = {
+		{ { .unit_ns = 1 }, { 5, 999999000 }, { 6, 1000 }, 2000 },
+		{ { .unit_ns = 1000 }, { 5, 999999 }, { 6, 1 }, 2000 },
+		{ { .tick_ns = 2.5 }, { 5, 0 }, { 6, 0 }, 3 },
+	};
+	struct clock_source ticks = { .read = read_monotonic_ticks };
 
-	source.read = read_forbidden;
-	assert_false(works(&source));
-	source.read = read_nothing;
-	assert_false(works(&source));
-	source.read = read_monotonic_ticks;
-	assert_true(works(&source));
-	source.unit_ns = 1;
-	source.clock = 1000;
-	assert_false(works(&source));
-}
-
-TEST(time_is_counted_in_the_sources_own_units)
-{
-	struct clock_source source = { .unit_ns = 1 };
-	struct timespec from = { 5, 999999000 }, to = { 6, 1000 };
-
-	assert_int_equal(clock_source_elapsed_ns(&source, &from, &to), 2000);
-	assert_int_equal(clock_source_elapsed_ns(&source, &to, &from), -2000);
-	source.unit_ns = 1000;
-	from.tv_nsec = 999999;
-	to.tv_nsec = 1;
-	assert_int_equal(clock_source_elapsed_ns(&source, &from, &to), 2000);
-	source = (struct clock_source){ .tick_ns = 2.5 };
-	assert_int_equal(clock_source_elapsed_ns(&source, &from, &to), 3);
-	assert_int_equal(clock_source_elapsed_ns(&source, &to, &from), -3);
-}
-
-TEST(a_counters_tick_is_measured)
-{
-	struct clock_source source = { .read = read_monotonic_ticks };
-
-	clock_source_calibrate(&source);
-	assert_true(source.tick_ns > 99.9 && source.tick_ns < 100.1);
-	assert_true(source.resolution_ns == source.tick_ns);
+	foreach (each, cases) {
+		assert_int_equal(clock_source_elapsed_ns(&each->source, &each->from, &each->to),
+				 each->elapsed_ns);
+		assert_int_equal(clock_source_elapsed_ns(&each->source, &each->to, &each->from),
+				 -each->elapsed_ns);
+	}
+	clock_source_calibrate(&ticks);
+	assert_true(ticks.tick_ns > 99.9 && ticks.tick_ns < 100.1);
+	assert_true(ticks.resolution_ns == ticks.tick_ns);
 }
 
 UNIT_TESTS(NULL, NULL)

@@ -118,15 +118,11 @@ static int parse(int argc, char **argv)
 TEST(defaults_are_set_and_options_change_them)
 {
 	assert_int_equal(PARSE("--flag"), 0);
-	assert_true(set.flag && !set.given && !set.rest);
-	assert_int_equal(set.number, 4);
-	assert_int_equal(set.time_ns, 1000000);
-	assert_int_equal(set.choice, 1);
+	assert_printed("1 0 0 4 1000000 1", "%d %d %d %lu %lu %u", set.flag, set.given, set.rest,
+		       set.number, set.time_ns, set.choice);
 	assert_int_equal(PARSE("--count=8", "--ti", "20", "--colour", "blue", "--rest=no"), 0);
-	assert_true(set.given && set.rest);
-	assert_int_equal(set.number, 8);
-	assert_int_equal(set.time_ns, 20000);
-	assert_int_equal(set.choice, 2);
+	assert_printed("0 1 1 8 20000 2", "%d %d %d %lu %lu %u", set.flag, set.given, set.rest,
+		       set.number, set.time_ns, set.choice);
 }
 
 TEST(letters_stand_together_and_words_keep_their_order)
@@ -134,12 +130,8 @@ TEST(letters_stand_together_and_words_keep_their_order)
 	char *argv[] = { "test", "one", "-fqn0", "two", "-t", "-x", "--", "--flag", NULL };
 
 	assert_int_equal(parse(8, argv), 3);
-	assert_true(set.flag);
-	assert_int_equal(set.number, 0);
-	assert_string_equal(set.text, "-x");
-	assert_string_equal(argv[1], "one");
-	assert_string_equal(argv[2], "two");
-	assert_string_equal(argv[3], "--flag");
+	assert_printed("1 0 -x one two --flag", "%d %lu %s %s %s %s", set.flag, set.number,
+		       set.text, argv[1], argv[2], argv[3]);
 	assert_null(argv[4]);
 }
 

@@ -43,19 +43,12 @@ TEST(all_of_a_thread_is_read_whatever_its_name)
 		struct thread thread = parsed(*each, 4194560, -91, 0, 90, 2);
 
 		assert_string_equal(thread.name, *each);
-		assert_int_equal(thread.pid, 41);
-		assert_int_equal(thread.tid, 42);
-		assert_int_equal(thread.state, 'S');
-		assert_false(thread.kernel);
-		assert_int_equal(thread.ticks, 100);
-		assert_int_equal(thread.child_ticks, 23);
-		assert_int_equal(thread.start_ticks, 1500);
-		assert_int_equal(thread.cpu, 3);
-		assert_int_equal(thread.priority, 90);
-		assert_string_equal(thread_policy_name(&thread), "rr");
-		assert_true(thread_is_realtime(&thread));
-		assert_int_equal(thread.rank, -91);
-		assert_false(thread.inherited);
+		assert_printed("41 42 S 0, ticks 100 23 1500, CPU 3, rr 90, rank -91 1 0",
+			       "%d %d %c %d, ticks %lu %lu %lu, CPU %d, %s %d, rank %d %d %d",
+			       thread.pid, thread.tid, thread.state, thread.kernel, thread.ticks,
+			       thread.child_ticks, thread.start_ticks, thread.cpu,
+			       thread_policy_name(&thread), thread.priority, thread.rank,
+			       thread_is_realtime(&thread), thread.inherited);
 	}
 	memset(name, 'x', sizeof(name) - 1);
 	assert_int_equal(strlen(user(name).name), THREAD_NAME_SIZE - 1);
@@ -123,12 +116,10 @@ TEST(an_inherited_priority_is_the_one_that_counts)
 	struct thread other = parsed("a", 0, -51, 5, 0, 0), fifo = parsed("a", 0, -91, 0, 50, 1);
 	struct thread deadline = parsed("a", 0, -101, 0, 0, 6);
 
-	assert_true(other.inherited && thread_is_realtime(&other));
-	assert_int_equal(other.rank, -51);
-	assert_true(fifo.inherited);
-	assert_int_equal(fifo.rank, -91);
-	assert_false(deadline.inherited);
-	assert_int_equal(deadline.rank, RANK_DEADLINE);
+	assert_printed("-51 1 1, -91 1 1, -101 0 1", "%d %d %d, %d %d %d, %d %d %d", other.rank,
+		       other.inherited, thread_is_realtime(&other), fifo.rank, fifo.inherited,
+		       thread_is_realtime(&fifo), deadline.rank, deadline.inherited,
+		       thread_is_realtime(&deadline));
 }
 
 /* Each can preempt those after it. */

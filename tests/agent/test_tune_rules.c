@@ -238,10 +238,8 @@ TEST(the_words_of_a_rule_come_in_any_order)
 	char error[512];
 
 	assert_int_equal(tune_rules_parse(words, 1, &rules, error, sizeof(error)), 0);
-	assert_string_equal(rules.rule[0].name, "a?b=c");
-	assert_int_equal(rules.rule[0].policy, SCHED_FIFO);
-	assert_int_equal(rules.rule[0].priority, 7);
-	assert_int_equal(rules.rule[0].nice, -3);
+	assert_printed("a?b=c 1 7 -3", "%s %d %d %d", rules.rule[0].name, rules.rule[0].policy,
+		       rules.rule[0].priority, rules.rule[0].nice);
 	tune_rules_free(&rules);
 	assert_int_equal(tune_rules_parse(words + 1, 1, &rules, error, sizeof(error)), -1);
 	assert_int_equal(tune_rules_parse(words + 2, 1, &rules, error, sizeof(error)), 0);

@@ -65,12 +65,8 @@ TEST(the_thresholds_themselves_are_in_range, set_up)
 	edge(at_ns, true, 0);
 	foreach (period_ns, periods_ns)
 		edge(at_ns += *period_ns, false, 0);
-	assert_int_equal(watch.under, 3);
-	assert_int_equal(watch.in_range, 2);
-	assert_int_equal(watch.over, 3);
-	assert_int_equal(watch.under_20pct, 1);
-	assert_int_equal(watch.in_20pct, 6);
-	assert_int_equal(watch.over_20pct, 1);
+	assert_printed("3 2 3, 1 6 1", "%lu %lu %lu, %lu %lu %lu", watch.under, watch.in_range,
+		       watch.over, watch.under_20pct, watch.in_20pct, watch.over_20pct);
 }
 
 TEST(a_late_look_takes_the_loops_own_clock_and_makes_both_periods_uncertain, set_up)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -15,6 +16,19 @@
 /* @each points to each member of @array in turn. */
 #define foreach(each, array) \
 	for (__typeof__(&(array)[0]) each = (array); each < (array) + COUNT(array); each++)
+
+/* The values, printed by @format, are @expected. */
+__attribute__((format(printf, 2, 3), unused)) static void assert_printed(const char *expected,
+									 const char *format, ...)
+{
+	char text[1024];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	assert_string_equal(text, expected);
+}
 
 static struct CMUnitTest unit_tests[64];
 static size_t unit_tests_count;

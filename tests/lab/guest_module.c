@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -60,6 +61,17 @@ int tasks_named(const char *part, int expected)
 	return tasks_now(part);
 }
 
+void in_four_threads(void *(*body)(void *fd), int fd)
+{
+	pthread_t thread[4];
+
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_create(&thread[i], NULL, body, (void *)(long)fd);
+	for (size_t i = 0; i < COUNT(thread); i++)
+		pthread_join(thread[i], NULL);
+	close(fd);
+}
+
 static void tell_leaks(void)
 {
 	char text[4096];
@@ -97,8 +109,6 @@ void module_try(const char *name, const char *const *bad, const char *good,
 	char device[64];
 
 	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
 	mount_at("/sys/kernel/debug", "debugfs");
 	kernel_tells_all();
 	try_parameters(name, bad);

@@ -14,6 +14,9 @@ int module_unload(const char *name);
 /* How many tasks' names have @part in them, once there are as many as @expected or never will be. */
 int tasks_named(const char *part, int expected);
 
+/* Four threads that run @body with the number of the open file @fd, which is closed after them. */
+void in_four_threads(void *(*body)(void *fd), int fd);
+
 /*
  * All of a program. The module refuses each of the parameters @bad, to NULL, and takes the @good
  * ones; then @try_loaded is called. At rest the module goes with its device /dev/NAME, and comes

@@ -10,13 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 void mount_at(const char *path, const char *type)
@@ -33,6 +37,8 @@ void port_open(void)
 	int fd;
 
 	mount_at("/dev", "devtmpfs");
+	mount_at("/proc", "proc");
+	mount_at("/sys", "sysfs");
 	fd = open(path ? path : "/dev/console", O_RDWR | O_NOCTTY);
 	if (fd < 0 || tcgetattr(fd, &settings))
 		return;
@@ -41,6 +47,46 @@ void port_open(void)
 	tcsetattr(fd, TCSANOW, &settings);
 	dup2(fd, STDOUT_FILENO);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+void agent_run(const char *what, char *const *words, void (*prepare)(void))
+{
+	pid_t child;
+
+	printf("@ %s\n", what);
+	chmod("/agent", 0755);
+	child = fork();
+	if (!child) {
+		if (prepare)
+			prepare();
+		dup2(STDOUT_FILENO, STDERR_FILENO);
+		execv("/agent", words);
+		printf("@ failed: the agent cannot be run: %m\n");
+		_exit(1);
+	}
+	waitpid(child, NULL, 0);
+	printf("\n");
+}
+
+void schedule_as(int policy, int priority)
+{
+	const struct sched_param param = { .sched_priority = priority };
+
+	if (syscall(SYS_sched_setscheduler, 0, policy, &param))
+		printf("@ failed: no such policy: %m\n");
+}
+
+int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+const char *refused(bool holds)
+{
+	return holds ? "refused" : "taken";
 }
 
 bool put(const char *path, const char *text)

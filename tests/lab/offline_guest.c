@@ -5,27 +5,8 @@
  */
 #define _GNU_SOURCE
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "guest_port.h"
-
-static void agent(char *const *words)
-{
-	pid_t child;
-	int status;
-
-	printf("@ %s\n", words[1]);
-	child = fork();
-	if (!child) {
-		execv("/agent", words);
-		_exit(127);
-	}
-	waitpid(child, &status, 0);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		printf("@ failed: %s ended with %#x\n", words[1], status);
-}
 
 int main(void)
 {
@@ -38,13 +19,10 @@ int main(void)
 	};
 
 	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
 	mount_at("/tmp", "tmpfs");
-	chmod("/agent", 0755);
 	if (!put("/sys/devices/system/cpu/cpu0/online", "0"))
 		printf("@ failed: CPU 0 does not go offline: %m\n");
-	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		agent(words[i]);
+	for (unsigned int i = 0; i < COUNT(words); i++)
+		agent_run(words[i][1], words[i], NULL);
 	port_end();
 }

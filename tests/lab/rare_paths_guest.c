@@ -215,8 +215,6 @@ static void show_log(void)
 int main(void)
 {
 	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
 	mount_at("/t", "tracefs");
 	end_by("float", end_by_float);
 	end_by("instruction", end_by_instruction);

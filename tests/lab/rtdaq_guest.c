@@ -16,32 +16,28 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guest_module.h"
+#include "guest_port.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define SIZE	     (11 * 1024 * RTDAQ_SAMPLE_BYTES)
-#define MSEC	     1000000ULL
-#define SEC	     1000000000ULL
+#define SIZE (11 * 1024 * RTDAQ_SAMPLE_BYTES)
+#define MSEC 1000000ULL
+#define SEC  1000000000ULL
 
 static const char *const bad_parameters[] = {
 	"period_us=99", "period_us=10000001", "channels=65", "channels=0", "samples=1000",
 	"samples=0",	"samples=1048576",    "mb_s=0",	     NULL,
 };
 
-static unsigned long long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SEC + now.tv_nsec;
-}
-
 static void *pages(void)
 {
 	return mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void *map(int fd)
+{
+	return mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
 }
 
 static struct rtdaq_setup good(__u32 transfer, void *buffer)
@@ -96,7 +92,7 @@ static int threads(int expected)
 static void try_setups(void)
 {
 	struct rtdaq_setup bad[11];
-	int refused = 0, fd = open("/dev/rtdaq", O_RDWR);
+	int count = 0, fd = open("/dev/rtdaq", O_RDWR);
 	void *buffer = pages();
 
 	for (size_t i = 0; i < COUNT(bad); i++)
@@ -113,18 +109,16 @@ static void try_setups(void)
 	bad[9].unused = 1;
 	bad[10].buffer += 1;
 	for (size_t i = 0; i < COUNT(bad); i++)
-		refused += set_up(fd, bad[i]) == EINVAL;
-	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));
+		count += set_up(fd, bad[i]) == EINVAL;
+	printf("@ setups: %d of %zu refused\n", count, COUNT(bad));
 	printf("@ no buffer: %s\n", strerror(set_up(fd, good(RTDAQ_COPY, NULL))));
 	printf("@ no pages: %s\n", strerror(set_up(fd, good(RTDAQ_SCATTER, (void *)0x10000))));
-	printf("@ memory: %s\n",
-	       ioctl(fd, RTDAQ_SETUP, 8) && errno == EFAULT ? "refused" : "taken");
+	printf("@ memory: %s\n", refused(ioctl(fd, RTDAQ_SETUP, 8) && errno == EFAULT));
 	printf("@ before: %s\n", strerror(arm_and_wait(fd, MSEC)));
-	printf("@ request: %s\n", ioctl(fd, 1) && errno == EINVAL ? "refused" : "taken");
+	printf("@ request: %s\n", refused(ioctl(fd, 1) && errno == EINVAL));
 	printf("@ set up: %d\n", set_up(fd, good(RTDAQ_SCATTER, buffer)));
 	printf("@ twice: %s\n", strerror(set_up(fd, good(RTDAQ_SCATTER, buffer))));
-	printf("@ map: %s\n",
-	       mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED ? "refused" : "done");
+	printf("@ map: %s\n", refused(map(fd) == MAP_FAILED));
 	printf("@ no start: %s\n", strerror(arm_and_wait(fd, MSEC)));
 	printf("@ start in two hours: %s\n", strerror(start_at(fd, now_ns() + 7200 * SEC)));
 	printf("@ start: %d\n", start(fd));
@@ -144,7 +138,7 @@ static void try_fault(void)
 	*setup = good(RTDAQ_SCATTER, buffer);
 	mprotect(setup, SIZE, PROT_READ);
 	printf("@ fault: %s, threads %d\n",
-	       ioctl(fd, RTDAQ_SETUP, setup) && errno == EFAULT ? "refused" : "taken", threads(0));
+	       refused(ioctl(fd, RTDAQ_SETUP, setup) && errno == EFAULT), threads(0));
 	printf("@ after fault: %s\n", strerror(arm_and_wait(fd, MSEC)));
 	printf("@ set up after fault: %d\n", set_up(fd, good(RTDAQ_COPY, buffer)));
 	printf("@ event after fault: %s\n", strerror(start(fd) ?: arm_and_wait(fd, SEC)));
@@ -156,9 +150,7 @@ static void try_fault(void)
 /* An event a period since the start of the clock would be thousands. */
 static void try_past(void)
 {
-	static const __u64 past[] = { 0, 1, 2 };
-
-	for (size_t i = 0; i < COUNT(past); i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		struct rtdaq_counts counts = { 0 };
 		int fd = open("/dev/rtdaq", O_RDWR), result;
 		unsigned long long begun_ns, most;
@@ -166,11 +158,10 @@ static void try_past(void)
 
 		set_up(fd, good(RTDAQ_SCATTER, buffer));
 		begun_ns = now_ns();
-		result = start_at(fd, past[i] < 2 ? past[i] : begun_ns - 1) ?:
-				 arm_and_wait(fd, 10 * SEC);
+		result = start_at(fd, i < 2 ? i : begun_ns - 1) ?: arm_and_wait(fd, 10 * SEC);
 		ioctl(fd, RTDAQ_COUNTS, &counts);
 		most = (now_ns() - begun_ns) / (2 * MSEC) + 1;
-		printf("@ past %zu: %d, %s\n", i, result,
+		printf("@ past %u: %d, %s\n", i, result,
 		       counts.events && counts.events <= most ? "no event before" :
 								"events before");
 		close(fd);
@@ -214,7 +205,7 @@ static void try_transfers(void)
 
 		set_up(fd, good(transfer, data));
 		if (transfer == RTDAQ_MAPPED)
-			data = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+			data = map(fd);
 		start(fd);
 		result = ioctl(fd, RTDAQ_ARM_WAIT, &wait);
 		ioctl(fd, RTDAQ_COUNTS, &counts);
@@ -234,7 +225,7 @@ static void try_nine(void)
 		fd[i] = running(RTDAQ_SCATTER);
 	printf("@ eight: threads %d\n", threads(RTDAQ_FILES_MAX));
 	printf("@ nine: %s\n", strerror(set_up(ninth, good(RTDAQ_SCATTER, pages()))));
-	printf("@ unload: %s\n", module_unload("rtdaq") == EWOULDBLOCK ? "refused" : "done");
+	printf("@ unload: %s\n", refused(module_unload("rtdaq") == EWOULDBLOCK));
 	close(fd[0]);
 	printf("@ in its place: %d\n", set_up(ninth, good(RTDAQ_SCATTER, pages())));
 	for (int i = 1; i < RTDAQ_FILES_MAX; i++)
@@ -257,16 +248,17 @@ static void *wait_long(void *fd)
 /* Two that read one file, and a file that is closed while somebody waits. */
 static void try_waits(void)
 {
-	int fd = running(RTDAQ_SCATTER), refused = 0;
+	int fd = running(RTDAQ_SCATTER);
+	bool busy = false;
 	pthread_t waiting;
 	void *result;
 
 	pthread_create(&waiting, NULL, wait_long, (void *)(long)fd);
-	for (int i = 0; i < LOOKS && !refused; i++) {
+	for (int i = 0; i < LOOKS && !busy; i++) {
 		usleep(LOOK_US);
-		refused = arm_and_wait(fd, MSEC) == EBUSY;
+		busy = arm_and_wait(fd, MSEC) == EBUSY;
 	}
-	printf("@ two: %s\n", refused ? "refused" : "taken");
+	printf("@ two: %s\n", refused(busy));
 	close(fd);
 	printf("@ closed: threads %d\n", threads(1));
 	pthread_join(waiting, &result);
@@ -274,22 +266,25 @@ static void try_waits(void)
 	printf("@ after it: threads %d\n", threads(0));
 }
 
+static void print_arming(const char *how, const char *result, int fd)
+{
+	struct rtdaq_counts counts;
+
+	ioctl(fd, RTDAQ_COUNTS, &counts);
+	printf("@ %s: %s, %llu unseen\n", how, result, (unsigned long long)counts.unseen);
+}
+
 /* Between the two calls an interrupt is lost, and with one call none is. */
 static void try_arming(void)
 {
 	struct rtdaq_wait wait = { .timeout_ns = 20 * MSEC };
 	int fd = running(RTDAQ_SCATTER);
-	struct rtdaq_counts counts;
 	__u32 step = 0;
 
 	ioctl(fd, RTDAQ_ARM, &step);
 	usleep(LOOK_US);
-	printf("@ separate: %s", ioctl(fd, RTDAQ_WAIT, &wait) ? strerror(errno) : "told");
-	ioctl(fd, RTDAQ_COUNTS, &counts);
-	printf(", %llu unseen\n", (unsigned long long)counts.unseen);
-	printf("@ atomic: %s", strerror(arm_and_wait(fd, SEC)));
-	ioctl(fd, RTDAQ_COUNTS, &counts);
-	printf(", %llu unseen\n", (unsigned long long)counts.unseen);
+	print_arming("separate", ioctl(fd, RTDAQ_WAIT, &wait) ? strerror(errno) : "told", fd);
+	print_arming("atomic", strerror(arm_and_wait(fd, SEC)), fd);
 	close(fd);
 }
 
@@ -320,19 +315,6 @@ static void *hammer(void *fd)
 	return NULL;
 }
 
-static void try_together(void)
-{
-	int fd = running(RTDAQ_COPY);
-	pthread_t thread[4];
-
-	for (size_t i = 0; i < COUNT(thread); i++)
-		pthread_create(&thread[i], NULL, hammer, (void *)(long)fd);
-	for (size_t i = 0; i < COUNT(thread); i++)
-		pthread_join(thread[i], NULL);
-	close(fd);
-	printf("@ together: threads %d\n", threads(0));
-}
-
 static void try_loaded(void)
 {
 	try_setups();
@@ -344,7 +326,8 @@ static void try_loaded(void)
 	try_waits();
 	try_arming();
 	try_fork();
-	try_together();
+	in_four_threads(hammer, running(RTDAQ_COPY));
+	printf("@ together: threads %d\n", threads(0));
 }
 
 int main(void)

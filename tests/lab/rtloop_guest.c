@@ -7,19 +7,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <rtloop/rtloop.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guest_module.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "guest_port.h"
 
 static const struct rtloop_setup good = {
 	.method = RTLOOP_ABSOLUTE,
@@ -34,14 +31,6 @@ static const char *const bad_parameters[] = {
 	"method=sometimes", "period_us=99", "slack_us=10001", "poll_us=8001",
 	"priority=100",	    "cpu=31",	    "cpu=-2",	      NULL,
 };
-
-static unsigned long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000UL + now.tv_nsec;
-}
 
 static int start(int fd, struct rtloop_setup setup)
 {
@@ -84,7 +73,7 @@ static int threads(int expected)
 static void try_setups(void)
 {
 	struct rtloop_setup bad[10];
-	int refused = 0, fd = open("/dev/rtloop", O_RDWR);
+	int count = 0, fd = open("/dev/rtloop", O_RDWR);
 
 	for (size_t i = 0; i < COUNT(bad); i++)
 		bad[i] = good;
@@ -99,31 +88,48 @@ static void try_setups(void)
 	bad[8].cpu = 31;
 	bad[9].start_ns = -1;
 	for (size_t i = 0; i < COUNT(bad); i++)
-		refused += start(fd, bad[i]) == EINVAL;
-	printf("@ setups: %d of %zu refused\n", refused, COUNT(bad));
-	printf("@ memory: %s\n",
-	       ioctl(fd, RTLOOP_START, 8) && errno == EFAULT ? "refused" : "taken");
-	printf("@ request: %s\n", ioctl(fd, 1) && errno == ENOTTY ? "refused" : "taken");
+		count += start(fd, bad[i]) == EINVAL;
+	printf("@ setups: %d of %zu refused\n", count, COUNT(bad));
+	printf("@ memory: %s\n", refused(ioctl(fd, RTLOOP_START, 8) && errno == EFAULT));
+	printf("@ request: %s\n", refused(ioctl(fd, 1) && errno == ENOTTY));
 	close(fd);
+}
+
+/* A file of the device with its page, and a setup of the method that starts it. */
+struct loop {
+	int fd;
+	const struct rtloop_page *page;
+	struct rtloop_setup setup;
+};
+
+static struct loop open_loop(unsigned int method)
+{
+	struct loop loop = { .fd = open("/dev/rtloop", O_RDWR), .setup = good };
+
+	loop.page = map(loop.fd);
+	loop.setup.method = method;
+	if (method == RTLOOP_TIMER || method == RTLOOP_DEADLINE)
+		loop.setup.priority = 0;
+	return loop;
+}
+
+static void unmap(struct loop *loop)
+{
+	munmap((void *)loop->page, sizeof(*loop->page));
 }
 
 static void try_methods(void)
 {
 	for (unsigned int method = 0; method < RTLOOP_METHODS; method++) {
-		int fd = open("/dev/rtloop", O_RDWR), began, twice, ended;
-		const struct rtloop_page *page = map(fd);
-		struct rtloop_setup setup = good;
+		struct loop loop = open_loop(method);
+		int began = !start(loop.fd, loop.setup) && loops(loop.page);
+		int twice = start(loop.fd, loop.setup) == EBUSY, ended;
 
-		setup.method = method;
-		if (method == RTLOOP_TIMER || method == RTLOOP_DEADLINE)
-			setup.priority = 0;
-		began = !start(fd, setup) && loops(page);
-		twice = start(fd, setup) == EBUSY;
-		ioctl(fd, RTLOOP_STOP);
-		ended = stands(page) && !ioctl(fd, RTLOOP_STOP);
-		began &= !start(fd, setup) && loops(page);
-		close(fd);
-		munmap((void *)page, sizeof(*page));
+		ioctl(loop.fd, RTLOOP_STOP);
+		ended = stands(loop.page) && !ioctl(loop.fd, RTLOOP_STOP);
+		began &= !start(loop.fd, loop.setup) && loops(loop.page);
+		close(loop.fd);
+		unmap(&loop);
 		printf("@ method %u: loops %d, once %d, ends %d, threads %d\n", method, began,
 		       twice, ended, threads(0));
 	}
@@ -133,44 +139,37 @@ static void try_methods(void)
 static void try_past(void)
 {
 	for (unsigned int method = 0; method < RTLOOP_METHODS; method++) {
-		int fd = open("/dev/rtloop", O_RDWR), began;
-		const struct rtloop_page *page = map(fd);
-		struct rtloop_setup setup = good;
-		unsigned long before, after;
+		struct loop loop = open_loop(method);
+		unsigned long before = now_ns(), most;
+		int began;
 
-		setup.method = method;
-		setup.start_ns = 1;
-		setup.poll_ns = 300000;
-		if (method == RTLOOP_TIMER || method == RTLOOP_DEADLINE)
-			setup.priority = 0;
-		before = now_ns();
-		began = !start(fd, setup) && loops(page);
-		ioctl(fd, RTLOOP_STOP);
-		after = now_ns();
+		loop.setup.start_ns = 1;
+		loop.setup.poll_ns = 300000;
+		began = !start(loop.fd, loop.setup) && loops(loop.page);
+		ioctl(loop.fd, RTLOOP_STOP);
+		most = (now_ns() - before) / loop.setup.period_ns + 1;
 		printf("@ past %u: loops %d, %s\n", method, began,
-		       edges(page) + page->missed <= (after - before) / setup.period_ns + 1 ?
-			       "no period before" :
-			       "periods before");
-		close(fd);
-		munmap((void *)page, sizeof(*page));
+		       edges(loop.page) + loop.page->missed <= most ? "no period before" :
+								      "periods before");
+		close(loop.fd);
+		unmap(&loop);
 	}
 }
 
 static void try_two(void)
 {
-	int one = open("/dev/rtloop", O_RDWR), other = open("/dev/rtloop", O_RDWR);
-	const struct rtloop_page *page = map(one), *page_of_other = map(other);
+	struct loop one = open_loop(good.method), other = open_loop(good.method);
 
-	start(one, good);
-	start(other, good);
-	printf("@ two: loop %d %d, threads %d\n", loops(page), loops(page_of_other), threads(2));
-	close(other);
-	munmap((void *)page_of_other, sizeof(*page));
-	printf("@ one of two: loops %d, threads %d\n", loops(page), threads(1));
-	printf("@ unload: %s\n", module_unload("rtloop") == EWOULDBLOCK ? "refused" : "done");
-	close(one);
-	printf("@ mapped: loops %d, threads %d\n", loops(page), threads(1));
-	munmap((void *)page, sizeof(*page));
+	start(one.fd, good);
+	start(other.fd, good);
+	printf("@ two: loop %d %d, threads %d\n", loops(one.page), loops(other.page), threads(2));
+	close(other.fd);
+	unmap(&other);
+	printf("@ one of two: loops %d, threads %d\n", loops(one.page), threads(1));
+	printf("@ unload: %s\n", refused(module_unload("rtloop") == EWOULDBLOCK));
+	close(one.fd);
+	printf("@ mapped: loops %d, threads %d\n", loops(one.page), threads(1));
+	unmap(&one);
 	printf("@ unmapped: threads %d\n", threads(0));
 }
 
@@ -200,19 +199,6 @@ static void *toggle(void *fd)
 	return NULL;
 }
 
-static void try_together(void)
-{
-	int fd = open("/dev/rtloop", O_RDWR);
-	pthread_t thread[4];
-
-	for (size_t i = 0; i < COUNT(thread); i++)
-		pthread_create(&thread[i], NULL, toggle, (void *)(long)fd);
-	for (size_t i = 0; i < COUNT(thread); i++)
-		pthread_join(thread[i], NULL);
-	close(fd);
-	printf("@ together: threads %d\n", threads(0));
-}
-
 static void try_loaded(void)
 {
 	try_setups();
@@ -220,7 +206,8 @@ static void try_loaded(void)
 	try_past();
 	try_two();
 	try_fork();
-	try_together();
+	in_four_threads(toggle, open("/dev/rtloop", O_RDWR));
+	printf("@ together: threads %d\n", threads(0));
 }
 
 int main(void)

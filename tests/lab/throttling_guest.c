@@ -7,14 +7,11 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guest_port.h"
@@ -29,28 +26,11 @@
 
 static char rules[WORD_MAX][256];
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-/* By system call: musl's own sched_setscheduler() always fails. */
-static void enter(int policy, int priority)
-{
-	struct sched_param param = { .sched_priority = priority };
-
-	if (syscall(SYS_sched_setscheduler, 0, policy, &param))
-		printf("@ failed: no such policy: %m\n");
-}
-
 static int64_t lost_us(void)
 {
 	int64_t begun_ns, before_ns, lost_ns = 0;
 
-	enter(SCHED_FIFO, 50);
+	schedule_as(SCHED_FIFO, 50);
 	begun_ns = before_ns = now_ns();
 	while (before_ns < begun_ns + SPAN_NS) {
 		int64_t ns = now_ns();
@@ -59,31 +39,15 @@ static int64_t lost_us(void)
 			lost_ns += ns - before_ns;
 		before_ns = ns;
 	}
-	enter(SCHED_OTHER, 0);
+	schedule_as(SCHED_OTHER, 0);
 	return lost_ns / 1000;
-}
-
-static void agent(const char *what, char *const *words)
-{
-	pid_t child;
-
-	printf("@ %s\n", what);
-	child = fork();
-	if (!child) {
-		dup2(STDOUT_FILENO, STDERR_FILENO);
-		execv("/agent", words);
-		printf("@ failed: the agent cannot be run: %m\n");
-		_exit(1);
-	}
-	waitpid(child, NULL, 0);
-	printf("\n");
 }
 
 static void report(const char *setting)
 {
 	char *words[] = { "agent", "cyclic", "--json", "--samples=2", "--progress=0", NULL };
 
-	agent(setting, words);
+	agent_run(setting, words, NULL);
 }
 
 static void measure(const char *setting)
@@ -109,7 +73,7 @@ static void tune(const char *what, const char *action)
 
 	for (int i = 0; !strcmp(action, "apply") && i < WORD_MAX && rules[i][0]; i++)
 		words[4 + i] = rules[i];
-	agent(what, words);
+	agent_run(what, words, NULL);
 }
 
 static void read_rules(void)
@@ -137,10 +101,7 @@ int main(void)
 	FILE *file;
 
 	port_open();
-	mount_at("/proc", "proc");
-	mount_at("/sys", "sysfs");
 	mount_at("/sys/kernel/debug", "debugfs");
-	chmod("/agent", 0755);
 	read_rules();
 	if ((file = fopen(RUNTIME, "r")) && fgets(booted_us, sizeof(booted_us), file))
 		fclose(file);

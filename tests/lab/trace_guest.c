@@ -8,12 +8,9 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guest_port.h"
@@ -58,18 +55,13 @@ static void show(int lines_max, int apart)
 	fclose(trace);
 }
 
-/*
- * A real-time thread, by the system call because musl's function does nothing,
- * that is woken by its timer, and children that are born and die beside it.
- */
+/* A real-time thread that its timer wakes, and children that start and end meanwhile. */
 static void work(void)
 {
-	const struct sched_param parameter = { .sched_priority = PRIORITY };
 	pid_t sleeper = fork();
 
 	if (!sleeper) {
-		if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameter))
-			printf("@ failed: cannot have a real-time priority: %m\n");
+		schedule_as(SCHED_FIFO, PRIORITY);
 		for (int round = 0; round < ROUNDS; round++)
 			usleep(ROUND_US);
 		_exit(0);
@@ -103,12 +95,11 @@ static void trace_clock(void)
 	set("trace", "");
 	set("tracing_on", "1");
 	for (int mark = 0; mark < MARKS; mark++) {
-		struct timespec now;
+		long long ns = now_ns();
 		char text[64];
 
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		snprintf(text, sizeof(text), "monotonic %lld.%09ld", (long long)now.tv_sec,
-			 now.tv_nsec);
+		snprintf(text, sizeof(text), "monotonic %lld.%09lld", ns / 1000000000,
+			 ns % 1000000000);
 		set("trace_marker", text);
 		usleep(MARK_US);
 	}
@@ -120,7 +111,7 @@ int main(void)
 	port_open();
 	mount_at("/t", "tracefs");
 	set("buffer_size_kb", "256");
-	for (size_t i = 0; i < sizeof(tracers) / sizeof(*tracers); i++)
+	for (size_t i = 0; i < COUNT(tracers); i++)
 		trace(tracers[i]);
 	trace_clock();
 	port_end();
