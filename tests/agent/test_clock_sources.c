@@ -3,23 +3,6 @@
 #include "proc/vdso.c"
 #include "unit.h"
 
-TEST(the_vdso_has_the_clock_and_not_what_nobody_made)
-{
-	static const char *const names[] = { "__vdso_clock_gettime", "__kernel_clock_gettime",
-					     NULL };
-	static const char *const nobodys[] = { "__vdso_nobody", NULL };
-	int (*gettime)(clockid_t clock, struct timespec *now) = vdso_function(names);
-	struct timespec now;
-	uint64_t before_ns;
-
-	assert_null(vdso_function(nobodys));
-	if (!getauxval(AT_SYSINFO_EHDR))
-		skip();
-	before_ns = clock_now_ns();
-	assert_int_equal(gettime(CLOCK_MONOTONIC, &now), 0);
-	assert_in_range(timespec_to_ns(&now), before_ns, clock_now_ns());
-}
-
 /* Symbols 3 to 7 in two chains, of which the second is longer. */
 TEST(a_gnu_hash_table_tells_how_many_symbols_there_are)
 {

@@ -86,16 +86,6 @@ TEST(only_a_file_that_is_there_is_written_into)
 	assert_int_equal(errno, ENOSPC);
 }
 
-TEST(entries_that_are_numbers_are_listed)
-{
-	DIR *opened = opendir(folder);
-
-	assert_int_equal(directory_next_number(opened), 7);
-	assert_int_equal(directory_next_number(opened), -1);
-	closedir(opened);
-	assert_int_equal(directory_next_number(NULL), -1);
-}
-
 static char found[64];
 
 static bool add_found(const char *path, void *most)

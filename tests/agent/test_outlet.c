@@ -87,14 +87,4 @@ TEST(a_line_leaves_when_it_is_whole_and_one_beyond_the_limit_never, open_outlet,
 	assert_read("kept\n");
 }
 
-TEST(a_reader_that_has_gone_is_noticed, open_outlet, close_outlet)
-{
-	close(reader);
-	put_line("for nobody\n");
-	assert_true(outlet_wait(&outlet, clock_now_ns() + LONG));
-	assert_true(outlet_failed(&outlet));
-	assert_false(put_line("neither\n"));
-	assert_int_equal(outlet_waiting(&outlet), 0);
-}
-
 UNIT_TESTS(NULL, NULL)

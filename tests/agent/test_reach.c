@@ -66,24 +66,6 @@ TEST(a_chase_is_one_round_of_all_lines_that_goes_to_no_neighbour)
 	assert_true(near < SIZE / 64 / 50);
 }
 
-TEST(huge_pages_are_begun_where_one_begins)
-{
-	size_t huge = reach_huge_page();
-	uint64_t before = 0, after = 0;
-	char *memory;
-
-	if (!huge)
-		return;
-	assert_true(reach_in_huge_pages(&before));
-	memory = reach_map(2 * huge, huge);
-	assert_non_null(memory);
-	assert_int_equal((uintptr_t)memory % huge, 0);
-	assert_int_equal(memory[2 * huge - 1], 0);
-	memory[2 * huge - 1] = 1;
-	assert_true(reach_in_huge_pages(&after));
-	assert_true(after <= before + 2 * huge);
-}
-
 TEST(what_is_written_and_copied_is_all_of_it_and_no_more)
 {
 	char *other = set + SIZE / 2;

@@ -64,19 +64,6 @@ TEST(the_worst_samples_come_largest_first_with_their_notice_and_cpu)
 	assert_int_equal(record->worst[0].cpu, 4711);
 }
 
-TEST(a_threshold_is_reached_at_itself_with_and_without_worst_samples)
-{
-	for (unsigned int worst = 0; worst < 3; worst++) {
-		struct record *record = fresh(worst, 1000, false);
-
-		for (int i = 0; i < 10; i++)
-			add(record, 999);
-		assert_false(record->threshold_reached);
-		add(record, 1000);
-		assert_true(record->threshold_reached);
-	}
-}
-
 TEST(early_samples_have_no_latency_and_those_of_the_wait_for_the_lease_are_none)
 {
 	struct record *record = fresh(1, UINT64_MAX, false);

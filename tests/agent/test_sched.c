@@ -16,34 +16,6 @@ TEST(each_period_that_began_is_counted_once)
 	}
 }
 
-static int planned(uint64_t interval_ns, uint64_t busy_ns, enum policy policy)
-{
-	const struct session_options session = { .interval_ns = interval_ns, .policy = policy };
-	const struct cpus cpus = { .count = 2, .number = { 1, 3 } };
-	struct role roles[2];
-	char error[256];
-
-	sched.busy_ns = busy_ns;
-	return plan(&session, &cpus, roles, error, sizeof(error));
-}
-
-TEST(work_must_leave_room_in_its_period)
-{
-	static const struct {
-		uint64_t interval_ns, busy_ns;
-		enum policy policy;
-		int threads;
-	} plans[] = {
-		{ 5000000, 4950000, POLICY_FIFO, 2 },	 { 5000000, 4950001, POLICY_FIFO, -1 },
-		{ 49999, 1, POLICY_FIFO, -1 },		 { 49999, 0, POLICY_FIFO, 2 },
-		{ 5000000, 500000, POLICY_DEADLINE, 2 }, { 5000000, 500001, POLICY_DEADLINE, -1 }
-	};
-
-	foreach (each, plans)
-		assert_int_equal(planned(each->interval_ns, each->busy_ns, each->policy),
-				 each->threads);
-}
-
 /* Five iterations that begin @late_ns after their start, judged by @criterion_ns. */
 static struct measuring measured(uint64_t late_ns, uint64_t criterion_ns)
 {

@@ -61,18 +61,6 @@ static int parse_line(const struct probe *of, const char *text)
 	return parse(of, argv, 1 + split(line, argv + 1, WORDS_MAX * 2 - 2));
 }
 
-TEST(options_of_cyclictest_mean_what_they_mean_there)
-{
-	assert_int_equal(parse_line(&probe, "-a 0-1 -p95 -i 200 -l 1000 -D 5m -b 100 -q -N"), 0);
-	assert_printed("0-1 95 200000 1000 300000000000 100000 1 1 0",
-		       "%s %u %lu %lu %lu %lu %d %d %d", options.cpus, options.priority,
-		       options.interval_ns, options.samples, options.duration_ns,
-		       options.threshold_ns, options.quiet, options.nanoseconds, options.json);
-	assert_int_equal(parse_line(&probe, "--idle-states limit:50"), 0);
-	assert_int_equal(options.idle.mode, IDLE_LIMIT);
-	assert_int_equal(options.idle.limit_ns, 50000);
-}
-
 TEST(each_bad_option_gets_a_sentence)
 {
 	char bad[] = "-p0 -p100 -i9us -i2h --policy=rr -D0 -l0 --worst=65 --progress=1ms "

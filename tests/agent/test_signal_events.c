@@ -5,9 +5,6 @@
 #include "probe/signal_events.h"
 #include "unit.h"
 
-#define ROUNDS	   9
-#define BLOCKED_NS (20 * NSEC_PER_MSEC)
-
 static struct control control;
 static struct session_options session;
 static struct events events;
@@ -24,30 +21,6 @@ static int set_up(void **state)
 	events_handle(&events);
 	event_recipient = 1;
 	return 0;
-}
-
-TEST(a_blocked_signal_is_late_by_as_long_as_it_was_blocked, set_up)
-{
-	for (unsigned int i = 0; i < ROUNDS; i++) {
-		uint64_t sent_ns[2], open_ns[2];
-
-		events_mask(&events, SIG_BLOCK);
-		sent_ns[0] = clock_now_ns();
-		events_send(&events);
-		sent_ns[1] = clock_now_ns();
-		clock_sleep_until(sent_ns[1] + BLOCKED_NS);
-		events_collect(&events, &measuring);
-		assert_int_equal(measuring.record.count, i);
-		open_ns[0] = clock_now_ns();
-		events_mask(&events, SIG_UNBLOCK);
-		open_ns[1] = clock_now_ns();
-		events_collect(&events, &measuring);
-		assert_int_equal(measuring.record.count, i + 1);
-		assert_in_range(measuring.record.last_ns, open_ns[0] - sent_ns[1],
-				open_ns[1] - sent_ns[0]);
-	}
-	events_tell(&events, &measuring, RECIPIENTS_MAX - 1);
-	assert_true(fact(&measuring, "deadline_violations") == ROUNDS);
 }
 
 TEST(signals_that_wait_together_are_not_merged_and_those_never_taken_are_lost, set_up)

@@ -266,28 +266,6 @@ static void try_waits(void)
 	printf("@ after it: threads %d\n", threads(0));
 }
 
-static void print_arming(const char *how, const char *result, int fd)
-{
-	struct rtdaq_counts counts;
-
-	ioctl(fd, RTDAQ_COUNTS, &counts);
-	printf("@ %s: %s, %llu unseen\n", how, result, (unsigned long long)counts.unseen);
-}
-
-/* Between the two calls an interrupt is lost, and with one call none is. */
-static void try_arming(void)
-{
-	struct rtdaq_wait wait = { .timeout_ns = 20 * MSEC };
-	int fd = running(RTDAQ_SCATTER);
-	__u32 step = 0;
-
-	ioctl(fd, RTDAQ_ARM, &step);
-	usleep(LOOK_US);
-	print_arming("separate", ioctl(fd, RTDAQ_WAIT, &wait) ? strerror(errno) : "told", fd);
-	print_arming("atomic", strerror(arm_and_wait(fd, SEC)), fd);
-	close(fd);
-}
-
 static void try_fork(void)
 {
 	int fd = running(RTDAQ_SCATTER), status;
@@ -324,7 +302,6 @@ static void try_loaded(void)
 	try_transfers();
 	try_nine();
 	try_waits();
-	try_arming();
 	try_fork();
 	in_four_threads(hammer, running(RTDAQ_COPY));
 	printf("@ together: threads %d\n", threads(0));

@@ -194,8 +194,6 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
         "closed": "threads 1",
         "waited": "Operation timed out",
         "after it": "threads 0",
-        "separate": "Operation timed out, 1 unseen",
-        "atomic": "No error information, 1 unseen",
         "forked": "threads 1",
         "killed": "threads 0",
         "together": "threads 0",
