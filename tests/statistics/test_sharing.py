@@ -19,7 +19,9 @@ REPEATS = 19
 Slow = dict[tuple[int, int], float]
 
 
-def square(name: str, cpus: int, slow: Slow, spread: float, repeats: int) -> Matrix:
+def square(
+    name: str, cpus: int, slow: Slow, spread: float = 0.01, repeats: int = REPEATS
+) -> Matrix:
     """Ones except for the pairs of `slow`; the repeats alternate `spread` to either side."""
     labels = [f"CPU {cpu}" for cpu in range(cpus)]
     value: list[list[float | None]] = [[1.0] * cpus for _ in labels]
