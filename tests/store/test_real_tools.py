@@ -10,7 +10,10 @@ import pytest
 from rtscope.store.importer import import_bytes, import_file
 from tests.places import needs_realtime
 
-pytestmark = needs_realtime
+pytestmark = [
+    needs_realtime,
+    pytest.mark.timing("cyclictest stops all threads when the first has its samples"),
+]
 """as rt-tests do for most of their options"""
 
 
@@ -24,11 +27,11 @@ def run_tool(command: str, path: Path) -> str:
 @pytest.mark.parametrize(
     ("command", "unit_ns", "interval_ns", "policy"),
     [
-        ("cyclictest -t2 -l100 -i500 -p80 -h400", 1000, 500_000, "fifo"),
-        ("cyclictest -t2 -l100 -i500 -p80 -H20", 1000, 500_000, "fifo"),
-        ("cyclictest -t2 -l100 -i500 -p80 -N -h1000000", 1, 500_000, "fifo"),
-        ("cyclictest -t2 -l100 -i500 -p80 -N", 1, 500_000, "fifo"),
-        ("cyclictest -t2 -l100 -i500 -p80", 1000, 500_000, "fifo"),
+        ("cyclictest -t2 -l400 -i1000 -p80 -h400", 1000, 1_000_000, "fifo"),
+        ("cyclictest -t2 -l400 -i1000 -p80 -H20", 1000, 1_000_000, "fifo"),
+        ("cyclictest -t2 -l400 -i1000 -p80 -N -h1000000", 1, 1_000_000, "fifo"),
+        ("cyclictest -t2 -l400 -i1000 -p80 -N", 1, 1_000_000, "fifo"),
+        ("cyclictest -t2 -l400 -i1000 -p80", 1000, 1_000_000, "fifo"),
         ("signaltest -l100 -t2 -p80", 1000, None, "fifo"),
         ("cyclicdeadline -D1 -i10000 -s5000", 1000, 10_000_000, "deadline"),
         ("oslat -D 1s -c 0 -b 8", 1000, None, "other"),
@@ -63,6 +66,6 @@ def test_json_and_text_of_a_tool_have_the_figures_that_it_prints(
 def test_a_quoted_command_line_in_the_json_is_read(tmp_path: Path) -> None:
     """cyclictest does not escape it."""
     path = tmp_path / 'a "quoted" \\name.json'
-    run_tool("cyclictest -t2 -l100 -i500", path)
+    run_tool("cyclictest -t2 -l400 -i1000", path)
     (run,) = import_file(path)
-    assert (run.asked.samples, [thread.thread for thread in run.threads]) == (100, [0, 1])
+    assert (run.asked.samples, [thread.thread for thread in run.threads]) == (400, [0, 1])
