@@ -92,15 +92,11 @@ static int steps(char **argument)
 {
 	struct worker_line line = { 0 };
 	struct load_status status = { 0 };
-	struct worker worker = {
-		.strength = 1,
-		.seed = strtoull(argument[1], NULL, 10),
-		.directory = argument[3],
-		.line = &line,
-		.status = &status,
-	};
+	struct worker worker = { .strength = 1, .line = &line, .status = &status };
 	long count = strtol(argument[4], NULL, 10);
 
+	worker.seed = strtoull(argument[1], NULL, 10);
+	worker.directory = argument[3];
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (!strcmp(all[i]->name, argument[0]))
 			worker.load = all[i];
@@ -116,9 +112,8 @@ static int steps(char **argument)
 		if (worker.load->step(&worker) < 0)
 			goto fail;
 	}
-	printf("check %016llx\n", (unsigned long long)worker.check);
-	printf("random %016llx\n", (unsigned long long)worker.random);
-	printf("work %llu\n", (unsigned long long)line.work[0]);
+	printf("check %016llx\nrandom %016llx\nwork %llu\n", (unsigned long long)worker.check,
+	       (unsigned long long)worker.random, (unsigned long long)line.work[0]);
 	return 0;
 fail:
 	printf("failed %s\n", message_text(&status.failure));

@@ -121,10 +121,13 @@ static struct tune_rule thread_rule(const char *name, int policy, const char *cp
 
 static const struct thread_identity root;
 
-static void match(const struct tune_rules *rules, const char *name, bool kernel,
-		  const cpu_set_t *cpus, struct tune_wish *wish)
+static struct tune_wish matched(const struct tune_rules *rules, const char *name, bool kernel)
 {
-	tune_rules_match_thread(rules, name, kernel, kernel ? NULL : &root, cpus, wish);
+	cpu_set_t now = cpus_of("0-3");
+	struct tune_wish wish;
+
+	tune_rules_match_thread(rules, name, kernel, kernel ? NULL : &root, &now, &wish);
+	return wish;
 }
 
 static struct tune_rule away(enum tune_rule_kind kind, const char *cpus)
@@ -138,20 +141,16 @@ TEST(the_last_rule_that_says_something_of_a_thread_wins)
 				    thread_rule("ctrl-a", -1, "2"),
 				    thread_rule("*", SCHED_RR, NULL), away(RULE_TASKS, "3") };
 	struct tune_rules rules = { .rule = rule, .count = 4 };
-	cpu_set_t now = cpus_of("0-3");
-	struct tune_wish wish;
+	struct tune_wish wish = matched(&rules, "ctrl-a", false);
 
-	match(&rules, "ctrl-a", false, &now, &wish);
 	assert_int_equal(wish.policy, SCHED_RR);
 	assert_true(wish.has_cpus && wish.explicit_cpus);
 	assert_cpus(&wish.cpus, "2");
-
-	match(&rules, "other", false, &now, &wish);
+	wish = matched(&rules, "other", false);
 	assert_false(wish.explicit_cpus);
 	assert_cpus(&wish.cpus, "0,3");
-
-	rules.count = 5; /* what one takes away no other gives back */
-	match(&rules, "other", false, &now, &wish);
+	rules.count = 5; /* a later rule adds none that an earlier one took away */
+	wish = matched(&rules, "other", false);
 	assert_cpus(&wish.cpus, "0");
 }
 
@@ -159,17 +158,13 @@ TEST(a_rule_wants_threads_of_its_owner_alone)
 {
 	struct tune_rule rule = thread_rule("x", SCHED_FIFO, NULL);
 	struct tune_rules rules = { .rule = &rule, .count = 1 };
-	cpu_set_t now = cpus_of("0");
-	struct tune_wish wish;
 
 	for (int kernel = 0; kernel < 2; kernel++) {
 		rule.owner = kernel ? OWNER_KERNEL : OWNER_PROGRAM;
 		rule.matched = false;
-		match(&rules, "x", !kernel, &now, &wish);
-		assert_int_equal(wish.policy, -1);
+		assert_int_equal(matched(&rules, "x", !kernel).policy, -1);
 		assert_false(rule.matched);
-		match(&rules, "x", kernel, &now, &wish);
-		assert_int_equal(wish.policy, SCHED_FIFO);
+		assert_int_equal(matched(&rules, "x", kernel).policy, SCHED_FIFO);
 	}
 }
 

@@ -20,20 +20,13 @@
 
 static struct control control = { .until_ns = UINT64_MAX };
 static int quick_tid;
-static bool made_room;
 static uint64_t pieces;
-static bool answered;
+static bool done; /* what the second member waits for, in time */
 
-static bool sleeps(int tid)
-{
-	struct thread thread = { 0 };
-
-	return thread_read(tid, &thread) && thread.state == 'S';
-}
-
-static uint64_t count_quickly(struct member *, void *)
+static uint64_t work_quickly(struct member *, void *)
 {
 	__atomic_store_n(&quick_tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	__atomic_add_fetch(&pieces, 1, __ATOMIC_RELEASE);
 	return 1;
 }
 
@@ -41,18 +34,11 @@ static uint64_t count_quickly(struct member *, void *)
 static uint64_t wait_for_the_other(struct member *, void *)
 {
 	uint64_t until_ns = clock_now_ns() + PATIENCE_NS;
-	int tid;
+	struct thread other = { 0 };
 
-	while (!made_room && clock_now_ns() < until_ns) {
-		tid = __atomic_load_n(&quick_tid, __ATOMIC_ACQUIRE);
-		made_room = tid && sleeps(tid);
-	}
-	return 1;
-}
-
-static uint64_t answer(struct member *, void *)
-{
-	__atomic_add_fetch(&pieces, 1, __ATOMIC_RELEASE);
+	while (!done && clock_now_ns() < until_ns)
+		done = thread_read(__atomic_load_n(&quick_tid, __ATOMIC_ACQUIRE), &other) &&
+		       other.state == 'S';
 	return 1;
 }
 
@@ -63,8 +49,8 @@ static uint64_t wait_for_an_answer(struct member *, void *)
 
 	clock_sleep_until(clock_now_ns() + 50 * SLOT_NS);
 	before = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE);
-	while (!answered && clock_now_ns() < until_ns)
-		answered = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE) != before;
+	while (!done && clock_now_ns() < until_ns)
+		done = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE) != before;
 	return 1;
 }
 
@@ -85,6 +71,8 @@ static void work_together(uint64_t (*first)(struct member *, void *),
 	};
 	pthread_t thread[MEMBERS];
 
+	done = false;
+	quick_tid = 0;
 	assert_int_equal(workers_init(MEMBERS), 0);
 	workers_lead(&coordinator);
 	workers_member(0)->job = (struct job){ .work = first };
@@ -101,14 +89,14 @@ static void work_together(uint64_t (*first)(struct member *, void *),
 
 TEST(a_member_sleeps_while_another_takes_long)
 {
-	work_together(count_quickly, wait_for_the_other);
-	assert_true(made_room);
+	work_together(work_quickly, wait_for_the_other);
+	assert_true(done);
 }
 
 TEST(a_member_gets_his_answer_however_late_he_asks)
 {
-	work_together(answer, wait_for_an_answer);
-	assert_true(answered);
+	work_together(work_quickly, wait_for_an_answer);
+	assert_true(done);
 }
 
 UNIT_TESTS(NULL, NULL)
