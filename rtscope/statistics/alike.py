@@ -33,7 +33,8 @@ class Difference(msgspec.Struct, frozen=True):
 
 def differences(a: Run, b: Run) -> list[Difference]:
     """In what the two runs were not measured alike, gravest first; empty for runs alike."""
-    return [*_flaws("A", a), *_flaws("B", b), *_settings(a, b), *_loads(a, b)]
+    flaws = [*_flaws("A", a), *_flaws("B", b)]
+    return [*flaws, *_warnings(a, b), *_settings(a, b), *_loads(a, b)]
 
 
 def _flaws(side: Literal["A", "B"], run: Run) -> list[Difference]:
@@ -42,7 +43,16 @@ def _flaws(side: Literal["A", "B"], run: Run) -> list[Difference]:
         found.append(Difference("partial", run.status, side=side))
     if run.machine.high_resolution_timers is False:
         found.append(Difference("low-resolution", side=side))
-    return found + [Difference("warning", one.text, side=side) for one in run.warnings]
+    return found
+
+
+def _warnings(a: Run, b: Run) -> list[Difference]:
+    """Each warning once, also if both runs have it."""
+    of_a, of_b = ([one.text for one in run.warnings] for run in (a, b))
+    return [
+        *(Difference("warning", text, side="" if text in of_b else "A") for text in of_a),
+        *(Difference("warning", text, side="B") for text in of_b if text not in of_a),
+    ]
 
 
 def _settings(a: Run, b: Run) -> list[Difference]:

@@ -91,7 +91,7 @@ _DIFFERENCES: Final = {
     "low-resolution": (
         "{side} ran without high-resolution timers: its latencies include the tick's period"
     ),
-    "warning": "{side} has a warning: {of}",
+    "warning": "{has} a warning: {of}",
     "setting": "{of} differs: A {a}, B {b}",
     "load-work": "load {of} worked at different rates: A {a:,.0f}, B {b:,.0f} {unit} per second",
     "only": "only {side} measured {names}",
@@ -107,6 +107,7 @@ def difference_sentence(one: Difference) -> str:
     more = len(one.names) - _MOST_NAMED
     return _DIFFERENCES[one.kind].format(
         side=one.side,
+        has=f"{one.side} has" if one.side else "A and B have",
         of=one.of,
         a="unknown" if one.a is None else one.a,
         b="unknown" if one.b is None else one.b,

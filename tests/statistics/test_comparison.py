@@ -155,6 +155,11 @@ def test_runs_that_were_not_alike_are_compared_with_the_differences(
     assert compare(run, run).differences == []
 
 
+def test_a_warning_of_both_runs_is_told_once() -> None:
+    run = run_of(thread_of([1000] * 50), warnings=[RunWarning("x", "not locked")])
+    assert compare(run, run).differences == [Difference("warning", "not locked")]
+
+
 def test_imports_without_latency_over_time_say_that_independence_was_assumed() -> None:
     found = compare(*(run_of(thread_of([ns] * 5000, windows=1)) for ns in (1000, 2000)))
     assert found.outcome == "worse"

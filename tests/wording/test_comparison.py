@@ -35,6 +35,7 @@ DIFFERENCES: Final = [
     Difference("partial", "interrupted", side="B"),
     Difference("low-resolution", side="A"),
     Difference("warning", "memory is not locked", side="B"),
+    Difference("warning", "real-time throttling is on"),
     Difference("setting", "interval", None, "200us"),
     Difference("load-work", "files", 1000.0, 1112.0, "bytes_written"),
     Difference("only", side="A", names=["a", "b", "c", "d", "e"]),
