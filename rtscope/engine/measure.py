@@ -36,11 +36,13 @@ from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
 from rtscope.target import protocol
 from rtscope.target.agent import Agent, Target
-from rtscope.target.bounds import SETUP_S, Span
+from rtscope.target.bounds import REPEAT_S, SETUP_S, Span
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.local import LOCAL
 
 _SILENCE_S = 90.0
+_REPEATING = ("memory", "topology")
+"""probes that end with a whole repeat, however short their duration"""
 """longer than the 60 s in which a load must start"""
 
 _COMPLAINT: Final = re.compile(
@@ -310,10 +312,12 @@ def measure(
         place.started_agent(asked) as agent,
     ):
         on_start(agent)
-        lines = agent.lines(
-            _SILENCE_S + 2 * interval_s,
-            Span(SETUP_S, request.duration_ns / 1e9 if request.duration_ns else None),
+        span = Span(
+            SETUP_S,
+            request.duration_ns / 1e9 if request.duration_ns else None,
+            REPEAT_S if request.probe in _REPEATING else 0.0,
         )
+        lines = agent.lines(_SILENCE_S + 2 * interval_s, span)
         run = hear_run(request, machine, lines, on_line)
         run = with_facts(msgspec.structs.replace(run, target=target.name))
         lab = agent.lab()

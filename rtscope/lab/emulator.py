@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from rtscope.lab.hostcpu import take_one_cpu
 from rtscope.lab.machine import CONSOLE, PARALLEL, SAMPLES
 from rtscope.lab.tether import tethered
@@ -105,7 +107,7 @@ class Emulator(AgentProcess):
         """Yield the agent's lines. Every wait is bounded: the boot, and the requested duration.
         The guest is silent while it measures, and slower than its own clock under load.
         """
-        booted = Span(self._limit_s + span.answer_s, span.duration_s)
+        booted = msgspec.structs.replace(span, answer_s=self._limit_s + span.answer_s)
         for line in super().lines(self._limit_s, booted):
             match line:
                 case Hello():

@@ -44,6 +44,9 @@ SETUP_S: Final = 120.0
 """seconds until measuring begins: 60 s for the loads, and as much for tuning and connecting"""
 ENDING_S: Final = 60.0
 """seconds beyond the duration: loads end within 3 s; 500 kB of results take 45 s at 115,200 baud"""
+REPEAT_S: Final = 3600.0
+"""seconds for a repeat that has begun, for probes that end with a whole one: topology on 256 CPUs
+takes 49 minutes, and memory 12 s for each 100 MiB of last-level cache"""
 INTERRUPTED_S: Final = 20.0
 """seconds from an interrupt to the end: where the agent is tethered it is killed after 15 s"""
 LONGEST_STEP_S: Final = 10.0
@@ -57,6 +60,8 @@ class Span(msgspec.Struct, frozen=True):
     """until its end, or until measuring begins; infinite if it runs until Ctrl-C"""
     duration_s: float | None = None
     """of the measurement as it was asked for; None: what the agent says, if it says any"""
+    repeat_s: float = 0.0
+    """beyond that duration, of a probe that ends with a whole repeat"""
 
 
 class Allowance:

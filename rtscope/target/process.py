@@ -148,7 +148,8 @@ class AgentProcess:
         """Measuring begins: allow the requested duration, and a margin to end."""
         duration_s = span.duration_s or start.duration_ns / 1e9 or math.inf
         if not self._interrupted:
-            self._end_by_s = self._lasted_s + self.measuring_s(duration_s) + self._ending_s
+            longest_s = self.measuring_s(duration_s + span.repeat_s)
+            self._end_by_s = self._lasted_s + longest_s + self._ending_s
 
     def _raw_lines(self) -> Iterator[bytes]:
         out, err = self._process.stdout, self._process.stderr

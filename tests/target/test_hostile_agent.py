@@ -26,9 +26,9 @@ def say(text):
     sys.stdout.write(text + "\\n")
     sys.stdout.flush()
 def hello():
-    say('{{"type":"hello","protocol":1,"agent":"0","probes":["cyclic"]}}')
+    say('{{"type":"hello","protocol":1,"agent":"0","probes":["{probe}"]}}')
 def start():
-    say('{{"type":"start","probe":"cyclic","utc_ns":0,"interval_ns":1000000,"policy":"other",'
+    say('{{"type":"start","probe":"{probe}","utc_ns":0,"interval_ns":1000000,"policy":"other",'
         '"priority":0,"duration_ns":{claimed},"threads":[{{"thread":0,"policy":"other","priority":0}}]}}')
 def progress(ms=1):
     say('{{"type":"progress","time_ns":%d,"threads":[{{"thread":0,"count":%d,"min_ns":5,'
@@ -135,15 +135,18 @@ def attacked(
     duration: str | None = "2s",
     margin_s: int = 3,
     interrupted: bool = False,
+    probe: str = "cyclic",
 ) -> Outcome:
     """Run `rtscope measure` on an agent with this attack, and perhaps press Ctrl-C in it."""
     agent, begun = folder / "agent", folder / "begun"
     claimed = 0 if duration is None else 2_000_000_000
     agent.write_text(
-        _AGENT.format(python=sys.executable, attack=attack, claimed=claimed, begun=str(begun))
+        _AGENT.format(
+            python=sys.executable, attack=attack, claimed=claimed, begun=str(begun), probe=probe
+        )
     )
     agent.chmod(0o755)
-    words = ["measure", "--no-report", "-o", str(folder / "run.json")]
+    words = ["measure", probe, "--no-report", "-o", str(folder / "run.json")]
     words += [f"--duration={duration}"] if duration else ["--samples=1000000"]
     begun_s = time.monotonic()
     with subprocess.Popen(
@@ -202,6 +205,16 @@ def test_the_first_ctrl_c_ends_a_run_without_a_duration(tmp_path: Path, attack: 
     outcome = attacked(tmp_path, attack, duration=None, interrupted=True)
     assert outcome.status in {1, 130}
     assert outcome.lasted_s < 30
+
+
+def test_a_repeat_that_takes_longer_than_the_duration_comes_to_its_end(tmp_path: Path) -> None:
+    attack = """
+    time.sleep(5)
+    say('{"type":"thread","thread":0,"policy":"other","priority":0,"count":0,"missed":0,"early":0}')
+    say('{"type":"end","status":"complete","time_ns":7000000000}')
+"""
+    attacked(tmp_path, attack, margin_s=1, probe="memory")
+    assert json.loads((tmp_path / "run.json").read_text())["status"] == "complete"
 
 
 def test_a_run_that_the_watchdog_ended_exits_3(tmp_path: Path) -> None:
