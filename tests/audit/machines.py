@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A machine on which no rule finds anything, and for each rule what is wrong on another."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -12,28 +13,12 @@ from rtscope.target.protocol import THROTTLING
 Content = str | bytes
 RELEASE: Final = "6.12.57-rt"
 CONFIG: Final = f"/boot/config-{RELEASE}"
-CONFIGURATION: Final = """\
-CONFIG_PREEMPT_RT=y
-CONFIG_HZ=1000
-CONFIG_HZ_PERIODIC=y
-CONFIG_HIGH_RES_TIMERS=y
-CONFIG_CPU_FREQ=y
-CONFIG_CPU_FREQ_DEFAULT_GOV_PERFORMANCE=y
-CONFIG_CPU_FREQ_GOV_PERFORMANCE=y
-CONFIG_CPU_IDLE=y
-CONFIG_TRACING=y
-CONFIG_EVENT_TRACING=y
-CONFIG_KPROBE_EVENTS=y
-CONFIG_RCU_NOCB_CPU=y
-CONFIG_EFI=y
-CONFIG_EFI_DISABLE_RUNTIME=y
-CONFIG_SWAP=y
-CONFIG_KSM=y
-CONFIG_LOCKUP_DETECTOR=y
-CONFIG_RCU_BOOST=y
-CONFIG_IRQ_FORCED_THREADING=y
-CONFIG_CGROUPS=y
-"""
+OPTIONS: Final = (
+    "PREEMPT_RT HZ_PERIODIC HIGH_RES_TIMERS CPU_FREQ CPU_FREQ_DEFAULT_GOV_PERFORMANCE "
+    "CPU_FREQ_GOV_PERFORMANCE CPU_IDLE TRACING EVENT_TRACING KPROBE_EVENTS RCU_NOCB_CPU EFI "
+    "EFI_DISABLE_RUNTIME SWAP KSM LOCKUP_DETECTOR RCU_BOOST IRQ_FORCED_THREADING CGROUPS"
+)
+CONFIGURATION: Final = {"HZ": "1000", **dict.fromkeys(OPTIONS.split(), "y")}
 PARAMETERS: Final = (
     "BOOT_IMAGE=/vmlinuz root=UUID=6f2d ro quiet isolcpus=managed_irq,domain,2-3 rcu_nocbs=2-3 "
     "irqaffinity=0-1 skew_tick=1 nosoftlockup mitigations=auto,nosmt processor.max_cstate=1 "
@@ -47,16 +32,26 @@ Max realtime timeout      unlimited            unlimited            us
 """  # noqa: W291 - as the kernel writes it
 CPUINFO: Final = "processor : 0\nvendor_id : GenuineIntel\nmodel name : x\n"
 GROUPS: Final = "/sys/fs/cgroup"
+CLOCKSOURCE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+MACHINE_CHECKS: Final = "/sys/devices/system/machinecheck/machinecheck0/check_interval"
+WORKQUEUES: Final = "/sys/devices/virtual/workqueue/cpumask"
+PCIE_LINKS: Final = "/sys/module/pcie_aspm/parameters/policy"
+HUGE_PAGES: Final = "/sys/kernel/mm/transparent_hugepage/"
 KERNEL, BOUND = 0x00200000, 0x04000000
 
 
 def thread(
-    tid: int, name: str, *, cpu: int = 0, policy: int = 0, priority: int = 0, flags: int = 0
+    tid: int, name: str, fifo: int = 0, *, round_robin: int = 0, cpu: int = 0, flags: int = 0
 ) -> dict[str, Content]:
-    """The file of a thread, as /proc has it."""
+    """The file of a thread with such a priority, as /proc has it."""
     before = f"{tid} ({name}) S 2 0 0 0 -1 {flags} " + "0 " * 29
-    text = f"{before}{cpu} {priority} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
+    policy = 1 if fifo else 2 if round_robin else 0
+    text = f"{before}{cpu} {fifo or round_robin} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
     return {f"/proc/{tid}/task/{tid}/stat": text}
+
+
+kernel_thread = partial(thread, flags=KERNEL)
+bound_thread = partial(thread, flags=KERNEL | BOUND)
 
 
 def throttling(**changed: Throttle) -> dict[str, Content]:
@@ -78,15 +73,11 @@ def interrupt(number: int, name: str, cpus: str) -> dict[str, Content]:
 def idle_states(cpu: int) -> dict[str, Content]:
     """The files of a CPU's idle states; the deep one may not be entered."""
     folder = f"{CPU}cpu{cpu}/cpuidle"
-    return {
-        f"{folder}/state0/name": "POLL\n",
-        f"{folder}/state0/latency": "0\n",
-        f"{folder}/state1/name": "C1E\n",
-        f"{folder}/state1/latency": "2\n",
-        f"{folder}/state2/name": "C6\n",
-        f"{folder}/state2/latency": "133\n",
-        f"{folder}/state2/disable": "1\n",
-    }
+    states: dict[str, Content] = {f"{folder}/state2/disable": "1\n"}
+    for number, (name, latency_us) in enumerate((("POLL", 0), ("C1E", 2), ("C6", 133))):
+        states[f"{folder}/state{number}/name"] = f"{name}\n"
+        states[f"{folder}/state{number}/latency"] = f"{latency_us}\n"
+    return states
 
 
 def cpuset(path: str, cpus: str, *, balanced: int, exclusive: int = 1) -> dict[str, Content]:
@@ -119,12 +110,18 @@ def cpu(number: int) -> dict[str, Content]:
     }
 
 
+def with_config(**options: str) -> dict[str, Content]:
+    """The configuration with these options instead, "n" for one that is not set."""
+    known = {name: value for name, value in (CONFIGURATION | options).items() if value != "n"}
+    return {CONFIG: "".join(f"CONFIG_{name}={value}\n" for name, value in known.items())}
+
+
 SOUND: Final[dict[str, Content]] = {
     "uname:release": f"{RELEASE}\n",
     "uname:version": "#1 SMP PREEMPT_RT Debian\n",
     "uname:nodename": "shaker\n",
     "clock:monotonic_resolution_ns": "1\n",
-    CONFIG: CONFIGURATION,
+    **with_config(),
     "/proc/cpuinfo": CPUINFO + "flags : tsc constant_tsc nonstop_tsc\n",
     "/proc/cmdline": PARAMETERS,
     "/proc/uptime": "90061.25 351234.00\n",
@@ -152,19 +149,19 @@ SOUND: Final[dict[str, Content]] = {
     "/proc/sys/vm/stat_interval": "10\n",
     "/proc/irq/default_smp_affinity": "3\n",
     "/sys/class/dmi/id/sys_vendor": "ASUSTeK COMPUTER INC.\n",
-    "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
-    "/sys/devices/system/machinecheck/machinecheck0/check_interval": "0\n",
-    "/sys/devices/virtual/workqueue/cpumask": "3\n",
+    CLOCKSOURCE: "tsc\n",
+    MACHINE_CHECKS: "0\n",
+    WORKQUEUES: "3\n",
     "/sys/firmware/efi/fw_platform_size": "64\n",
     "/sys/kernel/mm/ksm/run": "0\n",
-    "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
-    "/sys/kernel/mm/transparent_hugepage/defrag": "always defer defer+madvise [madvise] never\n",
+    HUGE_PAGES + "enabled": "always [madvise] never\n",
+    HUGE_PAGES + "defrag": "always defer defer+madvise [madvise] never\n",
     "/sys/kernel/rcu_expedited": "1\n",
     "/sys/kernel/rcu_normal": "1\n",
     "/sys/kernel/tracing/current_tracer": "nop\n",
     "/sys/kernel/tracing/set_event": "",
     "/sys/kernel/tracing/kprobe_events": "",
-    "/sys/module/pcie_aspm/parameters/policy": "[default] performance powersave powersupersave\n",
+    PCIE_LINKS: "[default] performance powersave powersupersave\n",
     CPU + "online": "0-3\n",
     CPU + "possible": "0-3\n",
     CPU + "present": "0-3\n",
@@ -184,23 +181,16 @@ SOUND: Final[dict[str, Content]] = {
     **interrupt(24, "eth0", "0-1"),
     **interrupt(25, "nvme0q1", "1"),
     **thread(1, "systemd"),
-    **thread(14, "ksoftirqd/0", flags=KERNEL | BOUND),
-    **thread(13, "ktimers/0", policy=1, priority=1, flags=KERNEL | BOUND),
-    **thread(15, "rcuc/0", policy=1, priority=1, flags=KERNEL | BOUND),
-    **thread(16, "migration/2", cpu=2, policy=1, priority=99, flags=KERNEL | BOUND),
-    **thread(17, "kworker/2:1", cpu=2, flags=KERNEL | BOUND),
-    **thread(30, "irq/24-eth0", policy=1, priority=50, flags=KERNEL),
-    **thread(31, "irq/25-nvme0q1", policy=1, priority=60, flags=KERNEL),
-    **thread(900, "loop) R 1 (", cpu=2, policy=1, priority=80),
+    **bound_thread(14, "ksoftirqd/0"),
+    **bound_thread(13, "ktimers/0", 1),
+    **bound_thread(15, "rcuc/0", 1),
+    **bound_thread(16, "migration/2", 99, cpu=2),
+    **bound_thread(17, "kworker/2:1", cpu=2),
+    **kernel_thread(30, "irq/24-eth0", 50),
+    **kernel_thread(31, "irq/25-nvme0q1", 60),
+    **thread(900, "loop) R 1 (", 80, cpu=2),
 }  # fmt: skip
 """Without a finding: four CPUs of which two are isolated, one with a real-time program on it."""
-
-
-def with_config(**options: str | None) -> dict[str, Content]:
-    """The configuration with these options instead, "n" for one that is not set."""
-    lines = [line for line in CONFIGURATION.splitlines() if line[7:].split("=")[0] not in options]
-    lines += [f"CONFIG_{name}={value}" for name, value in options.items() if value != "n"]
-    return {CONFIG: "\n".join(lines) + "\n"}
 
 
 def booted(more: str) -> dict[str, Content]:
@@ -216,6 +206,10 @@ def booted_without(word: str, instead: str = "") -> dict[str, Content]:
 ISOLCPUS: Final = "isolcpus=managed_irq,domain,2-3"
 USER: Final[dict[str, Content]] = {"/proc/self/status": "CapEff:\t0000000000000000\n"}
 
+DEBUGGING: Final = (
+    "IRQSOFF_TRACER PREEMPT_TRACER PROVE_LOCKING LOCK_STAT KASAN KCSAN DEBUG_PAGEALLOC "
+    "DEBUG_OBJECTS DEBUG_KMEMLEAK DEBUG_PREEMPT SLUB_DEBUG_ON KCOV"
+)
 FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "kernel-preempt-rt": (
         with_config(PREEMPT_RT="n", PREEMPT_VOLUNTARY="y") | {"uname:version": "#1 SMP Debian\n"},
@@ -233,15 +227,8 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "kernel-no-hz": (with_config(NO_HZ_IDLE="y"), "CONFIG_NO_HZ_IDLE=y"),
     "kernel-tracing": (with_config(TRACING="n"), "CONFIG_TRACING is not set"),
     **{
-        f"kernel-{option.lower().replace('_', '-')}": (
-            with_config(**{option: "y"}),
-            f"CONFIG_{option}=y",
-        )
-        for option in (
-            *("IRQSOFF_TRACER", "PREEMPT_TRACER", "PROVE_LOCKING", "LOCK_STAT", "KASAN", "KCSAN"),
-            *("DEBUG_PAGEALLOC", "DEBUG_OBJECTS", "DEBUG_KMEMLEAK", "DEBUG_PREEMPT"),
-            *("SLUB_DEBUG_ON", "KCOV"),
-        )
+        f"kernel-{name.lower().replace('_', '-')}": (with_config(**{name: "y"}), f"CONFIG_{name}=y")
+        for name in DEBUGGING.split()
     },
     "boot-mistyped": (booted("isolcpu=2-3 rcu-nocb=2"), "isolcpu (did you mean isolcpus?)"),
     "boot-bad-value": (booted("preempt=ful"), "preempt=ful"),
@@ -259,10 +246,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "boot-irqaffinity-no-effect": ({"/proc/irq/default_smp_affinity": "7\n"}, "CPUs 2,"),
     "boot-nosmt-no-effect": (booted("nosmt") | {CPU + "smt/active": "1\n"}, "share each core"),
     "boot-hugepages-no-effect": (booted("hugepages=5"), "hugepages=5, but the kernel has 4"),
-    "clock-slow-source": (
-        {"/sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"},
-        "hpet",
-    ),
+    "clock-slow-source": ({CLOCKSOURCE: "hpet\n"}, "hpet"),
     "clock-coarse-timers": (
         {"clock:monotonic_resolution_ns": "1000000\n"},
         "at the tick, 1000 times a second",
@@ -285,20 +269,11 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         "waiting threads of a BPF scheduler run before real-time threads: CPUs 3: 50ms of each 1s",
     ),
     "sched-group-scheduling": (with_config(RT_GROUP_SCHED="y"), "CONFIG_RT_GROUP_SCHED=y"),
-    "sched-priority-99": (thread(77, "multipathd", policy=2, priority=99), "multipathd"),
-    "sched-ksoftirqd": (
-        thread(14, "ksoftirqd/0", policy=1, priority=2, flags=KERNEL | BOUND),
-        "priority 2",
-    ),
-    "sched-rcu-priority": (
-        thread(15, "rcuc/0", policy=1, priority=70, flags=KERNEL | BOUND),
-        "priority 70",
-    ),
-    "sched-rcu-demoted": (thread(15, "rcuc/0", flags=KERNEL | BOUND), "rcuc/0: not real-time"),
-    "sched-ktimers": (
-        thread(13, "ktimers/0", policy=1, priority=51, flags=KERNEL | BOUND),
-        "ktimers/0 (priority 51)",
-    ),
+    "sched-priority-99": (thread(77, "multipathd", round_robin=99), "multipathd"),
+    "sched-ksoftirqd": (bound_thread(14, "ksoftirqd/0", 2), "priority 2"),
+    "sched-rcu-priority": (bound_thread(15, "rcuc/0", 70), "priority 70"),
+    "sched-rcu-demoted": (bound_thread(15, "rcuc/0"), "rcuc/0: not real-time"),
+    "sched-ktimers": (bound_thread(13, "ktimers/0", 51), "ktimers/0 (priority 51)"),
     "sched-rcu-expedited": ({"/sys/kernel/rcu_normal": "0\n"}, "are expedited"),
     "power-governor": ({CPU + "cpu1/cpufreq/scaling_governor": "powersave\n"}, "on 1 of 4 CPUs"),
     "power-turbo": ({CPU + "intel_pstate/no_turbo": "0\n"}, "no_turbo is 0"),
@@ -311,10 +286,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         "against meltdown",
     ),
     "power-smt": ({CPU + "smt/active": "1\n"}, "share each core"),
-    "power-pcie-links": (
-        {"/sys/module/pcie_aspm/parameters/policy": "default performance [powersave]\n"},
-        "powersave",
-    ),
+    "power-pcie-links": ({PCIE_LINKS: "default performance [powersave]\n"}, "powersave"),
     "irq-balance": (thread(78, "irqbalance"), "irqbalance runs"),
     "irq-default-affinity": ({"/proc/irq/default_smp_affinity": "f\n"}, "CPUs 2-3"),
     "irq-on-isolated": (interrupt(25, "nvme0q1", "1-2"), "25 (nvme0q1) on 2"),
@@ -322,11 +294,8 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         with_config(PREEMPT_RT="n", PREEMPT="y") | {"uname:version": "#1 SMP PREEMPT\n"},
         "with interrupts disabled",
     ),
-    "irq-thread-demoted": (thread(30, "irq/24-eth0", flags=KERNEL), "irq/24-eth0"),
-    "irq-equal-priorities": (
-        thread(31, "irq/25-nvme0q1", policy=1, priority=50, flags=KERNEL),
-        "priority 50",
-    ),
+    "irq-thread-demoted": (kernel_thread(30, "irq/24-eth0"), "irq/24-eth0"),
+    "irq-equal-priorities": (kernel_thread(31, "irq/25-nvme0q1", 50), "priority 50"),
     "isolation-rcu": (booted_without("rcu_nocbs=2-3", "rcu_nocbs=2"), "isolated CPUs 3"),
     "isolation-nohz-full": ({CPU + "nohz_full": "1-3\n"}, "CPUs 1 have nohz_full"),
     "isolation-nothing-left": (
@@ -339,11 +308,8 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
         "CPUs 1 are not isolated",
     ),
     "isolation-programs": (thread(79, "logger", cpu=3), "logger"),
-    "isolation-kernel-threads": (thread(80, "kswapd0", cpu=3, flags=KERNEL), "kswapd0"),
-    "isolation-workqueues": (
-        {"/sys/devices/virtual/workqueue/cpumask": "0000000f\n"},
-        "isolated CPUs 2-3",
-    ),
+    "isolation-kernel-threads": (kernel_thread(80, "kswapd0", cpu=3), "kswapd0"),
+    "isolation-workqueues": ({WORKQUEUES: "0000000f\n"}, "isolated CPUs 2-3"),
     "group-partition-invalid": (
         partition("rt.slice", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "0-3"),
         "rt.slice (isolated): Cpu list in cpuset.cpus not exclusive",
@@ -358,12 +324,9 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     ),
     "services-rtkit": (thread(81, "rtkit-daemon"), "priority 20 at most"),
     "services-set-back": (thread(82, "power-profiles-"), "power-profiles-daemon runs"),
-    "memory-huge-pages": (
-        {"/sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"},
-        "always",
-    ),
+    "memory-huge-pages": ({HUGE_PAGES + "enabled": "[always] madvise never\n"}, "always"),
     "memory-huge-defrag": (
-        {"/sys/kernel/mm/transparent_hugepage/defrag": "[always] defer madvise never\n"},
+        {HUGE_PAGES + "defrag": "[always] defer madvise never\n"},
         "at any cost",
     ),
     "memory-swap": ({"/proc/swaps": "Filename Type\n/dev/sda2 partition 1 0 -2\n"}, "/dev/sda2"),
@@ -374,10 +337,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "memory-statistics": ({"/proc/sys/vm/stat_interval": "1\n"}, "every 1 s"),
     "timers-lockup-detector": ({"/proc/sys/kernel/watchdog": "1\n"}, "lockup detector is on"),
     "timers-nmi-watchdog": ({"/proc/sys/kernel/nmi_watchdog": "1\n"}, "NMI watchdog is on"),
-    "timers-machine-checks": (
-        {"/sys/devices/system/machinecheck/machinecheck0/check_interval": "300\n"},
-        "every 300 s",
-    ),
+    "timers-machine-checks": ({MACHINE_CHECKS: "300\n"}, "every 300 s"),
     "tracing-tracer": ({"/sys/kernel/tracing/current_tracer": "function\n"}, "function"),
     "tracing-events": ({"/sys/kernel/tracing/set_event": "sched:sched_switch\n"}, "sched_switch"),
     "tracing-probes": ({"/sys/kernel/tracing/kprobe_events": "p:k/p vfs_read\n"}, "vfs_read"),
