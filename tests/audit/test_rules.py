@@ -219,7 +219,8 @@ BAD_VALUES = ("isolcpus=domian,2-3", "nohz=perhaps", "transparent_hugepage=nevr"
     ("name", "files", "words"),
     [
         *(("boot-mistyped", booted(word), "the kernel does not know") for word in MISTYPED),
-        *(("boot-bad-value", booted_without(ISOLCPUS, word), "does not accept") for word in BAD_VALUES),
+        *(("boot-bad-value", booted_without(ISOLCPUS, word), "does not accept")
+          for word in BAD_VALUES),
         ("boot-preempt-no-effect", with_config(PREEMPT_DYNAMIC="y") | booted("preempt=none"),
          "preempt=none was given to a kernel with CONFIG_PREEMPT_RT"),
         ("firmware-smi", {"msr:smi_count": "1600\n", "msr:smi_count_later": "1600\n"},
