@@ -16,7 +16,9 @@
 #define VICTIM "sys/fs/resctrl/rtscope-victim/"
 #define OTHERS "sys/fs/resctrl/rtscope-others/"
 
-static char root[64], why[256];
+#define TEMPLATE "/tmp/rtscope-partitions-XXXXXX"
+
+static char root[] = TEMPLATE, why[256];
 static int directory;
 
 /* A shell's commands in the tree. */
@@ -31,7 +33,7 @@ static void run(const char *commands)
 static int make_tree(void **state)
 {
 	(void)state;
-	strcpy(root, "/tmp/rtscope-partitions-XXXXXX");
+	strcpy(root, TEMPLATE);
 	assert_non_null(mkdtemp(root));
 	directory = open(root, O_DIRECTORY | O_CLOEXEC);
 	run("mkdir -p proc sys/fs/resctrl/info");
@@ -40,10 +42,12 @@ static int make_tree(void **state)
 
 static int remove_tree(void **state)
 {
+	char command[64];
+
 	(void)state;
 	close(directory);
-	run("rm -r $PWD");
-	return 0;
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	return system(command);
 }
 
 static void mount_as(const char *schemata)

@@ -50,6 +50,7 @@ TEST(buckets_are_exact_below_64_ns_within_a_32nd_above_and_have_no_gap)
 		assert_true(lower < 64 ? width == 1 : width * 32 <= lower);
 		expected = lower + width;
 		assert_int_equal(rtscope_bucket(lower), i);
+		assert_int_equal(rtscope_bucket(lower + width / 2), i);
 		assert_int_equal(rtscope_bucket(expected - 1), i);
 	}
 	assert_int_equal(rtscope_bucket(INT64_MAX), RTSCOPE_BUCKETS - 1);

@@ -55,37 +55,26 @@ static void heard(const char *warned, const char *sentence)
 TEST(a_user_gets_the_priority_allowed_and_a_warning_where_it_is_less)
 {
 	static const struct {
-		enum policy policy;
-		int priority, allowed;
-		struct schedule given;
+		int policy, priority, allowed, given_policy, given_priority;
 		const char *code, *text;
 	} cases[] = {
-		{ POLICY_FIFO, 80, 99, { POLICY_FIFO, .priority = 80 }, "", "" },
-		{ POLICY_FIFO,
-		  80,
-		  12,
-		  { POLICY_FIFO, .priority = 12 },
-		  "lower-rt-priority",
+		{ POLICY_FIFO, 80, 99, POLICY_FIFO, 80, "", "" },
+		{ POLICY_FIFO, 80, 12, POLICY_FIFO, 12, "lower-rt-priority",
 		  "priority 12, not 80" },
-		{ POLICY_FIFO, 80, 0, { POLICY_OTHER, .priority = 0 }, "no-rt-priority", "" },
-		{ POLICY_DEADLINE,
-		  0,
-		  0,
-		  { POLICY_OTHER, .priority = 0 },
-		  "no-rt-priority",
-		  "SCHED_DEADLINE" },
+		{ POLICY_FIFO, 80, 0, POLICY_OTHER, 0, "no-rt-priority", "" },
+		{ POLICY_DEADLINE, 0, 0, POLICY_OTHER, 0, "no-rt-priority", "SCHED_DEADLINE" },
 	};
 
 	foreach (each, cases) {
-		struct schedule wanted = { .policy = each->policy, .priority = each->priority };
-		struct schedule given;
+		struct schedule wanted = { .policy = (enum policy)each->policy }, given;
 
+		wanted.priority = (unsigned int)each->priority;
 		highest_allowed = each->allowed;
 		limit = each->allowed == 99 ? 0 : (rlim_t)each->allowed;
 		*code = *text = '\0';
 		given = realtime_allowed(wanted, heard);
-		assert_int_equal(given.policy, each->given.policy);
-		assert_int_equal(given.priority, each->given.priority);
+		assert_int_equal(given.policy, each->given_policy);
+		assert_int_equal(given.priority, each->given_priority);
 		assert_string_equal(code, each->code);
 		assert_non_null(strstr(text, each->text));
 	}
