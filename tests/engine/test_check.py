@@ -92,22 +92,18 @@ def test_a_limit_that_can_never_be_kept_is_refused_whatever_the_probe(
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("line", "said"),
     [
-        ("vm:none-such", "there is no kernel 'none-such'"),
-        ("ssh:-x", "'ssh:-x' names no board"),
+        ('targets = ["local", "vm:none-such"]', "targets: there is no kernel 'none-such'"),
+        ('targets = ["local", "ssh:-x"]', "targets: 'ssh:-x' names no board"),
+        ('reference = "x"', "reference: there is no reference 'x'"),
     ],
 )
-def test_a_target_that_cannot_be_reached_is_told_with_the_plans_line(
-    target: str, said: str
+def test_a_target_or_a_reference_that_is_none_is_told_with_the_plans_line(
+    line: str, said: str
 ) -> None:
-    with pytest.raises(RtscopeError, match=rf"plan\.toml:2: targets: {said}"):
-        checked(plan=f'targets = ["local", "{target}"]')
-
-
-def test_a_reference_that_is_none_is_told_with_the_plans_line() -> None:
-    with pytest.raises(RtscopeError, match=r"plan\.toml:2: reference: there is no reference 'x'"):
-        checked(plan='reference = "x"')
+    with pytest.raises(RtscopeError, match=rf"plan\.toml:2: {said}"):
+        checked(plan=line)
     assert checked(plan='reference = "loongson-2f"')
 
 
@@ -142,10 +138,3 @@ def test_repetitions_are_asked_for_once(tmp_path: Path, agent_path: Path,
     monkeypatch.setenv("RTSCOPE_AGENT", str(script))
     assert len(checked(plan="repetitions = 50")) == 50
     assert len(log.read_text().splitlines()) == 2
-
-
-def test_the_nearest_probe_is_one_that_can_be_measured() -> None:
-    plan = parse_plan(PLAN.format("", "").replace("cyclic", "exek"), Path("plan.toml"))
-    with pytest.raises(RtscopeError, match="no probe is called 'exek'") as caught:
-        check_cells(plan, cells_of(plan))
-    assert "exec" not in str(caught.value)

@@ -14,7 +14,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.request import AgentRequest, Request
-from rtscope.model.run import LoadWork, Run, RunWarning, Sample, Thread
+from rtscope.model.run import LoadWork, Run, RunWarning, Sample
 from rtscope.report.page.report import html_report
 from rtscope.report.tables.ensemble import member_columns
 from rtscope.statistics.ensemble import mean_of_members
@@ -23,40 +23,17 @@ from rtscope.target.agent import Capabilities
 from rtscope.target.bounds import Span
 from rtscope.target.protocol import AnyLine
 from rtscope.wording.ensemble import member_lines
+from tests import measured
+from tests.measured import thread_of
 
 
 def run_of(latencies_ns: list[int], status: str = "complete") -> Run:
-    mean = sum(latencies_ns) / len(latencies_ns)
-    thread = Thread(
-        thread=0,
-        cpu=0,
-        policy="fifo",
-        priority=80,
-        count=len(latencies_ns),
-        histogram=Histogram.of(latencies_ns),
-        min_ns=min(latencies_ns),
-        max_ns=max(latencies_ns),
-        mean_ns=mean,
-        stddev_ns=0.0,
-        missed=1,
-        worst=[Sample(5, max(latencies_ns))],
+    thread = msgspec.structs.replace(
+        thread_of(latencies_ns), missed=1, worst=[Sample(5, max(latencies_ns))]
     )
-    return msgspec.convert(
-        {
-            "id": "0123456789abcdef",
-            "created": "2026-11-21T00:00:00",
-            "probe": "cyclic",
-            "status": status,
-            "load": "ipc",
-            "machine": Machine(),
-            "threads": [thread],
-            "elapsed_ns": 10,
-            "loads": [LoadWork("ipc", 1, 7, 2.0, {"messages": 5})],
-            "warnings": [RunWarning("same", "in each")],
-        },
-        Run,
-        from_attributes=True,
-    )
+    loads = [LoadWork("ipc", 1, 7, 2.0, {"messages": 5})]
+    warnings = [RunWarning("same", "in each")]
+    return measured.run_of(thread, status=status, elapsed_ns=10, loads=loads, warnings=warnings)
 
 
 def test_the_union_holds_all_samples_and_each_run_by_its_seed() -> None:
@@ -78,9 +55,6 @@ def test_the_union_holds_all_samples_and_each_run_by_its_seed() -> None:
         (8, other.threads),
     ]
     assert together.id not in {one.id, other.id}
-
-
-def test_an_ensemble_with_an_unfinished_or_missing_run_is_not_complete() -> None:
     assert union([(1, run_of([1])), (2, run_of([2], "watchdog"))], 2).status == "watchdog"
     assert union([(1, run_of([1]))], 2).status == "interrupted"
 
@@ -107,25 +81,6 @@ def test_the_mean_of_members_has_students_limits() -> None:
     assert told.interval.low_ns == pytest.approx(2 - 2.48414, abs=1e-4)
     assert told.interval.high_ns == pytest.approx(2 + 2.48414, abs=1e-4)
     assert mean_of_members([5.0]).interval.low_ns is None
-
-
-def test_a_crew_is_interrupted_together_with_those_that_come_late() -> None:
-    class Stopped:
-        told = ""
-
-        def interrupt(self) -> None:
-            self.told += "interrupt "
-
-        def kill(self) -> None:
-            self.told += "kill "
-
-    agents, early, late = AgentGroup(), Stopped(), Stopped()
-    agents.watch(early)
-    agents.interrupt()
-    agents.watch(late)
-    agents.kill()
-
-    assert (early.told, late.told) == ("interrupt kill ", "interrupt kill ")
 
 
 @pytest.mark.parametrize("failure", [RtscopeError("no disk"), ZeroDivisionError()])

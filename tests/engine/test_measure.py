@@ -13,7 +13,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
-from rtscope.model.run import Lab, LoadWork, Run
+from rtscope.model.run import Lab, LoadWork, Matrix, Run, Taker
 from rtscope.statistics.figures import quantile_ns
 from rtscope.store.runfile import decode_run, encode_run
 from rtscope.target.protocol import AnyLine, decode_line, files_of
@@ -50,27 +50,20 @@ def heard(*lines: dict[str, Any]) -> Run:
     return hear_run(Request(), Machine(), decoded, lambda line: None)
 
 
-def both(**more: int) -> list[dict[str, Any]]:
-    return [thread(**more), histogram(), thread(1), histogram(1)]
+def both(**more: object) -> list[dict[str, Any]]:
+    return [thread(0, **more), histogram(), thread(1), histogram(1)]
 
 
 def test_a_worst_sample_is_dated_to_the_microsecond_and_on_the_monotonic_clock() -> None:
-    run = heard(HELLO, START, *both(), END)
-    assert run.created == "2026-11-21T22:01:30.571357+00:00"
-    assert run.start_monotonic_ns == 6_978_635_333_883
-    assert moment_text(run, run.threads[0].worst[0].time_ns) == "2026-11-21 22:01:30.671357 UTC"
-    assert decode_run(encode_run(run)) == run
-
-
-def test_when_the_load_came_up_and_ended_is_kept() -> None:
-    names = ["load coming up", "load alone", "measuring", "load ending"]
-    times = [-30_000_000, -20_000_000, 0, 10**9, 10**9 + 5]
     phases = [
-        {"name": name, "from_ns": start, "to_ns": end}
-        for name, start, end in zip(names, times, times[1:], strict=False)
+        {"name": "load alone", "from_ns": -20_000_000, "to_ns": 0},
+        {"name": "measuring", "from_ns": 0, "to_ns": 10**9},
     ]
     run = heard(HELLO, START, *both(), END | {"phases": phases})
     assert [msgspec.structs.asdict(phase) for phase in run.phases] == phases
+    assert run.created == "2026-11-21T22:01:30.571357+00:00"
+    assert run.start_monotonic_ns == 6_978_635_333_883
+    assert moment_text(run, run.threads[0].worst[0].time_ns) == "2026-11-21 22:01:30.671357 UTC"
     assert decode_run(encode_run(run)) == run
 
 
@@ -106,11 +99,11 @@ def test_a_result_that_contradicts_itself_leaves_what_was_seen_before(lie: dict[
         heard(HELLO, START, *both(**lie), END)
 
 
-def vanished(*lines: dict[str, Any]) -> Run:
+def vanished(start: dict[str, Any], *lines: dict[str, Any]) -> Run:
     """The run of an agent that says no more."""
 
     def said() -> Iterator[AnyLine]:
-        for line in (HELLO, START, *lines):
+        for line in (HELLO, START | start, *lines):
             yield decode_line(json.dumps(line).encode())
         raise RtscopeError("the network fell silent")
 
@@ -118,12 +111,16 @@ def vanished(*lines: dict[str, Any]) -> Run:
 
 
 def test_a_run_whose_agent_vanished_has_the_histogram_that_was_heard_of() -> None:
+    loads = {"loads": [{"name": "cpu", "strength": 2, "seed": 7}]}
+    done = {"loads": [{"name": "cpu", "work": {"rounds": 12}}]}
     run = vanished(
+        loads,
         progress(gained=[[2944, 1], [4992, 1]]),
-        progress(count=1003, max_ns=81_000, gained=[[2944, 1000], [79872, 1]]),
+        progress(count=1003, max_ns=81_000, gained=[[2944, 1000], [79872, 1]]) | done,
     )
     assert (run.status, [warning.code for warning in run.warnings]) == ("failed", ["agent-died"])
     assert "the network fell silent" in run.warnings[0].text
+    assert run.loads == [LoadWork("cpu", 2, 7, 0.1, {"rounds": 12})]
     first, second = run.threads
     assert first.histogram == Histogram([2944, 4992, 79872], [64, 128, 2048], [1001, 1, 1])
     assert (first.count, first.min_ns, first.max_ns) == (1003, 3000, 81_000)
@@ -134,29 +131,16 @@ def test_a_run_whose_agent_vanished_has_the_histogram_that_was_heard_of() -> Non
 
 def test_a_sample_that_only_the_histogram_has_yet_is_counted() -> None:
     """The agent reads a thread's figures while that measures."""
-    run = vanished(progress(gained=[[992, 1], [2944, 2], [81920, 1]]))
+    run = vanished({}, progress(gained=[[992, 1], [2944, 2], [81920, 1]]))
     thread = run.threads[0]
     assert (thread.count, thread.min_ns, thread.max_ns) == (4, 1007, 81920)
     assert decode_run(encode_run(run)) == run
 
 
-def test_an_agent_without_a_histogram_in_its_progress_leaves_its_figures() -> None:
-    thread = vanished(progress()).threads[0]
-    assert (thread.count, thread.max_ns) == (2, 5000)
-    assert thread.histogram == Histogram(beyond_count=2, beyond_ns=3000)
-
-
-def test_what_the_loads_had_done_is_kept_when_the_agent_vanishes() -> None:
-    start = START | {"loads": [{"name": "cpu", "strength": 2, "seed": 7}]}
-    done = [{"name": "cpu", "work": {"rounds": 12}}]
-    run = vanished(start, progress() | {"loads": done})
-    assert run.loads == [LoadWork("cpu", 2, 7, 0.1, {"rounds": 12})]
-
-
 @pytest.mark.parametrize("gained", [[[65, 1]], [[2**62, 2**62]] * 3 + [[0, 2**62]] * 3])
 def test_a_histogram_that_cannot_be_is_refused_as_it_comes(gained: list[list[int]]) -> None:
     with pytest.raises(RtscopeError, match=r"an impossible progress|contradicts itself"):
-        vanished(progress(gained=gained))
+        vanished({}, progress(gained=gained))
 
 
 def test_a_thread_that_the_agent_forgets_is_told() -> None:
@@ -172,19 +156,9 @@ def test_an_agent_that_warns_for_ever_does_not_fill_the_memory() -> None:
     assert run.warnings[-1].code == "more-warnings"
 
 
-def test_an_agent_that_sends_files_for_ever_is_not_heard_out() -> None:
-    lines = (
-        decode_line(json.dumps({"type": "file", "path": f"/{n}", "text": ""}).encode())
-        for n in range(100_000)
-    )
-    with pytest.raises(RtscopeError, match="more than 40000 files"):
-        files_of(lines)
-
-
 @pytest.mark.parametrize(
     ("line", "complains"),
     [
-        ("BUG: sleeping function called from invalid context at kernel/x.c:1", True),
         ("[    1.234567] WARNING: CPU: 0 PID: 1 at kernel/x.c:1 f+0x1/0x2", True),
         ("[ BUG: Invalid wait context ]", True),
         ("rcu: INFO: rcu_preempt self-detected stall on CPU", True),
@@ -205,3 +179,48 @@ def test_what_a_guest_complained_of_is_a_warning_of_its_run(line: str, complains
     told = [warning.text for warning in run.warnings if warning.code == "guest-complained"]
     assert bool(told) == complains
     assert all(line in text for text in told)
+
+
+TAKERS = [
+    {"name": "main", "tid": 4711, "priority": 0, "cpu": None, "count": 1},
+    {"name": "signal/3", "tid": 4714, "priority": 10, "cpu": 1, "count": 1},
+]
+ROWS = [[None, 80.5], [80.5, None]]
+LABELS = ["CPU 0", "CPU 1"]
+MATRIX = {
+    "type": "matrix", "name": "message", "unit": "ns", "rows": LABELS, "columns": LABELS,
+    "value": ROWS, "low": ROWS, "high": ROWS,
+}  # fmt: skip
+
+
+def test_matrices_and_who_took_events_are_in_the_run_and_kept_with_it() -> None:
+    run = heard(HELLO, START, *both(takers=TAKERS), MATRIX, END)
+    assert run.matrices == [Matrix("message", "ns", LABELS, LABELS, ROWS, ROWS, ROWS)]
+    takers = [Taker("main", 4711, 0, None, 1), Taker("signal/3", 4714, 10, 1, 1)]
+    assert [one.takers for one in run.threads] == [takers, []]
+    assert decode_run(encode_run(run)) == run
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"value": [[1.0]]}, {"rows": ["CPU 0"]}, {"low": [[-1.0] * 2] * 2}, {"name": "x" * 99}],
+)
+def test_an_impossible_matrix_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(RtscopeError, match=r"matrix|not of protocol"):
+        heard(HELLO, START, *both(), MATRIX | wrong, END)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"count": -1}, {"priority": 100}, {"cpu": -1}, {"name": "x" * 99}]
+)
+def test_an_impossible_waiter_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(RtscopeError):
+        heard(HELLO, START, *both(takers=[TAKERS[0] | wrong]), END)
+
+
+def test_an_agent_that_sends_for_ever_is_not_heard_out() -> None:
+    with pytest.raises(RtscopeError, match="more than 64 matrices"):
+        heard(HELLO, START, *both(), *[MATRIX] * 65, END)
+    lines = (decode_line(b'{"type":"file","path":"/%d","text":""}' % n) for n in range(100_000))
+    with pytest.raises(RtscopeError, match="more than 40000 files"):
+        files_of(lines)

@@ -63,69 +63,76 @@ def test_every_round_measures_every_cell_once_in_another_order() -> None:
     assert [cell.histogram.total for cell in sweep.cells] == [12] * 6
 
 
-def test_the_median_of_a_few_runs_is_between_the_middle_two() -> None:
-    slots = slots_of({"./app": APP}, [ONE])
-    sweep = sweep_of(swept(slots, 1, RECORD, answering(lambda r: [10, 20, 40, 1000], [])))
-    assert sweep.cells[0].medians_ns == [30.0]
+DIED = "thread 0 could not measure on: ./app was ended by signal 11"
 
 
-def test_an_interrupt_keeps_the_whole_rounds() -> None:
-    seen: list[str] = []
-
-    def on_slot(name: str, done: int, total: int) -> None:
-        seen.append(name)
+def failing(at: int, failure: str, seen: list[str]) -> Callable[[Request], Run]:
+    """Measure until the `at`th cell, which is interrupted, raises an error or fails."""
 
     def run(request: Request) -> Run:
-        status = "interrupted" if len(seen) == 6 else "complete"
-        return run_of(thread_of([100]), status=status)
+        if len(seen) < at:
+            return run_of(thread_of([100]))
+        if failure == "interrupted":
+            return run_of(thread_of([100]), status="interrupted")
+        if failure == "failed":
+            warnings = [RunWarning("thread-failed", DIED)]
+            return run_of(thread_of([]), status="failed", warnings=warnings)
+        raise RtscopeError("the connection was lost")
 
-    slots = slots_of({"./app": APP}, [ONE, TWO])
+    return run
+
+
+FAILURES = {
+    "interrupted": ("interrupted", []),
+    "failed": ("failed", ["./app was ended by signal 11"]),
+    "lost": ("failed", ["the connection was lost"]),
+    "signal": ("interrupted", []),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_ends_in_a_later_round_loses_no_round_before_it(failure: str) -> None:
+    seen: list[str] = []
     kept: list[Run] = []
-    record = swept(slots, 5, RECORD, run, Progress(on_slot, kept.append))
-    assert record.status == "interrupted"
-    sweep = sweep_of(record)
-    assert sweep.rounds == 2
-    assert [len(cell.medians_ns) for cell in sweep.cells] == [2, 2]
+    progress = Progress(
+        lambda name, done, total: seen.append(name),
+        kept.append,
+        is_over=lambda: failure == "signal" and len(seen) == 5,
+    )
+    slots = slots_of({"./app": APP}, [ONE, TWO])
+    record = swept(slots, 5, RECORD, failing(5, failure, seen), progress)
+    status, reasons = FAILURES[failure]
+    assert record.status == status
+    assert [len(cell.medians_ns) for cell in sweep_of(record).cells] == [2, 2]
     assert [(one.sweep and one.sweep.rounds, one.id) for one in kept] == [
         (1, RECORD.id),
         (2, RECORD.id),
     ]
+    for warning, reason in zip(record.warnings, reasons, strict=True):
+        assert warning.text.startswith("round 3 failed, and those before it are shown: ")
+        assert reason in warning.text
 
 
-def test_an_interrupt_in_the_first_round_keeps_the_cells_that_were_measured() -> None:
+@pytest.mark.parametrize("failure", ["interrupted", "failed", "lost"])
+def test_what_ends_in_the_first_round_loses_no_cell_before_it(failure: str) -> None:
     seen: list[str] = []
-
-    def on_slot(name: str, done: int, total: int) -> None:
-        seen.append(name)
-
-    def run(request: Request) -> Run:
-        return run_of(thread_of([100]), status="interrupted" if len(seen) == 2 else "complete")
-
-    slots = slots_of({"./app": APP}, [ONE, TWO])
-    record = swept(slots, 5, RECORD, run, Progress(on_slot))
+    progress = Progress(lambda name, done, total: seen.append(name))
+    slots = slots_of({"./app": APP}, [ONE, TWO, Placement((1,), 1)])
+    record = swept(slots, 5, RECORD, failing(3, failure, seen), progress)
+    status, reasons = FAILURES[failure]
+    assert record.status == status
     assert decode_run(encode_run(record)) == record
-    assert [thread.name for thread in record.threads] == seen[:1]
-    seen[:] = ["one before"]
+    assert {thread.name for thread in record.threads} == {*seen[:2]}
+    assert [warning.text for warning in record.warnings] == [
+        "round 1 failed, and what was measured before is shown: "
+        f"{seen[2]} could not be measured: {reason}"
+        for reason in reasons
+    ]
+
+
+def test_an_interrupt_before_anything_was_measured_is_told() -> None:
     with pytest.raises(RtscopeError, match="interrupted before anything was measured"):
-        swept(slots, 5, RECORD, run, Progress(on_slot))
-
-
-def test_an_agent_that_a_signal_ended_before_it_began_loses_no_round() -> None:
-    seen: list[str] = []
-
-    def on_slot(name: str, done: int, total: int) -> None:
-        seen.append(name)
-
-    def run(request: Request) -> Run:
-        if len(seen) == 5:
-            raise RtscopeError("the agent ended before it measured anything")
-        return run_of(thread_of([100]))
-
-    slots = slots_of({"./app": APP}, [ONE, TWO])
-    sweep = sweep_of(
-        swept(slots, 5, RECORD, run, Progress(on_slot, is_over=lambda: len(seen) == 5))
-    )
-    assert sweep.rounds == 2
+        swept(slots_of({"./app": APP}, [ONE]), 5, RECORD, failing(0, "interrupted", []))
 
 
 def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
@@ -156,57 +163,6 @@ def test_a_program_that_fails_is_told_with_its_last_words() -> None:
         swept(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
 
 
-@pytest.mark.parametrize("status", ["complete", "failed"])
-def test_what_fails_in_a_later_round_loses_no_round_before_it(status: str) -> None:
-    seen: list[str] = []
-
-    def on_slot(name: str, done: int, total: int) -> None:
-        seen.append(name)
-
-    def run(request: Request) -> Run:
-        if len(seen) < 5:
-            return run_of(thread_of([100]))
-        if status == "complete":
-            raise RtscopeError("the agent was killed")
-        return run_of(thread_of([]), status=status)
-
-    slots = slots_of({"./app": APP}, [ONE], ["idle", "cpu"], [1])
-    record = swept(slots, 5, RECORD, run, Progress(on_slot))
-    assert record.status == "failed"
-    assert [len(cell.medians_ns) for cell in sweep_of(record).cells] == [2, 2]
-    [warning] = record.warnings
-    assert warning.text.startswith("round 3 failed, and those before it are shown: ")
-
-
-@pytest.mark.parametrize("died", [False, True])
-def test_what_fails_in_the_first_round_loses_no_cell_before_it(died: bool) -> None:
-    seen: list[str] = []
-
-    def on_slot(name: str, done: int, total: int) -> None:
-        seen.append(name)
-
-    def run(request: Request) -> Run:
-        if len(seen) < 3:
-            return run_of(thread_of([100]))
-        if died:
-            raise RtscopeError("the connection was lost")
-        said = "thread 0 could not measure on: ./app was ended by signal 11"
-        failed = run_of(thread_of([]), status="failed")
-        return msgspec.structs.replace(failed, warnings=[RunWarning("thread-failed", said)])
-
-    slots = slots_of({"./app": APP}, [ONE, TWO, Placement((1,), 1)])
-    record = swept(slots, 5, RECORD, run, Progress(on_slot))
-    assert record.status == "failed"
-    assert decode_run(encode_run(record)) == record
-    assert {thread.name for thread in record.threads} == {*seen[:2]}
-    [warning] = record.warnings
-    why = "the connection was lost" if died else "./app was ended by signal 11"
-    assert warning.text == (
-        "round 1 failed, and what was measured before is shown: "
-        f"{seen[2]} could not be measured: {why}"
-    )
-
-
 def test_the_interval_leaves_room_for_the_slowest_workload() -> None:
     asked: list[Request] = []
     times = answering(lambda r: [400_000 if r.options["form"] == "scalar" else 90_000] * 20, asked)
@@ -230,16 +186,6 @@ def test_a_sweep_is_kept_as_a_run_whose_threads_are_its_cells() -> None:
     assert record.status == "complete"
     assert decode_run(encode_run(record)) == record
     assert [cell.histogram.total for cell in sweep_of(record).cells] == [6, 6]
-
-
-def test_a_program_that_a_board_does_not_have_is_to_be_copied_there() -> None:
-    def run(request: Request) -> Run:
-        said = "thread 0 could not measure on: ./app could not be started: No such file"
-        warnings = [RunWarning("thread-failed", said)]
-        return run_of(thread_of([]), status="failed", target="ssh:board", warnings=warnings)
-
-    with pytest.raises(RtscopeError, match=r"No such file: copy it to ssh:board first"):
-        swept(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
 
 
 def test_a_sweep_that_contradicts_itself_is_no_run() -> None:

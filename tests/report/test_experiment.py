@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """All cells of an experiment in one table, one display and one JUnit file."""
 
-import io
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.report.exchange.junit import junit_report
-from rtscope.report.terminal.experiment import ExperimentState, ExperimentView
+from rtscope.report.terminal.experiment import ExperimentState
 from rtscope.report.terminal.live import LiveState
 from rtscope.statistics.cells import CellResult, unkept
 from tests.report.views import results
 
 RESULTS = results()
-VERDICTS = [
-    *("measured", "pass", "fail", "inconclusive", "interrupted", "failed", "measured", "not begun")
-]
 
 
 def test_each_cell_has_a_verdict_and_only_the_good_ones_are_good() -> None:
-    assert [one.verdict for one in RESULTS] == VERDICTS
+    assert [one.verdict for one in RESULTS] == [
+        *("measured", "pass", "fail", "inconclusive", "interrupted", "failed", "measured"),
+        "not begun",
+    ]
     assert [one.is_bad for one in RESULTS] == [False, False, True, True, True, True, False, True]
     assert [name for name, _ in unkept(RESULTS)] == ["broken", "broken", "unproven", "cut"]
 
@@ -37,17 +35,6 @@ def test_the_display_tells_what_is_done_and_what_is_left() -> None:
     assert "about 1 min 30 s left" in state.progress()
     state.cell.progress = Progress(20 * 10**9, [ThreadProgress(0, 5, max_ns=7000)])
     assert "about 1 min 10 s left" in state.progress()
-
-
-@given(st.integers(60, 200), st.integers(6, 50), st.integers(1, 40))
-def test_the_display_fits_the_terminal(width: int, height: int, threads: int) -> None:
-    live = LiveState("cyclic, load idle", {number: number for number in range(threads)})
-    live.progress = Progress(10**9, [ThreadProgress(n, 5, max_ns=7000) for n in range(threads)])
-    state = ExperimentState("A board of ours", 10, 3, [1], live, 10**10)
-    console = Console(file=io.StringIO(), width=width, height=height)
-    lines = console.render_lines(ExperimentView(state), console.options.update(height=None))
-    assert all(sum(segment.cell_length for segment in line) <= width for line in lines)
-    assert len(lines) <= max(height, 13)
 
 
 @given(st.text())

@@ -1,27 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A probe's own figures are shown with their units, whatever their number and their names."""
 
-import io
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
-from rtscope.model.run import Thread
 from rtscope.report.tables.facts import facts_columns
-from rtscope.report.terminal.run import summary
 from rtscope.wording.groups import groups_of
 from rtscope.wording.metrics import fact_text, fact_title
-from tests.measured import run_of, thread_of
-
-
-def named(name: str, cpu: int | None = 0, **facts: float) -> Thread:
-    plain = thread_of([1000] * 50, cpu)
-    return Thread(
-        plain.thread, plain.cpu, "fifo", 90, plain.count, plain.histogram, 1000, 1000, 1000.0,
-        name=name, facts=facts,
-    )  # fmt: skip
+from tests.measured import run_of
+from tests.report.views import named
 
 
 @pytest.mark.parametrize(
@@ -71,9 +59,5 @@ def test_only_threads_of_one_name_are_put_together() -> None:
         ("absolute, all", 2, False),
         ("timerfd on CPU 0", 1, True),
     ]
-    file = io.StringIO()
-    Console(file=file, width=120, color_system=None).print(summary(run))
-    assert "absolute, all" in file.getvalue()
-    assert "timerfd, all" not in file.getvalue()
     alike = groups_of(run_of(named(""), named("", 1)))
     assert [(group.label, len(group.threads)) for group in alike] == [("all", 2)]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What CPUs are to each other: sentences first, then tables and heat maps."""
 
-import msgspec
 import pytest
 
 from rtscope.model.run import Matrix
@@ -9,10 +8,9 @@ from rtscope.report.page.matrix_charts import heat_map, matrix_chart
 from rtscope.report.page.report import html_report
 from rtscope.report.page.svg import figure
 from rtscope.report.tables.matrices import matrix_columns
-from rtscope.wording.matrices import figure_of
 from tests.statistics.test_reach import run_with as memory_run
 from tests.statistics.test_reach import times
-from tests.statistics.test_sharing import machine_of, run_with, square
+from tests.statistics.test_sharing import machine_of, run_with
 
 
 def test_the_page_has_a_heat_map_of_each_matrix() -> None:
@@ -28,12 +26,6 @@ def test_the_page_has_a_heat_map_of_each_matrix() -> None:
     assert page.index("<h3>Slowdown in vector arithmetic") < page.index("<h3>Histogram")
 
 
-def test_a_figure_has_its_unit() -> None:
-    assert [figure_of(*pair) for pair in [
-        (69.14, "ns"), (3498.0, "ns"), (1.934, "ratio"), (12.05e9, "bytes_per_s"), (None, "ns"),
-    ]] == ["69.1 ns", "3.498 us", "1.93", "12.1 GB/s", "–"]  # fmt: skip
-
-
 def test_labels_of_a_machine_are_no_markup() -> None:
     evil = Matrix("m", "<b>", ["<i>x"], ["\x1b[31m"], [[1.0]], [[1.0]], [[1.0]])
     drawn = figure(heat_map(evil, ""))
@@ -42,16 +34,6 @@ def test_labels_of_a_machine_are_no_markup() -> None:
     assert "\x1b" not in drawn + "".join(
         str(cell) for column in matrix_columns(evil) for cell in column.cells
     )
-
-
-def test_a_matrix_out_of_shape_is_no_matrix() -> None:
-    with pytest.raises(ValueError, match="shape"):
-        Matrix("m", "ns", ["a"], ["b"], [[1.0]], [[1.0]], [[1.0, 2.0]])
-    good = square("L2", 2, {})
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(
-            msgspec.json.encode(msgspec.structs.asdict(good) | {"low": [[1.0]]}), type=Matrix
-        )
 
 
 def test_curves_have_the_caches_that_the_kernel_tells_of_and_sizes_at_their_axis() -> None:

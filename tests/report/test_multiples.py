@@ -5,7 +5,6 @@ import numpy as np
 
 from rtscope.model.run import Run
 from rtscope.report.page.multiples import multiples
-from rtscope.report.page.probe_charts import Labelled, charts_of
 from rtscope.wording.findings import sentences_of
 from tests.measured import latencies, run_of, thread_of
 
@@ -37,9 +36,3 @@ def test_a_cpu_that_differs_is_told_and_has_another_colour() -> None:
     chart = multiples(run, "latency", different)
     assert chart.note.endswith("What differs has another colour: 2.")
     assert [panel.marks[0].colour for panel in chart.panels] == [0, 0, 1, 0]
-
-
-def test_only_several_cpus_without_names_have_panels() -> None:
-    assert [chart.title for chart in charts_of([Labelled("A", a_run(2))])] == ["A: each CPU"]
-    assert charts_of([Labelled("", a_run(1))]) == []
-    assert charts_of([Labelled("", run_of(thread_of([5] * 99), probe="cyclic"))]) == []

@@ -14,7 +14,6 @@ from rtscope.report.page.chart import Chart
 from rtscope.report.page.report import html_report
 from rtscope.report.page.sweep_charts import charts_together
 from rtscope.statistics.reference import column_label
-from tests.measured import run_of, thread_of
 from tests.sweeps import (
     ONE_NS,
     T2080,
@@ -60,13 +59,6 @@ def two() -> list[Run]:
 @pytest.fixture(scope="module")
 def both(two: list[Run]) -> str:
     return html_report(two)
-
-
-def test_what_to_do_of_each_comes_before_the_first_figure(both: str) -> None:
-    body = both.partition("<body")[2]
-    a = body.index('<b class="label">A</b> Use CPUs 0, 2, 4, 6 for 4 vector threads')
-    b = body.index('<b class="label">B</b> Use CPUs 0-7 for 8 vector threads')
-    assert a < b < body.index("<figure")
 
 
 def test_the_curves_of_all_are_in_the_same_figure_in_a_colour_each(two: list[Run]) -> None:
@@ -133,9 +125,3 @@ def test_what_each_load_does_in_each_sweep_is_side_by_side_worst_first() -> None
     assert [row[0] for row in cells[:3]] == ["idle", "memory", "cache"]
     [network] = [row for row in cells if row[0] == "network"]
     assert [network[1], network[3]] == ["–", "–"]
-
-
-def test_a_sweep_beside_a_run_that_is_none_is_on_the_page_of_runs() -> None:
-    page = html_report([run_of_sweep(swept(T2080, alike)), run_of(thread_of([1000] * 9))])
-    assert 'id="histogram"' in page
-    assert "Use CPUs 0-7 for 8 scalar threads" in page

@@ -28,20 +28,12 @@ def test_the_page_has_a_panel_for_each_step_and_a_line_for_each_cpu() -> None:
         ("as booted", ["CPU 0", "CPU 1"]),
         ("moved", ["CPU 0", "CPU 1"]),
     ]
-    for mark in chart.marks:
-        samples = sum(count for count in mark.y if count >= 1)
-        assert samples == 6000, "no sample is lost between the bins"
-        assert len(mark.x) == len(mark.y)
-    page = html_report(RUNS)
+    samples = [sum(count for count in mark.y if count >= 1) for mark in chart.marks]
+    assert samples == [6000] * 4, "no sample is lost between the bins"
+    run = tuned(1, 4, held=2, exceptions=[change("irq 9", "immovable", "per CPU")])
+    page = html_report([*RUNS, run])
+    assert "moved (step 1 of ours for CPUs 1, round 4): 2 changes held, 1 not" in page
+    assert "immovable: irq 9: per CPU" in page
     assert 'id="steps-0"' in page
     assert "The profile ours for CPU 1, step by step" in page
     assert 'id="steps-0"' not in html_report([run_of(thread_of([1, 2, 3]))])
-
-
-def test_a_tuned_run_says_with_what_it_was_measured() -> None:
-    run = tuned(1, 2, held=2, exceptions=[change("irq 9", "immovable", "per CPU")])
-    said = "moved (step 1 of ours for CPUs 1, round 2): 2 changes held, 1 not"
-    page = html_report([run, tuned(0, 2)])
-    assert said in page
-    assert "moved, cyclic under load idle" in page
-    assert "immovable: irq 9: per CPU" in page

@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtscope.model.machine import Machine
-from rtscope.model.run import IdleStates, LoadWork, RunWarning
+from rtscope.model.run import IdleStates, RunWarning
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
 from rtscope.wording.run import (
     caveats,
-    caveats_of_all,
     idle_states_text,
-    load_lines,
     moment_text,
     quantity_text,
 )
@@ -66,17 +64,6 @@ def test_idle_states_are_shown_as_asked_for_and_as_in_effect(
     assert ("idle states", text) in fingerprint(run)[0] or not text
 
 
-def test_loads_tell_their_work_per_second() -> None:
-    loads = [
-        LoadWork("files", 4, 1, 2.0, {"bytes_written": 5_000_000, "stats": 30}),
-        LoadWork("cmd:make"),
-    ]
-    assert load_lines(run_of(loads=loads)) == [
-        "files ×4: 2.50 M bytes written/s, 15.0 stats/s",
-        "cmd:make: work not counted",
-    ]
-
-
 @pytest.mark.parametrize(
     ("ns", "text"),
     [
@@ -122,12 +109,3 @@ def test_each_series_says_what_its_samples_are() -> None:
         "loop": "period",
         "topology": "time of a message",
     }
-
-
-def test_each_warning_of_several_runs_is_told_once_with_the_runs_that_have_it() -> None:
-    throttled, unlocked = (RunWarning(text, text) for text in ("throttled", "unlocked"))
-    runs = [
-        run_of(thread_of([1000]), warnings=warnings)
-        for warnings in ([throttled, unlocked], [throttled], [throttled, unlocked])
-    ]
-    assert caveats_of_all(list(zip("ABC", runs, strict=True))) == ["throttled", "A, C: unlocked"]
