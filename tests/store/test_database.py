@@ -3,8 +3,6 @@
 
 import resource
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -187,22 +185,13 @@ def test_a_damaged_record_is_named(store: Path, value: str, words: str) -> None:
 
 def test_a_run_that_no_file_can_hold_is_reported_and_the_store_survives(store: Path) -> None:
     """The kernel refuses to let files grow, as with a quota or a full disk."""
-    program = (
-        "import sys; from pathlib import Path\n"
-        "from tests.store.test_database import a_run\n"
-        "from rtscope.store.database import StoreError, save\n"
-        "try: save(a_run('d' * 16, samples=50_000), Path(sys.argv[1]))\n"
-        "except StoreError as error: print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(store)],
-        capture_output=True,
-        text=True,
-        check=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)),
-        cwd=Path(__file__).parents[2],
-    )
-    assert "could not be written" in done.stdout
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, before[1]))
+    try:
+        with pytest.raises(StoreError, match="could not be written"):
+            save(a_run(FOURTH, samples=50_000), store)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert ids(store) == [THIRD, SECOND, FIRST]
 
 
