@@ -4,7 +4,6 @@
 import codecs
 import json
 import math
-import os
 import re
 from datetime import datetime
 from pathlib import Path
@@ -37,7 +36,7 @@ def encode_run(run: Run) -> bytes:
 def decode_run(data: bytes) -> Run:
     """Read what encode_run wrote. Raises RtscopeError that says what is wrong with it."""
     if len(data) > MOST_BYTES:
-        raise RtscopeError(_too_big())
+        raise RtscopeError(f"larger than {MOST_BYTES // 1024**2} MiB, which no run file is")
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
@@ -52,21 +51,6 @@ def decode_run(data: bytes) -> Run:
         raise RtscopeError(f"not a valid run: {error}; export the run again") from None
     check_run(run)
     return run
-
-
-def read_run(path: Path) -> Run:
-    """Read a run file. Raises RtscopeError that begins with the path."""
-    try:
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:
-                raise RtscopeError(f"{path}: {_too_big()}")
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise RtscopeError(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        return decode_run(data)
-    except RtscopeError as error:
-        raise RtscopeError(f"{path}: {error}") from None
 
 
 def write_run(run: Run, path: Path, *, overwrite: bool = False) -> None:
@@ -253,10 +237,6 @@ def _check_shape(value: Any, text: str) -> None:  # noqa: ANN401 - any JSON valu
 
 def _foreign(name: str) -> str:
     return f"this is a {name} file, not a run file: use rtscope import"
-
-
-def _too_big() -> str:
-    return f"larger than {MOST_BYTES // 1024**2} MiB, which no run file is"
 
 
 def storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.store.runfile import read_run
+from rtscope.store.importer import import_file
 from tests.cli.conftest import COMMAND, Rtscope
 from tests.terminal import on_terminal
 
@@ -35,7 +35,7 @@ def test_the_run_holds_what_was_asked_and_what_happened(rtscope: Rtscope, tmp_pa
     file = tmp_path / "run.json"
     done = rtscope(*SHORT, "-p", "70", "--budget", "max<10s", "-o", str(file), "--no-report")
     assert done.returncode == 0, done.stderr
-    run = read_run(file)
+    (run,) = import_file(file)
     assert run.status == "complete"
     assert (run.asked.interval_ns, run.asked.duration_ns) == (500_000, 300_000_000)
     assert run.asked.priority == 70
@@ -282,7 +282,7 @@ def test_a_locked_store_costs_no_run(
     assert "locked" in done.stderr
     assert "is in the store" not in done.stdout
     (rescued,) = tmp_path.glob("rtscope-*.json")
-    assert read_run(rescued).status == "complete"
+    assert import_file(rescued)[0].status == "complete"
 
 
 def test_a_store_that_cannot_be_made_costs_no_run(rtscope: Rtscope, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_store_that_cannot_be_made_costs_no_run(rtscope: Rtscope, tmp_path: Pa
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     (rescued,) = tmp_path.glob("rtscope-*.json")
-    assert read_run(rescued).status == "complete"
+    assert import_file(rescued)[0].status == "complete"
 
 
 def test_a_reader_that_goes_away_gets_no_traceback(environment: dict[str, str]) -> None:

@@ -16,8 +16,8 @@ from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status
 from rtscope.store import database
 from rtscope.store.database import StoreError, list_runs, load, remove, rescue, save
+from rtscope.store.importer import import_file
 from rtscope.store.naming import runs_named
-from rtscope.store.runfile import read_run
 from tests.measured import run_of, thread_of
 from tests.strategies import runs
 
@@ -229,7 +229,7 @@ def test_a_run_that_the_store_refuses_is_written_here_or_to_tmpdir(
     monkeypatch.chdir(gone)
     written = [rescue(a_run(FIRST)), rescue(a_run(FIRST, samples=4))]
     assert written[0] == Path(f"rtscope-{FIRST}.json")
-    assert [read_run(path) for path in written] == [a_run(FIRST), a_run(FIRST, samples=4)]
+    assert [import_file(path) for path in written] == [[a_run(FIRST)], [a_run(FIRST, samples=4)]]
     for path in written:
         path.unlink()
     gone.rmdir()

@@ -242,15 +242,25 @@ def test_a_bad_file_is_refused_with_the_reason(data: bytes | str, words: str) ->
     assert words in text_of(data)
 
 
-def test_a_format_by_name_is_used_or_refused_and_a_file_is_named(tmp_path: Path) -> None:
+def test_a_format_by_name_is_used_or_refused() -> None:
     assert "unknown format 'csv'" in text_of(GOOD, "csv")
     assert "no key 'version'" in text_of(GOOD, "jitterdebugger")
     assert one(GOOD, "cyclictest-json").source == "cyclictest"
-    (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(RtscopeError, match=r"x\.json: "):
-        import_file(tmp_path / "x.json")
-    with pytest.raises(RtscopeError, match="cannot be read: No such file"):
-        import_file(tmp_path / "none")
+
+
+def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    huge, bad = tmp_path / "huge.json", tmp_path / "bad.json"
+    bad.write_text("{")
+    with huge.open("wb") as file:
+        file.truncate(513 * 1024 * 1024)
+    for path, words in (
+        (huge, r"huge\.json is larger than 512 MiB"),
+        (tmp_path / "none.json", r"none\.json cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (bad, r"bad\.json: "),
+    ):
+        with pytest.raises(RtscopeError, match=words):
+            import_file(path)
 
 
 if __name__ == "__main__":
