@@ -11,13 +11,14 @@
 
 static char text[8192];
 
-static int read_back(int fd)
+static const char *read_back(int fd)
 {
 	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
 
 	assert_true(size > 0);
 	text[size] = '\0';
-	return close(fd);
+	close(fd);
+	return text;
 }
 
 static const char *written(struct matrix *matrix)
@@ -25,8 +26,7 @@ static const char *written(struct matrix *matrix)
 	struct json json = { .fd = memfd_create("lines", MFD_CLOEXEC) };
 
 	matrix_write(matrix, &json);
-	read_back(json.fd);
-	return text;
+	return read_back(json.fd);
 }
 
 static const char *printed(struct matrix *matrix)
@@ -36,8 +36,7 @@ static const char *printed(struct matrix *matrix)
 
 	matrix_print(out, matrix);
 	fclose(out);
-	read_back(fd);
-	return text;
+	return read_back(fd);
 }
 
 static struct matrix fresh(const char *name, const char *unit, unsigned int rows,
@@ -78,23 +77,21 @@ TEST(limits_are_those_of_the_sign_test)
 {
 	static const struct {
 		unsigned int count;
-		const char *figures;
+		double value, low, high;
 	} known[] = {
-		{ 5, "\"value\":[[3]],\"low\":[[1]],\"high\":[[5]]" },
-		{ 6, "\"value\":[[3.5]],\"low\":[[1]],\"high\":[[6]]" },
-		{ 8, "\"value\":[[4.5]],\"low\":[[1]],\"high\":[[8]]" },
-		{ 9, "\"value\":[[5]],\"low\":[[2]],\"high\":[[8]]" },
-		{ 15, "\"value\":[[8]],\"low\":[[4]],\"high\":[[12]]" },
-		{ 25, "\"value\":[[13]],\"low\":[[8]],\"high\":[[18]]" },
-		{ 50, "\"value\":[[25.5]],\"low\":[[18]],\"high\":[[33]]" },
+		{ 5, 3, 1, 5 },	  { 6, 3.5, 1, 6 },  { 8, 4.5, 1, 8 },	   { 9, 5, 2, 8 },
+		{ 15, 8, 4, 12 }, { 25, 13, 8, 18 }, { 50, 25.5, 18, 33 },
 	};
 
 	foreach (each, known) {
 		struct matrix matrix = fresh("m", "ns", 1, 1, 50);
+		char wanted[128];
 
 		for (unsigned int i = each->count; i > 0; i--)
 			matrix_add(&matrix, 0, 0, i);
-		assert_non_null(strstr(written(&matrix), each->figures));
+		snprintf(wanted, sizeof(wanted), "\"value\":[[%g]],\"low\":[[%g]],\"high\":[[%g]]",
+			 each->value, each->low, each->high);
+		assert_non_null(strstr(written(&matrix), wanted));
 		discard(&matrix);
 	}
 }

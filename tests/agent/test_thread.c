@@ -54,29 +54,25 @@ TEST(all_of_a_thread_is_read_whatever_its_name)
 	assert_int_equal(strlen(user(name).name), THREAD_NAME_SIZE - 1);
 }
 
+static void assert_refused(const char *begin, size_t length)
+{
+	struct thread thread = { 0 };
+	char text[128];
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, begin);
+	assert_false(thread_parse_stat(text, &thread));
+}
+
 TEST(a_text_that_describes_no_thread_is_refused)
 {
-	static const char *const texts[] = {
-		"",
-		"42",
-		"42 (a",
-		"42 a)",
-		"42 )(",
-		"42 (a)",
-		"42 (a) ",
-		"42 (a) S",
-		"42 (a)S 1 2",
-		"42 (a) S 1 2 3",
-		"42 (a) S 1 2 x 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
-	};
+	static const char begun[] = "42 (a) S 1 2 3",
+			  bad[] = "42 (a) S 1 2 x 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20";
 
-	foreach (each, texts) {
-		struct thread thread = { 0 };
-		char text[128];
-
-		snprintf(text, sizeof(text), "%s", *each);
-		assert_false(thread_parse_stat(text, &thread));
-	}
+	for (size_t length = 0; length < sizeof(begun); length++)
+		assert_refused(begun, length);
+	assert_refused(bad, sizeof(bad));
+	assert_refused("42 )(", 5);
+	assert_refused("42 (a)S 1 2", 11);
 }
 
 TEST(threads_of_interrupts_go_by_the_kernels_own_names)
@@ -125,7 +121,7 @@ TEST(an_inherited_priority_is_the_one_that_counts)
 /* Each can preempt those after it. */
 TEST(who_can_preempt_whom_comes_first)
 {
-	struct thread threads[12], expected[] = {
+	struct thread threads[14], expected[] = {
 		parsed("migration/1", KERNEL_THREAD, -100, 0, 99, 1),
 		parsed("soon", 0, -101, 0, 0, 6),
 		parsed("later", 0, -101, 0, 0, 6),
@@ -136,33 +132,24 @@ TEST(who_can_preempt_whom_comes_first)
 		parsed("least", 0, -2, 0, 1, 1),
 		parsed("kworker/0:0H", KERNEL_THREAD, 0, -20, 0, 0),
 		parsed("batch", 0, 20, 0, 0, 3),
+		parsed("batch, 2nd thread", 0, 20, 0, 0, 3),
+		parsed("batch, 2nd process", 0, 20, 0, 0, 3),
 		parsed("idle", 0, 20, 0, 0, 5),
 		parsed("ext", 0, 20, 0, 0, 7),
 	};
 	const size_t count = COUNT(expected);
 
+	expected[9].tid = 41;
+	expected[11].pid = 50;
 	expected[1].given.deadline_ns = 1000000;
 	expected[2].given.deadline_ns = 2000000;
 	for (size_t i = 0; i < count; i++)
-		threads[i] = expected[(5 * i + 7) % count];
+		threads[i] = expected[(5 * i + 3) % count];
 	qsort(threads, count, sizeof(threads[0]), thread_order);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(threads[i].name, expected[i].name);
 	assert_true(threads[0].kernel);
 	assert_false(threads[3].kernel);
-}
-
-TEST(threads_of_one_rank_are_in_the_order_of_their_numbers)
-{
-	struct thread first = user("b"), second = user("a"), third = user("c");
-
-	first.pid = 5;
-	first.tid = 50;
-	second.tid = 41;
-	assert_true(thread_order(&first, &second) < 0);
-	assert_true(thread_order(&second, &third) < 0);
-	assert_true(thread_order(&third, &first) > 0);
-	assert_int_equal(thread_order(&third, &third), 0);
 }
 
 TEST(policies_have_the_kernels_numbers_and_one_to_come_has_no_name)
