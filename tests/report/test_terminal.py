@@ -15,9 +15,11 @@ from rtscope.model.run import Run, RunWarning
 from rtscope.model.threads import SeenThread, Threads
 from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.report.terminal.run import summary
+from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import PlanView
 from rtscope.statistics.verdict import judge
+from rtscope.store.database import summary_of
 from tests.measured import run_of, thread_of
 from tests.report.views import a_run, change, live_state, progress
 
@@ -52,6 +54,12 @@ def test_a_narrow_terminal_loses_columns_by_name_and_breaks_no_number(width: int
     rows = [line for line in text.splitlines() if re.match(r"\d\s+", line)]
     assert [row.split()[0] for row in rows if "00 us" in row] == ["0", "1"]
     assert ("not shown for want of room: policy" in " ".join(text.split())) == (width < 80)
+
+
+def test_a_list_of_runs_keeps_the_probe_on_a_narrow_terminal() -> None:
+    listed = [summary_of(replace(a_run(), probe=probe)) for probe in ("cyclic", "gtod")]
+    lines = [line.split() for line in shown(run_table(listed), 80).splitlines()]
+    assert [line[lines[0].index("probe")] for line in lines[1:3]] == ["cyclic", "gtod"]
 
 
 @pytest.mark.parametrize("run", [run_of(), run_of(thread_of([], 0)), run_of(thread_of([], None))])

@@ -28,9 +28,9 @@ class RunTable:
             [
                 Column("run", 0, [run.id[:8] for run in runs], left=True),
                 Column("started (UTC)", 2, [_moment(run.created) for run in runs], left=True),
-                Column("host", 6, [plain(run.host or "")[:20] for run in runs], left=True),
+                Column("host", 7, [plain(run.host or "")[:20] for run in runs], left=True),
                 Column("kernel", 5, [plain(run.kernel or "")[:24] for run in runs], left=True),
-                Column("probe", 7, [plain(run.probe)[:20] for run in runs], left=True),
+                Column("probe", 2, [plain(run.probe)[:20] for run in runs], left=True),
                 Column("load", 1, [plain(run.load)[:24] for run in runs], left=True),
                 Column("samples", 4, [count_text(run.count) for run in runs]),
                 Column("max", 3, [*times_texts([run.max_ns for run in runs])]),
