@@ -167,7 +167,7 @@ def undo(
     request = TuneRequest("undo", _name_in_journal(profile), journal=journal)
     changes, warnings = _changes(request, place, json=json)
     if not json:
-        _print("taken back" if changes else "there is nothing to take back", changes, warnings)
+        _print("undone" if changes else "there is nothing to undo", changes, warnings)
     _end_by(changes)
 
 

@@ -128,7 +128,7 @@ def test_applied_told_and_taken_back(tune: Rtscope, own: int) -> None:
     assert done.returncode == 0, done.stderr
     assert {line["state"] for line in changes(done.stdout)} == {"restored"}
     assert state(own) == BEFORE
-    assert "there is nothing to take back" in tune("undo").stdout
+    assert "there is nothing to undo" in tune("undo").stdout
     assert "no profile is applied" in tune("status").stdout
 
 

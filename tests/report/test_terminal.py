@@ -107,10 +107,12 @@ def test_the_live_view_shows_when_the_run_will_end() -> None:
 def test_a_plan_of_tuning_has_a_row_for_each_step() -> None:
     states = [("planned", "a"), ("planned", "b"), ("immovable", "b"), ("failed", "")]
     planned = [replace(change("irq 24", state), rule=rule) for state, rule in states]
-    view = PlanView("x", [("one", ["a", "b"]), ("two", ["c"])], planned)
+    unmatched = [RunWarning("rule-unmatched", "the rule 'c' matches nothing here")]
+    view = PlanView("x", [("one", ["a", "b"]), ("two", ["c"])], planned, unmatched)
     assert list(view.rows()) == [
         ("one", {"planned": 2, "immovable": 1}),
         ("two", {}),
         ("other", {"failed": 1}),
     ]
     assert re.search(r"one +3 +2 planned, 1 immovable", shown(view))
+    assert "rules that match nothing on this system: 1\neach of them: --all" in shown(view)

@@ -51,6 +51,9 @@ class ChangesView:
             if change.why:
                 yield Text.assemble(("! ", "bold yellow"), plain(f"{change.what}: {change.why}"))
         yield from _warning_lines(self.warnings)
+        for warning in self.warnings:
+            if warning.code == _UNMATCHED:
+                yield Text(plain(warning.text), style="dim")
 
 
 @dataclass
@@ -74,8 +77,10 @@ class PlanView:
         ]
         yield fitted(columns, options.max_width)
         yield from _warning_lines(self.warnings)
-        if self.changes:
-            yield Text("each change: --all", style="dim")
+        if unmatched := sum(one.code == _UNMATCHED for one in self.warnings):
+            yield Text(f"rules that match nothing on this system: {unmatched}", style="dim")
+        if self.changes or unmatched:
+            yield Text("each of them: --all", style="dim")
 
     def rows(self) -> Iterator[tuple[str, Counter[ChangeState]]]:
         """Each step's name and the states of its changes; then the changes of no step."""
@@ -91,12 +96,9 @@ def _states_text(states: Counter[ChangeState]) -> str:
 
 
 def _warning_lines(warnings: Sequence[RunWarning]) -> Iterator[Text]:
-    unmatched = [one for one in warnings if one.code == _UNMATCHED]
     for warning in warnings:
-        if warning not in unmatched or len(unmatched) == 1:
+        if warning.code != _UNMATCHED:
             yield Text.assemble(("! ", "bold yellow"), plain(warning.text))
-    if len(unmatched) > 1:
-        yield Text(f"{len(unmatched)} rules match nothing on this machine", style="dim")
 
 
 def counts_line(changes: Sequence[Change]) -> str:
