@@ -64,54 +64,53 @@ def test_help_and_completion_of_commands_import_none(
     assert ours == {"groups", "main"}
 
 
-def test_an_empty_store_says_what_to_do(rtscope: Rtscope) -> None:
-    assert "rtscope measure" in rtscope("list").stderr
-    done = rtscope("show")
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
-def test_show_judges_by_any_budget(measured: Rtscope) -> None:
+def test_runs_are_shown_judged_reported_and_removed(measured: Rtscope, tmp_path: Path) -> None:
     assert measured("show").returncode == 0
     assert measured("show", "last~1", "--budget", "max<1ns").returncode == 1
-    assert json.loads(measured("show", "--json").stdout)["load"] == "cpu:1"
-
-
-def test_a_report_of_several_runs_is_written_once(measured: Rtscope, tmp_path: Path) -> None:
     page = tmp_path / "both.html"
-    assert measured("report", "last~1", "last", "-o", str(page)).returncode == 0
+    report = ("report", "last~1", "last", "-o", str(page))
+    assert measured(*report).returncode == 0
     assert "cpu:1" in page.read_text()
-    again = measured("report", "last", "-o", str(page))
+    again = measured(*report)
     assert again.returncode == 2
     assert "--force" in again.stderr
-    assert measured("report", "last", "-o", str(page), "--force").returncode == 0
+    assert measured(*report, "--force").returncode == 0
+    run_id = json.loads(measured("list", "--json").stdout.splitlines()[0])["id"]
+    assert measured("rm", run_id[:10]).stdout.split() == ["removed", run_id]
+    assert [measured("rm", "last").returncode for _ in range(2)] == [0, 2]
+    assert "rtscope measure" in measured("list").stderr
 
 
 @pytest.mark.parametrize("kind", ["run", "cyclictest-json", "cyclictest-histogram"])
-def test_what_is_exported_can_be_imported(measured: Rtscope, tmp_path: Path, kind: str) -> None:
-    file = tmp_path / "exported"
-    assert measured("export", "last", "-F", kind, "-o", str(file)).returncode == 0
-    done = measured("import", str(file))
-    assert done.returncode == 0, done.stderr
-    run_id = done.stdout.split()[0]
-    counts = [
-        sum(
-            thread["count"]
-            for thread in json.loads(measured("show", name, "--json").stdout)["threads"]
-        )
-        for name in (run_id, "last")
-    ]
-    assert counts[0] == counts[1]
+def test_what_is_exported_can_be_imported_with_no_bad_file(
+    measured: Rtscope, tmp_path: Path, kind: str
+) -> None:
+    def count(run_id: str) -> int:
+        run = json.loads(measured("show", run_id, "--json").stdout)
+        return sum(thread["count"] for thread in run["threads"])
 
-
-def test_nothing_is_imported_unless_every_file_is_good(measured: Rtscope, tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-    measured("export", "last", "-F", "cyclictest-json", "-o", str(good))
+    file, bad = str(tmp_path / "exported"), tmp_path / "bad.json"
+    assert measured("export", "last", "-F", kind, "-o", file).returncode == 0
     bad.write_text("{}")
-    done = measured("import", str(good), str(bad))
-    assert done.returncode == 2
-    assert "bad.json" in done.stderr
+    refused = measured("import", file, str(bad))
+    assert refused.returncode == 2
+    assert "bad.json" in refused.stderr
     assert len(measured("list", "--json").stdout.splitlines()) == 2
+    done = measured("import", file)
+    assert done.returncode == 0, done.stderr
+    assert count(done.stdout.split()[0]) == count("last")
+
+
+def test_a_newer_file_and_a_full_disk_are_sentences(measured: Rtscope, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text('{"format":"rtscope-run","version":7}')
+    newer = [(command, str(file)) for command in ("show", "report", "import", "export")]
+    full = [(command, "last", "-o", "/dev/full", "--force") for command in ("export", "report")]
+    for words in (*newer, *full):
+        done = measured(*words)
+        assert done.returncode == 2
+        assert ("newer" if words in newer else "space") in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_an_import_replaces_a_stored_run_only_by_force(measured: Rtscope, tmp_path: Path) -> None:
@@ -125,23 +124,6 @@ def test_an_import_replaces_a_stored_run_only_by_force(measured: Rtscope, tmp_pa
     shown = measured("show", "--json").stdout
     assert json.loads(shown)["load"] == "\u009b\u202e\U000e0041"
     assert shown.isascii(), "the load's name could steer the terminal"
-
-
-def test_a_measurement_whose_report_cannot_be_written_does_not_look_like_a_failed_budget(
-    rtscope: Rtscope, tmp_path: Path
-) -> None:
-    reports = tmp_path / "data" / "rtscope" / "reports"
-    reports.parent.mkdir(parents=True)
-    reports.write_text("in the way")
-    assert rtscope("measure", "-l10", "-i1ms", "--budget", "max<10s").returncode == 2
-
-
-def test_removed_runs_are_gone(measured: Rtscope) -> None:
-    run_id = json.loads(measured("list", "--json").stdout.splitlines()[0])["id"]
-    assert measured("rm", run_id[:10]).stdout.split() == ["removed", run_id]
-    assert len(measured("list", "--json").stdout.splitlines()) == 1
-    assert measured("rm", "last").returncode == 0
-    assert measured("rm", "last").returncode == 2
 
 
 def test_the_report_goes_with_its_run(rtscope: Rtscope, tmp_path: Path) -> None:
@@ -196,21 +178,3 @@ def test_a_run_with_a_budget_that_cannot_be_read_can_be_seen(
     assert "fast!: inconclusive, rtscope cannot read this limit" in done.stdout
     assert "max<1h: pass" in done.stdout
     assert measured("report", run, "-o", str(tmp_path / "page.html")).returncode == 0
-
-
-def test_a_hostile_run_file_is_a_sentence(rtscope: Rtscope, tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    file.write_text('{"format":"rtscope-run","version":7}')
-    for command in (("show",), ("report",), ("import",), ("export",)):
-        done = rtscope(*command, str(file))
-        assert done.returncode == 2
-        assert "newer" in done.stderr
-        assert "Traceback" not in done.stderr
-
-
-def test_a_disk_that_is_full_is_a_sentence(measured: Rtscope) -> None:
-    for command in (("export", "last"), ("report", "last")):
-        done = measured(*command, "-o", "/dev/full", "--force")
-        assert done.returncode == 2, done.stderr
-        assert "Traceback" not in done.stderr
-        assert "space" in done.stderr

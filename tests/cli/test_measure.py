@@ -3,15 +3,16 @@
 
 import json
 import os
-import re
 import signal
 import sqlite3
 import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from rtscope.model.run import Asked
 from rtscope.store.importer import import_file
 from tests.cli.conftest import COMMAND, Rtscope
 from tests.terminal import on_terminal
@@ -20,34 +21,31 @@ SHORT = ("measure", "-D", "300ms", "-i", "500us")
 
 
 def test_one_command_measures_shows_keeps_and_draws(rtscope: Rtscope, tmp_path: Path) -> None:
-    done = rtscope(*SHORT, "--load", "idle", "--load", "cpu:1")
+    words = ("-L", "idle", "-L", "idle", "-L", "cpu:1", "-p", "70", "--budget", "max<10s")
+    done = rtscope(*SHORT, *words, "-o", "run.json", SUDO_USER="somebody")
     assert done.returncode == 0, done.stderr
-    assert "load idle" in done.stdout
     assert "iterations/s" in done.stdout
-    assert " us" in done.stdout
     report = done.stdout.partition("report: ")[2].strip()
     assert Path(report).read_text().startswith("<!doctype html>")
-    listed = rtscope("list", "--json").stdout.splitlines()
-    assert [json.loads(line)["load"] for line in listed] == ["cpu:1", "idle"]
-
-
-def test_the_run_holds_what_was_asked_and_what_happened(rtscope: Rtscope, tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    done = rtscope(*SHORT, "-p", "70", "--budget", "max<10s", "-o", str(file), "--no-report")
-    assert done.returncode == 0, done.stderr
-    (run,) = import_file(file)
+    listed = [json.loads(line) for line in rtscope("list", "--json").stdout.splitlines()]
+    assert [run["load"] for run in listed] == ["cpu:1", "idle", "idle"]
+    store, run_id = tmp_path / "data" / "rtscope" / "runs.sqlite", listed[0]["id"]
+    sudo = "" if os.geteuid() else "sudo "
+    assert f"run {run_id} is in the store {store}: {sudo}rtscope show {run_id[:8]}\n" in done.stdout
+    first, second = sorted(tmp_path.glob("run-*-idle.json"))
+    (run,), (other,) = import_file(first), import_file(second)
+    assert run.id != other.id
     assert run.status == "complete"
-    assert (run.asked.interval_ns, run.asked.duration_ns) == (500_000, 300_000_000)
-    assert run.asked.priority == 70
-    assert run.asked.options == {"distance_ns": 0, "method": "nanosleep", "phase": "sweep"}
-    assert run.asked.budget == ["max<10s"]
-    assert run.asked.command[:2] == ["rtscope", "measure"]
+    assert msgspec.structs.replace(run.asked, command=run.asked.command[:2]) == Asked(
+        ["rtscope", "measure"], 500_000, 300_000_000, policy=run.asked.policy, priority=70,
+        loads=["idle"], budget=["max<10s"],
+        options={"distance_ns": 0, "method": "nanosleep", "phase": "sweep"},
+    )  # fmt: skip
     assert run.machine.kernel_release == os.uname().release
     assert run.machine.high_resolution_timers is True
     for thread in run.threads:
         assert thread.histogram.total == thread.count > 100
-        assert len(thread.windows.count) >= 1
-        assert sum(thread.windows.count) <= thread.count
+        assert 1 <= sum(thread.windows.count) <= thread.count
 
 
 @pytest.mark.parametrize(
@@ -79,6 +77,7 @@ def test_the_exit_status_is_the_verdict(
         ("-O", "samples-file=samples"),
         ("--budget", "foo<1"),
         ("--budget", "p100<1us"),
+        ("-t", "1", "-a", "0"),
     ],
 )
 def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
@@ -91,48 +90,24 @@ def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
     assert json.loads("[" + ",".join(rtscope("list", "--json").stdout.split()) + "]") == []
 
 
-def test_an_unknown_probe_is_refused_first_with_the_probes_and_the_nearest(
-    rtscope: Rtscope,
-) -> None:
+def test_an_unknown_probe_is_refused_first_with_the_nearest(rtscope: Rtscope) -> None:
     done = rtscope("measure", "cyklik", "--target", "ssh:board.invalid", "--budget", "nonsense")
     assert done.returncode == 2
-    listed, _, nearest = done.stderr.partition("Did you mean ")
-    assert nearest.rstrip("?\n") == "cyclic"
-    assert {"cyclic", "memory", "topology"} <= set(re.findall(r"\w+", listed))
+    assert done.stderr.endswith("Did you mean cyclic?\n")
 
 
-def test_an_existing_file_is_refused_before_measuring(rtscope: Rtscope, tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    file.write_text("mine")
-    done = rtscope("measure", "-D", "1h", "-o", str(file))
-    assert done.returncode == 2
-    assert "--force" in done.stderr
-    assert file.read_text() == "mine"
-
-
-def test_a_samples_file_that_exists_is_overwritten_only_by_force(
-    rtscope: Rtscope, tmp_path: Path
+@pytest.mark.parametrize("option", ["-o", "--samples-file", "--report", "--junit"])
+def test_an_existing_file_is_overwritten_only_by_force(
+    rtscope: Rtscope, tmp_path: Path, option: str
 ) -> None:
-    file = tmp_path / "samples.tsv"
+    file = tmp_path / "kept"
     file.write_text("mine")
-    done = rtscope(*SHORT, "--no-report", "--samples-file", str(file))
+    done = rtscope("measure", "-D", "1h", option, str(file))
     assert done.returncode == 2
     assert "--force" in done.stderr
     assert file.read_text() == "mine"
-    assert rtscope(*SHORT, "--no-report", "--samples-file", str(file), "-f").returncode == 0
+    assert rtscope(*SHORT, option, str(file), "-f").returncode == 0
     assert file.read_text() != "mine"
-
-
-@pytest.mark.parametrize(("user", "command"), [("", "rtscope"), ("somebody", "sudo rtscope")])
-def test_where_the_store_is_and_who_sees_it_is_told(
-    rtscope: Rtscope, tmp_path: Path, user: str, command: str
-) -> None:
-    if os.geteuid() and user:
-        pytest.skip("only root can have been called by sudo")
-    done = rtscope(*SHORT, "--no-report", SUDO_USER=user)
-    run = json.loads(rtscope("list", "--json").stdout)["id"]
-    store = tmp_path / "data" / "rtscope" / "runs.sqlite"
-    assert f"run {run} is in the store {store}: {command} show {run[:8]}\n" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -158,48 +133,18 @@ def test_cyclictests_options_are_accepted(
     )
 
 
-def test_cyclictests_threads_and_cpus_exclude_each_other(rtscope: Rtscope) -> None:
-    assert rtscope("measure", "-t", "1", "-a", "0", "-l", "50").returncode == 2
-
-
-def test_quiet_prints_only_the_result_and_each_warning_once(
-    rtscope: Rtscope, tmp_path: Path
-) -> None:
-    report = tmp_path / "report.html"
-    loads = ("-L", "idle", "-L", "cpu:1", "--idle-states", "default", "--report", str(report))
-    loud = rtscope(*SHORT, *loads)
-    quiet = rtscope(*SHORT, *loads, "--quiet", "--force")
-    assert (loud.returncode, quiet.returncode) == (0, 0), quiet.stderr
-    assert quiet.stderr == ""
+def test_quiet_prints_only_the_result_and_each_warning_once(rtscope: Rtscope) -> None:
+    loads = ("-L", "idle", "-L", "cpu:1", "--idle-states", "default")
+    done = rtscope(*SHORT, *loads, "--quiet", "--report", "page.html")
+    assert (done.returncode, done.stderr) == (0, "")
     ids = [json.loads(line)["id"] for line in rtscope("list", "--json").stdout.splitlines()]
-    assert [quiet.stdout.count(run) for run in ids[:2]] == [1, 1]
-    assert "rtscope show" not in quiet.stdout
-    assert report.name not in quiet.stdout
-    assert report.name in loud.stdout
+    assert [done.stdout.count(run) for run in ids] == [1, 1]
+    assert "rtscope show" not in done.stdout
+    assert "page.html" not in done.stdout
     run = json.loads(rtscope("export", "last").stdout)
     warnings = [" ".join(warning["text"].split()) for warning in run["warnings"]]
-    shown = " ".join(quiet.stdout.split())
+    shown = " ".join(done.stdout.split())
     assert [shown.count(text) for text in warnings] == [1] * len(warnings)
-
-    line = rtscope(*SHORT, "--quiet", "--json")
-    assert line.stderr == ""
-    assert json.loads(line.stdout)["status"] == "complete"
-
-
-def test_the_same_load_twice_gives_two_files(rtscope: Rtscope, tmp_path: Path) -> None:
-    done = rtscope(*SHORT, "-L", "idle", "-L", "idle", "-o", str(tmp_path / "run.json"))
-    assert done.returncode == 0, done.stderr
-    assert {path.name for path in tmp_path.glob("run-*.json")} == {
-        "run-1-idle.json",
-        "run-2-idle.json",
-    }
-
-
-def test_json_goes_to_standard_output_and_nothing_else_does(rtscope: Rtscope) -> None:
-    done = rtscope(*SHORT, "--load", "idle", "--load", "timers:1", "--json")
-    runs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [run["load"] for run in runs] == ["idle", "timers:1"]
-    assert "report: " in done.stderr
 
 
 def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[bytes]:
@@ -271,38 +216,33 @@ def test_no_agent_and_no_load_outlives_a_killed_rtscope(environment: dict[str, s
     assert not any(map(alive, descendants))
 
 
-def test_a_locked_store_costs_no_run(
-    environment: dict[str, str], rtscope: Rtscope, tmp_path: Path
+@pytest.mark.parametrize("obstacle", ["lock", "file"])
+def test_a_store_that_cannot_be_written_costs_no_run(
+    rtscope: Rtscope, tmp_path: Path, obstacle: str
 ) -> None:
-    assert rtscope(*SHORT, "--no-report").returncode == 0
-    with sqlite3.connect(tmp_path / "data" / "rtscope" / "runs.sqlite") as lock:
-        lock.execute("BEGIN EXCLUSIVE")
-        done = rtscope(*SHORT, "--no-report")
+    folder = tmp_path / "data" / "rtscope"
+    if obstacle == "lock":
+        assert rtscope(*SHORT, "--no-report").returncode == 0
+        with sqlite3.connect(folder / "runs.sqlite") as lock:
+            lock.execute("BEGIN EXCLUSIVE")
+            done = rtscope(*SHORT, "--no-report")
+        assert "locked" in done.stderr
+    else:
+        folder.parent.write_text("a file where a directory should be")
+        done = rtscope(*SHORT)
     assert done.returncode == 2
-    assert "locked" in done.stderr
     assert "is in the store" not in done.stdout
-    (rescued,) = tmp_path.glob("rtscope-*.json")
-    assert import_file(rescued)[0].status == "complete"
-
-
-def test_a_store_that_cannot_be_made_costs_no_run(rtscope: Rtscope, tmp_path: Path) -> None:
-    (tmp_path / "blocked").write_text("a file where a directory should be")
-    done = rtscope(*SHORT, XDG_DATA_HOME=str(tmp_path / "blocked"))
-    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     (rescued,) = tmp_path.glob("rtscope-*.json")
     assert import_file(rescued)[0].status == "complete"
 
 
-def test_a_reader_that_goes_away_gets_no_traceback(environment: dict[str, str]) -> None:
-    with subprocess.Popen(
-        [*COMMAND, *SHORT, "--json"],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert b"Traceback" not in process.stderr.read()
+def test_a_report_that_cannot_be_written_does_not_look_like_a_failed_budget(
+    rtscope: Rtscope, tmp_path: Path
+) -> None:
+    (tmp_path / "data" / "rtscope").mkdir(parents=True)
+    (tmp_path / "data" / "rtscope" / "reports").write_text("in the way")
+    assert rtscope(*SHORT, "--budget", "max<10s").returncode == 2
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(110, 30), (40, 10), (12, 4)])

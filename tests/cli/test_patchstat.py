@@ -18,16 +18,11 @@ PATCH = (
 
 def test_a_table_tells_what_a_patch_and_a_series_change(rtscope: Rtscope, tmp_path: Path) -> None:
     (tmp_path / "rt.patch.xz").write_bytes(lzma.compress(PATCH.encode()))
-
     done = rtscope("lab", "patchstat", "rt.patch.xz", "lab-x86_64")
-
     assert (done.returncode, done.stderr) == (0, "")
-    rows = [line.split()[:4] for line in done.stdout.splitlines() if line]
-    assert ["arch/mips", "1", "1", "0"] in rows
-    assert ["mm", "1", "0", "1"] in rows
-    assert ["total", "4", "24", "1"] in rows
-    assert ["rt.patch.xz", "2", "1", "1"] in rows
-    assert ["lab-x86_64", "2", "23", "0"] in rows
+    rows = [" ".join(line.split()[:4]) for line in done.stdout.splitlines()]
+    expected = {"arch/mips 1 1 0", "mm 1 0 1", "total 4 24 1", "rt.patch.xz 2 1 1"}
+    assert expected | {"lab-x86_64 2 23 0"} <= {*rows}
 
 
 def test_json_and_a_page_of_standard_input(

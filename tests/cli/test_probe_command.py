@@ -51,31 +51,29 @@ def test_each_form_of_an_option_is_taken(rtscope: Rtscope, words: list[str]) -> 
     assert (run.asked.options["distance_ns"], run.asked.options["method"]) == (10_000, "timerfd")
 
 
-@pytest.mark.parametrize("words", [["--phase"], ["--phase", "--no-report"], ["-d"]])
-def test_an_option_without_its_value_is_refused_by_name(rtscope: Rtscope, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--phase"], "--phase needs a value"),
+        (["--phase", "--no-report"], "--phase needs a value"),
+        (["-d"], "-d needs a value"),
+        (["--via", "read"], "async, event"),
+    ],
+)
+def test_an_option_without_a_value_or_of_another_probe_is_refused_by_name(
+    rtscope: Rtscope, words: list[str], said: str
+) -> None:
     done = rtscope("measure", *words)
     assert done.returncode == 2
-    assert f"{words[0]} needs a value" in done.stderr
+    assert said in done.stderr
 
 
-def test_an_option_of_another_probe_is_refused_with_the_probes_that_have_it(
-    rtscope: Rtscope,
-) -> None:
-    done = rtscope("measure", "--via", "read")
-    assert done.returncode == 2
-    assert "async, event" in done.stderr
-
-
-def test_help_of_a_probe_shows_its_defaults_and_the_loads(rtscope: Rtscope) -> None:
+def test_help_of_a_probe_shows_its_ranges_its_defaults_and_the_loads(rtscope: Rtscope) -> None:
     text = " ".join(rtscope("measure", "sched", "--help").stdout.split())
     assert "from 10us to 1h (default unit: us) [default: 5ms]" in text
-    assert "from 1 to 99 [default: 89]" in text
-    assert "Stop after N samples per thread [default: 10000]" in text
-    assert "ipc[:N] groups of senders" in text
     assert "N groups of five senders and five receivers, from 1 to 1000" in text
     loop = rtscope("measure", "loop", "--help").stdout
     assert "Options of loop, which needs the kernel module rtloop with --in kernel:" in loop
-    assert "[not for gtod]" in " ".join(rtscope("measure", "gtod", "--help").stdout.split())
 
 
 @pytest.mark.parametrize(

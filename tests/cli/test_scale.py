@@ -3,9 +3,7 @@
 
 import json
 import os
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,33 +133,6 @@ def test_what_holds_the_lock_of_a_program_is_found_and_named(
     assert first["load_cpus"] == [LAST_CPU]
     assert "the loads ran on the measured CPUs too" in told["warnings"][0]["text"]
     assert told["sweep"]["load_cpus"] == [LAST_CPU]
-
-
-def test_an_interrupt_shows_the_rounds_that_were_whole_and_leaves_no_agent(
-    environment: dict[str, str],
-) -> None:
-    command = [*COMMAND, "scale", "-a", f"{FIRST_CPU}", "--rounds", "1000", "-D", "50ms"]
-    with subprocess.Popen(
-        [*command, "--form", "scalar", "--json", "--no-report"],
-        stdout=subprocess.PIPE,
-        env=environment,
-    ) as process:
-        try:
-            time.sleep(5)
-            process.terminate()
-            out, _ = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert process.returncode == 128 + signal.SIGTERM
-    told = json.loads(out)
-    rounds = told["sweep"]["rounds"]
-    assert 0 < rounds < 1000
-    assert [len(cell["medians_ns"]) for cell in told["sweep"]["cells"]] == [rounds]
-    listed = subprocess.run(
-        [*COMMAND, "list", "--json"], capture_output=True, env=environment, check=True
-    )
-    [row] = map(json.loads, listed.stdout.splitlines())
-    assert (row["id"], row["probe"], row["status"]) == (told["id"], "scale", "interrupted")
 
 
 def test_what_was_measured_is_listed_shown_drawn_and_compared_as_other_runs_are(

@@ -66,53 +66,39 @@ def test_real_time_threads_are_shown_in_their_order_and_99_is_warned_of(rtscope:
 
 
 @needs_root
-def test_json_has_every_thread_and_the_remarks(rtscope: Rtscope) -> None:
-    with real_time_threads() as pid:
-        done = rtscope("threads", "--json")
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
-    own = {thread["name"]: thread for thread in seen["threads"] if thread["pid"] == pid}
-    assert (own["top"]["policy"], own["top"]["priority"], own["top"]["rank"]) == ("fifo", 99, -100)
-    assert "[red]\x1b[2J" in own
-    assert "user-at-99" in {remark["code"] for remark in seen["remarks"]}
-
-
-@needs_kernel_threads
-def test_json_has_the_kernels_threads(rtscope: Rtscope) -> None:
-    seen = json.loads(rtscope("threads", "--json").stdout)
-    assert any(thread["name"] == "kthreadd" for thread in seen["threads"])
-
-
-def test_all_shows_all(rtscope: Rtscope) -> None:
-    done = rtscope("threads", "--all", COLUMNS="300")
-    assert done.returncode == 0, done.stderr
-    count, _, total, *_ = done.stdout.split()
-    assert count == total
-    assert "rtscope-agent" in done.stdout
-
-
-def test_it_looks_once_where_the_output_is_no_terminal(rtscope: Rtscope) -> None:
-    done = rtscope("threads", "--live", "--all")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Policy") == 1
-    assert "since" not in done.stdout
-
-
-def test_json_tells_each_look_until_it_is_interrupted(environment: dict[str, str]) -> None:
-    with subprocess.Popen(
-        [*COMMAND, "threads", "--json", "--live", "-i", "200ms"],
-        stdout=subprocess.PIPE,
-        env=environment,
-    ) as watcher:
+def test_json_has_every_thread_of_each_reading_until_it_is_interrupted(
+    environment: dict[str, str],
+) -> None:
+    command = [*COMMAND, "threads", "--json", "--live", "-i", "200ms"]
+    with (
+        real_time_threads() as pid,
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as watcher,
+    ):
         assert watcher.stdout is not None
         try:
-            looks = [json.loads(watcher.stdout.readline()) for _ in range(3)]
+            readings = [json.loads(watcher.stdout.readline()) for _ in range(3)]
             watcher.send_signal(signal.SIGINT)
             assert watcher.wait(timeout=30) == 0
         finally:
             watcher.kill()
-    assert [look["since_ns"] is None for look in looks] == [True, False, False]
-    assert all(thread["since"] for thread in looks[-1]["threads"])
+    assert [seen["since_ns"] is None for seen in readings] == [True, False, False]
+    assert all(thread["since"] for thread in readings[-1]["threads"])
+    own = {one["name"]: one for one in readings[0]["threads"] if one["pid"] == pid}
+    assert (own["top"]["policy"], own["top"]["priority"], own["top"]["rank"]) == ("fifo", 99, -100)
+    assert "[red]\x1b[2J" in own
+    assert "user-at-99" in {remark["code"] for remark in readings[0]["remarks"]}
+
+
+@needs_kernel_threads
+def test_a_pipe_gets_one_table_of_all_threads(rtscope: Rtscope) -> None:
+    done = rtscope("threads", "--live", "--all", COLUMNS="300")
+    assert done.returncode == 0, done.stderr
+    count, _, total, *_ = done.stdout.split()
+    assert count == total
+    assert done.stdout.count("Policy") == 1
+    assert "since" not in done.stdout
+    assert "kthreadd" in done.stdout
+    assert "rtscope-agent" in done.stdout
 
 
 def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(

@@ -14,7 +14,7 @@ from tests.target.board import OWN_SPACES, furnish, needs_board
 pytestmark = needs_board
 
 CHECKOUT = Path(__file__).parents[2]
-SSH_TESTS = [f"tests/target/test_{name}.py" for name in ("board", "ssh", "ssh_sweep")]
+SSH_TESTS = [f"tests/target/test_{name}.py" for name in ("board", "ssh")]
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,11 @@ def test_a_configuration_that_unpacks_without_end_is_read_only_at_its_start() ->
     assert machine_of({"/proc/config.gz": bomb}).hz == 100
 
 
-def test_sharers_without_measure_do_not_fill_the_memory() -> None:
+def test_sharers_and_interrupts_without_measure_do_not_fill_the_memory() -> None:
     files: dict[str, str | bytes] = {CPU + "present": "0-8191"}
+    for number in range(5000):
+        files[f"/proc/irq/{number}/smp_affinity_list"] = "0-3\n"
+        files[f"/sys/kernel/irq/{number}/actions"] = f"nvme{number}\n"
     for number in range(8192):
         cache = f"{CPU}cpu{number}/cache/index0/"
         files |= {
@@ -97,14 +100,6 @@ def test_sharers_without_measure_do_not_fill_the_memory() -> None:
             f"{CPU}cpu{number}/topology/thread_siblings_list": "0-8191",
         }
     machine = machine_of(files)
-    assert len(machine.cpus) == 8192
+    assert (len(machine.cpus), len(machine.interrupts)) == (8192, 1024)
     assert sum(len(cache.shared_by) for cache in machine.caches) <= 16 * 8192
     assert sum(len(cpu.smt_siblings) for cpu in machine.cpus) <= 64 * 8192
-
-
-def test_interrupts_without_end_are_cut() -> None:
-    files: dict[str, str | bytes] = {}
-    for number in range(5000):
-        files[f"/proc/irq/{number}/smp_affinity_list"] = "0-3\n"
-        files[f"/sys/kernel/irq/{number}/actions"] = f"nvme{number}\n"
-    assert len(machine_of(files).interrupts) == 1024

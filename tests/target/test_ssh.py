@@ -95,23 +95,6 @@ def test_samples_that_have_no_place_here_are_told_of(reach: Reach, board: Board)
     assert int(board.sh(f"wc -l < {left}")) == 1 + sum(thread.count for thread in run.threads)
 
 
-def test_sudo_is_used_where_it_is_allowed(reach: Reach, board: Board, tmp_path: Path) -> None:
-    run = measured(reach("ssh:admin@board"), samples_file=tmp_path / "samples", stop=True)
-    assert run.status == "interrupted"
-    assert {thread.policy for thread in run.threads} == {"fifo"}
-    assert "not-root" not in codes(run)
-    assert (tmp_path / "samples").stat().st_size > 1000
-    assert not board.still_running()
-
-
-def test_without_sudo_it_says_what_it_lacks(reach: Reach) -> None:
-    run = measured(reach("ssh:pi@board"))
-    assert {"not-root", "no-rt-priority"} <= codes(run)
-    (told,) = [one.text for one in run.warnings if one.code == "not-root"]
-    assert "ssh:pi@board" in told
-    assert "a password is required" in told
-
-
 def test_who_may_not_tune_there_is_told_before_anything_is_measured(
     reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,14 +108,71 @@ def test_who_may_not_tune_there_is_told_before_anything_is_measured(
     assert "which this user does not have" in str(refused.value)
 
 
-def test_the_agent_is_brought_once_and_replaces_older_ones(reach: Reach, board: Board) -> None:
+def test_sudo_is_used_where_it_is_allowed_and_its_lack_is_told(
+    reach: Reach, board: Board, tmp_path: Path
+) -> None:
+    run = measured(reach("ssh:admin@board"), samples_file=tmp_path / "samples", stop=True)
+    assert run.status == "interrupted"
+    assert {thread.policy for thread in run.threads} == {"fifo"}
+    assert "not-root" not in codes(run)
+    assert (tmp_path / "samples").stat().st_size > 1000
+    assert not board.still_running()
+    run = measured(reach("ssh:pi@board"))
+    assert {"not-root", "no-rt-priority"} <= codes(run)
+    (told,) = [one.text for one in run.warnings if one.code == "not-root"]
+    assert "ssh:pi@board" in told
+    assert "a password is required" in told
+
+
+def test_the_agent_is_brought_whole_and_once_and_replaces_older_ones(
+    reach: Reach, board: Board
+) -> None:
     board.sh(f"mkdir -p -m 700 {AGENTS}; touch {AGENTS}/rtscope-agent-old {AGENTS}/mine")
-    reach("ssh:board")
+    path = reach("ssh:board").installed.command[-1]
     first = board.sh(f"ls -i {AGENTS}/*")
     assert "rtscope-agent-old" not in first
     assert "mine" in first
     reach("ssh:board")
     assert board.sh(f"ls -i {AGENTS}/*") == first
+    size = int(board.sh(f"wc -c < {path}"))
+    board.sh(f"truncate -s -1 {path}")
+    assert reach("ssh:board").installed.command[-1] == path
+    assert int(board.sh(f"wc -c < {path}")) == size
+
+
+def test_what_a_profile_prints_is_passed_over_within_bounds(reach: Reach, board: Board) -> None:
+    board.sh("echo 'printf \"{}\\nhello \"; echo noise >&2' >/root/.bashrc")
+    target = reach("ssh:board")
+    assert target.machine_files(lambda agent: None)["uname:machine"]
+    board.sh("echo yes >/root/.bashrc")
+    with pytest.raises(RtscopeError, match="ssh:board wrote more than 10000 lines before the"):
+        target.machine_files(lambda agent: None)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("scale", "-D", "30ms", "--form", "scalar"), 0, ""),
+        (("interfere", "--", "/root/no-such"), 2, "copy it to ssh:board first, and give its path"),
+    ],
+)
+def test_a_placement_series_runs_there_and_is_in_the_store(
+    reach: Reach, board: Board, tmp_path: Path, words: tuple[str, ...], status: int, said: str
+) -> None:
+    command, *rest = words
+    short = ("--rounds", "2", "--no-report", "--json", "--target", "ssh:board")
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope", command, *short, *rest],
+        env=os.environ | {"XDG_DATA_HOME": str(tmp_path)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert said in " ".join(done.stderr.split())
+    if not status:
+        told = json.loads(done.stdout)
+        assert (told["target"], told["advice"][0]["workload"]) == ("ssh:board", "scalar")
+        assert list(tmp_path.rglob("runs.sqlite"))
+    assert not board.agents()
 
 
 @pytest.mark.kernels
@@ -155,14 +195,6 @@ def test_a_board_with_nothing_but_busybox_will_do(reach: Reach, board: Board) ->
     assert run.status == "interrupted"
     (told,) = [one.text for one in run.warnings if one.code == "not-root"]
     assert "sudo: not found" in told
-
-
-def test_a_part_of_an_agent_is_not_taken_for_one(reach: Reach, board: Board) -> None:
-    path = reach("ssh:board").installed.command[-1]
-    size = int(board.sh(f"wc -c < {path}"))
-    board.sh(f"truncate -s -1 {path}")
-    assert reach("ssh:board").installed.command[-1] == path
-    assert int(board.sh(f"wc -c < {path}")) == size
 
 
 def test_where_nothing_may_run_or_fits_another_place_is_taken(reach: Reach, board: Board) -> None:
@@ -200,18 +232,6 @@ def test_words_for_the_agent_mean_nothing_to_the_boards_shell(reach: Reach, boar
         said = f"rtscope-agent cyclic: --policy '{text}' is not fifo, deadline or other"
         assert str(caught.value) == said
     assert board.sh("ls /tmp") == ""
-
-
-def test_what_a_profile_prints_is_passed_over(reach: Reach, board: Board) -> None:
-    board.sh("echo 'printf \"{}\\nhello \"; echo noise >&2' >/root/.bashrc")
-    assert reach("ssh:board").machine_files(lambda agent: None)["uname:machine"]
-
-
-def test_a_profile_that_prints_without_end_is_told(reach: Reach, board: Board) -> None:
-    target = reach("ssh:board")
-    board.sh("echo yes >/root/.bashrc")
-    with pytest.raises(RtscopeError, match="ssh:board wrote more than 10000 lines before the"):
-        target.machine_files(lambda agent: None)
 
 
 @pytest.mark.parametrize(

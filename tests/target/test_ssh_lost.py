@@ -65,51 +65,37 @@ def outcome(process: subprocess.Popen[str]) -> tuple[int, Run, str]:
     return process.returncode, msgspec.json.decode(out, type=Run), complaints
 
 
-def died(run: Run) -> str:
-    (told,) = [one.text for one in run.warnings if one.code == "agent-died"]
-    return told
+CUTS = [
+    *(("network", user) for user in USERS),
+    *(("sshd", user) for user in USERS),
+    ("ssh", "root"),
+]
 
 
-@pytest.mark.parametrize("user", USERS)
-def test_a_network_that_falls_silent_ends_load_and_threads_there(
-    board: Board, agent_path: Path, user: str
+@pytest.mark.parametrize(("cut", "user"), CUTS)
+def test_a_lost_connection_ends_load_and_threads_there_and_the_run_is_kept(
+    board: Board, agent_path: Path, cut: str, user: str
 ) -> None:
     with measuring(board, agent_path, user) as process:
-        board.unplug()
+        if cut == "network":
+            board.unplug()
+        elif cut == "sshd":
+            for pid in board.sessions():
+                os.kill(pid, signal.SIGKILL)
+        else:
+            clients = clients_of(board.folder, board.runtime)
+            (own,) = [pid for pid, line in clients.items() if "cyclic" in line]
+            os.kill(own, signal.SIGKILL)
         assert not board.still_running()
         status, run, _ = outcome(process)
     assert (status, run.status) == (1, "failed")
-    assert f"the connection to ssh:{user}@board was lost" in died(run)
+    (told,) = [one.text for one in run.warnings if one.code == "agent-died"]
+    assert f"the connection to ssh:{user}@board was lost" in told
+    assert ("(ssh was ended here by SIGKILL)" in told) == (cut == "ssh")
     for thread in run.threads:
         assert thread.count == sum(thread.histogram.count) > 100
         assert sum(thread.windows.count) == pytest.approx(thread.count, abs=2)
-
-
-@pytest.mark.parametrize("user", USERS)
-def test_an_sshd_that_dies_ends_them_too(board: Board, agent_path: Path, user: str) -> None:
-    with measuring(board, agent_path, user) as process:
-        for pid in board.sessions():
-            os.kill(pid, signal.SIGKILL)
-        assert not board.still_running()
-        status, run, _ = outcome(process)
-    assert (status, run.status) == (1, "failed")
-    assert "was lost" in died(run)
-
-
-def test_an_ssh_that_is_killed_here_is_told_and_ends_them_too(
-    board: Board, agent_path: Path
-) -> None:
-    with measuring(board, agent_path, "root") as process:
-        clients = clients_of(board.folder, board.runtime)
-        (own,) = [pid for pid, line in clients.items() if "cyclic" in line]
-        os.kill(own, signal.SIGKILL)
-        assert not board.still_running()
-        status, run, _ = outcome(process)
-    assert (status, run.status) == (1, "failed")
-    why = "the connection to ssh:root@board was lost (ssh was ended here by SIGKILL)"
-    assert why in died(run)
-    assert all(thread.count > 0 for thread in run.threads)
-    assert not board.still_connected()
+    assert cut != "ssh" or not board.still_connected()
 
 
 @pytest.mark.parametrize("user", USERS)
