@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The only program of a machine whose kernel complains of what PREEMPT_RT
- * forbids: it goes where no probe and no load does. Exceptions that end in
- * signals, a debugger's stops, system calls that copy much, timers of CPU time,
- * text of the kernel's that is patched, modules that come and go, CPUs that leave
- * and come back, and the dumps that a person may ask for. It writes "@ PATH: what
- * came of it" for each. The last is whether lockdep still looks: it turns itself
- * off at the first thing that it reports or cannot follow. Behind "@ log" comes
- * what the kernel said.
+ * The only program of a VM whose kernel reports whatever PREEMPT_RT forbids. It uses what no probe
+ * and no load does: exceptions that end in signals, a debugger's stops, large copies, timers of CPU
+ * time, patches of the kernel's text, modules, CPU hotplug and SysRq dumps. "@ PATH: result" for
+ * each, "@ lockdep", which turns itself off at its first report, and the log behind "@ log".
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

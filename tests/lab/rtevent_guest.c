@@ -23,7 +23,7 @@
 #include "rtevent/rtevent.h"
 
 #define DEVICE	"/dev/rtevent"
-#define SHARED	400 /* events that two readers share */
+#define SHARED	400 /* events that four readers share */
 #define HOUR_NS RTEVENT_INTERVAL_MAX_NS
 
 static const struct rtevent_setup good = {
@@ -172,37 +172,28 @@ static void try_late(void)
 }
 
 static unsigned int taken[SHARED];
-static int shared;
 
-static void *read_shared(void *nothing)
+static void *read_shared(void *fd)
 {
-	struct rtevent_event event;
+	struct rtevent_event event = { 0 };
 
-	(void)nothing;
-	do {
-		if (read(shared, &event, sizeof(event)) != sizeof(event))
-			break;
+	while (event.sequence < SHARED &&
+	       read((int)(long)fd, &event, sizeof(event)) == sizeof(event)) {
 		if (event.sequence < SHARED)
 			__atomic_fetch_add(&taken[event.sequence], 1, __ATOMIC_RELAXED);
-	} while (event.sequence < SHARED);
+	}
 	return NULL;
 }
 
 static void try_readers(void)
 {
-	pthread_t reader[2];
-	int once = 0;
+	int fd = open_device(0), once = 0;
 
-	shared = open_device(0);
-	start(shared, good);
-	for (size_t i = 0; i < COUNT(reader); i++)
-		pthread_create(&reader[i], NULL, read_shared, NULL);
-	for (size_t i = 0; i < COUNT(reader); i++)
-		pthread_join(reader[i], NULL);
-	close(shared);
+	start(fd, good);
+	in_four_threads(read_shared, fd);
 	for (size_t i = 0; i < SHARED; i++)
 		once += taken[i] == 1;
-	printf("@ two readers: %d of %d once, lines %d\n", once, SHARED, lines(0));
+	printf("@ four readers: %d of %d once, lines %d\n", once, SHARED, lines(0));
 }
 
 static void try_files(void)

@@ -34,7 +34,7 @@ def test_it_refuses_what_is_wrong_and_ends_with_its_files(
         "small": "refused",
         "none": "refused",
         "late": "has some, first lost, in order 1",
-        "two readers": "400 of 400 once, lines 0",
+        "four readers": "400 of 400 once, lines 0",
         "two": "go on 1 1, lines 2",
         "one of two": "goes on 1, lines 1",
         "unload in use": "refused",
