@@ -38,9 +38,7 @@ def shown(found: Audit) -> str:
 
 
 @given(st.dictionaries(st.sampled_from(PATHS), CONTENT, max_size=12), st.booleans())
-def test_an_audit_of_garbled_files_is_an_audit(
-    files: dict[str, str | bytes], beside_sound_ones: bool
-) -> None:
+def test_garbled_files_are_audited(files: dict[str, str | bytes], beside_sound_ones: bool) -> None:
     found = audit(State((SOUND if beside_sound_ones else {}) | files), "local", [])
     told = len(found.findings) + len(found.unseen) + len(found.sound)
     assert told == len(RULES)

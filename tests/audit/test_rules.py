@@ -120,9 +120,7 @@ USUAL = (
         ("limits-memory", FAULTS["limits-priority"][0]),
     ],
 )  # fmt: skip
-def test_a_rule_is_silent_where_something_else_makes_it_good(
-    name: str, files: dict[str, Content]
-) -> None:
+def test_a_rule_is_silent(name: str, files: dict[str, Content]) -> None:
     assert CHECK[name](State(SOUND | files)) is None
 
 
@@ -153,9 +151,7 @@ def test_rules_of_isolation_are_silent_without_isolated_cpus(name: str) -> None:
         (partition("rt.slice", "isolated invalid", "1"), {2, 3}),
     ],
 )  # fmt: skip
-def test_what_control_groups_isolate_is_isolated(
-    groups: dict[str, Content], isolated: set[int]
-) -> None:
+def test_cpus_isolated_by_control_groups(groups: dict[str, Content], isolated: set[int]) -> None:
     state = State(SOUND | {CPU + "isolated": "\n"} | groups)
     assert state.isolated == isolated
     assert state.isolated_at_boot == set()
@@ -173,7 +169,7 @@ def test_what_control_groups_isolate_is_isolated(
         ("services-cpu-affinity", {"/etc/systemd/system.conf": "CPUAffinity=all"}, "not a list"),
     ],
 )
-def test_what_cannot_be_known_is_told_as_such(
+def test_a_rule_says_why_it_was_not_checked(
     name: str, files: dict[str, Content], words: str
 ) -> None:
     sound = {path: text for path, text in SOUND.items() if not path.startswith("/sys/fs/cgroup")}
@@ -196,9 +192,7 @@ def test_a_line_of_a_profile_is_one_that_tune_reads(rule: Rule) -> None:
         ("/sys/kernel/tracing/set_event", "CONFIG_EVENT_TRACING", "tracing-events"),
     ],
 )
-def test_a_missing_file_is_no_fault_only_where_the_kernel_was_built_without(
-    path: str, option: str, name: str
-) -> None:
+def test_a_file_that_the_kernel_was_built_without(path: str, option: str, name: str) -> None:
     files = {one: text for one, text in SOUND.items() if one != path}
     with pytest.raises(NotSeen, match=path):
         CHECK[name](State(files))

@@ -105,9 +105,7 @@ def test_numbers_of_threads_grow_thinner(cpus: int, counts: list[int]) -> None:
 
 
 @given(cores=st.integers(1, 8), threads=st.integers(1, 4), data=st.data())
-def test_every_order_begins_with_one_thread_and_ends_with_all_cpus(
-    cores: int, threads: int, data: st.DataObject
-) -> None:
+def test_orders_end_with_all_cpus(cores: int, threads: int, data: st.DataObject) -> None:
     all_cpus = range(cores * threads)
     usable = data.draw(st.sets(st.sampled_from(all_cpus), min_size=1))
     counts = range(1, len(usable) + 1)

@@ -18,9 +18,7 @@ def test_all_five_publications_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", reference_names())
-def test_every_reference_names_its_source_and_its_averages_lie_between_the_extremes(
-    name: str,
-) -> None:
+def test_a_reference_is_whole_and_its_averages_lie_between_the_extremes(name: str) -> None:
     reference = reference_named(name)
     assert (
         reference.name,

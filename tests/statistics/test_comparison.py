@@ -73,7 +73,7 @@ def with_a_spike(values: Latencies) -> Latencies:
     ],
     ids=["longer-tail", "shorter-tail", "tail-before-median", "maximum", "tiny"],
 )
-def test_the_deepest_tail_that_differs_decides_and_the_maximum_never(
+def test_the_deepest_tail_decides(
     spikes: tuple[float, float],
     change: Callable[[Latencies], Latencies],
     outcome: str,
@@ -144,7 +144,7 @@ def test_different_probes_are_not_compared() -> None:
         ("loads", [LoadWork("files", 2, 1, 1.0, {"stats": 0})], work("files", 100, 0)),
     ],
 )
-def test_runs_that_were_not_alike_are_compared_with_the_differences(
+def test_differences_of_the_runs_are_named(
     field: str, value: object, difference: Difference | None
 ) -> None:
     files = LoadWork("files", 2, 1, 10.0, {"stats": 1000})

@@ -39,7 +39,7 @@ def test_exact_buckets_give_the_sample_of_that_rank(latencies: list[int], percen
 
 
 @given(values, values, widths, widths)
-def test_wide_buckets_lose_no_sample_and_overstate_by_less_than_a_bucket(
+def test_wide_buckets_overstate_by_less_than_one(
     a: list[int], b: list[int], a_width: int, b_width: int
 ) -> None:
     exact = quantile_ns(Histogram.of(a), 50.0).value_ns or 0

@@ -21,18 +21,8 @@ from rtscope.statistics.placing import chosen, curves, slowdowns
 from rtscope.statistics.scaling import Fit, Parameter
 from rtscope.wording.placement import law_text
 from rtscope.wording.sweep import laws_of
-from tests.sweeps import (
-    ONE_NS,
-    T2080,
-    T4240,
-    alike,
-    cell_of,
-    machine_of,
-    one_bucket,
-    run_of_sweep,
-    swept,
-    vector_unit_a_core,
-)
+from tests import sweeps
+from tests.sweeps import ONE_NS, T2080, alike, cell_of, machine_of, swept
 
 Kind = TypeVar("Kind", bound=Finding)
 Speed = Callable[[str, int, Placement], float]
@@ -60,7 +50,7 @@ def scalar(machine: Machine, speed: Speed, counts: Sequence[int] | None = None) 
 
 
 def test_one_vector_unit_per_core_is_found_and_avoided() -> None:
-    sweep = swept(T2080, vector_unit_a_core)
+    sweep = swept(T2080, sweeps.vector_unit_a_core)
     on_all, vector = of_kind(advice(sweep), BestPlacement)
     assert (on_all.best.cpus, on_all.best.count) == ([*range(8)], 8)
     assert on_all.speedup is not None
@@ -79,7 +69,7 @@ def test_one_vector_unit_per_core_is_found_and_avoided() -> None:
     assert [0, 1] in [one.cpus for one in of_kind(found, placement.VectorUnitShared)]
     [law] = of_kind(found, placement.LawFails)
     assert (law.workload, law.order, law.up_to, law.beyond) == ("vector", "cores first", 4, 5)
-    again = placement_findings(swept(T2080, vector_unit_a_core, seed=2))
+    again = placement_findings(swept(T2080, sweeps.vector_unit_a_core, seed=2))
     assert [one.near for one in of_kind(again, NearCpusSlower)] == [one.near for one in near]
 
 
@@ -102,7 +92,7 @@ def test_an_l2_cache_of_a_cluster_is_found() -> None:
     def cramped(workload: str, cpu: int, place: Placement) -> float:
         return 1 / 1.58 if sum(one // 8 == cpu // 8 for one in place.cpus) > 1 else 1.0
 
-    near = of_kind(placement_findings(scalar(T4240, cramped, [1, 2, 3, 4])), NearCpusSlower)
+    near = of_kind(placement_findings(scalar(sweeps.T4240, cramped, [1, 2, 3, 4])), NearCpusSlower)
     assert ([0, 2], "L2 cache", [0, 8], "package") in [
         (one.near, one.near_share, one.far, one.far_share) for one in near
     ]
@@ -113,13 +103,11 @@ def test_an_l2_cache_of_a_cluster_is_found() -> None:
     [
         (swept(machine_of(1, 1), alike, counts=[1, 2], workloads=["scalar"]), [0], 2, 1),
         (swept(machine_of(2, 1), alike, counts=[1, 2, 4], workloads=["scalar"]), [0, 1], 4, 2),
-        (swept(T2080, one_bucket, workloads=["./app"]), [*range(8)], 8, 1),
+        (swept(T2080, sweeps.one_bucket, workloads=["./app"]), [*range(8)], 8, 1),
     ],
     ids=["one-cpu", "more-threads-than-cpus", "one-lock"],
 )
-def test_threads_that_take_turns_are_found(
-    sweep: Sweep, cpus: list[int], threads: int, than: int
-) -> None:
+def test_threads_that_take_turns(sweep: Sweep, cpus: list[int], threads: int, than: int) -> None:
     [found] = of_kind(placement_findings(sweep), placement.ThreadsTakeTurns)
     assert (found.threads.cpus, found.threads.count, found.than) == (cpus, threads, than)
     advised = best(sweep)
@@ -137,7 +125,7 @@ def test_threads_that_take_turns_are_found(
     ],
     ids=["reported", "one-of-two", "one-of-four", "all-are-best"],
 )
-def test_slow_cpus_are_found_and_advised_against_where_they_cost_more_than_they_bring(
+def test_slow_cpus_are_found_and_left_out_where_they_cost(
     machine: Machine,
     speeds: tuple[float, ...],
     slow: list[int],
@@ -157,7 +145,7 @@ def test_a_law_that_fails_at_slow_cpus_names_them() -> None:
     sweep = scalar(machine, by_cpu(*[0.4] * 4, *[1.0] * 4), range(1, 9))
     [law] = of_kind(placement_findings(sweep), placement.LawFails)
     assert (law.up_to, law.beyond, law.slow_cpus) == (4, 5, [0])
-    laws = laws_of(run_of_sweep(sweep))
+    laws = laws_of(sweeps.run_of_sweep(sweep))
     assert laws
     assert all(law.endswith("; it takes CPUs 0-3 for as fast as the others") for law in laws)
 
@@ -333,7 +321,7 @@ def test_of_many_equal_places_none_is_called_slower() -> None:
     ("one_busy", "two_busy", "threads"),
     [(0.82, 1.0, 1), (1.0, 1.0, 1), (1.0, 1.9, 2), (0.3, 0.6, 2), (None, None, 2)],
 )
-def test_several_threads_are_chosen_only_if_they_ran_at_once(
+def test_threads_have_to_run_at_once(
     one_busy: float | None, two_busy: float | None, threads: int
 ) -> None:
     rng = np.random.default_rng(1)

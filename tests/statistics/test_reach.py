@@ -69,9 +69,7 @@ def with_options(run: Run, **options: str | float | bool) -> Run:
     st.floats(1.35, 6),
     st.lists(st.floats(0.97, 1.03), min_size=len(SIZES), max_size=len(SIZES)),
 )
-def test_caches_of_any_sizes_are_found_through_noise(
-    gaps: list[int], step: float, noise: list[float]
-) -> None:
+def test_caches_are_found_through_noise(gaps: list[int], step: float, noise: list[float]) -> None:
     places = [sum(gaps[: n + 1]) + n for n in range(len(gaps))]
     caches = [SIZES[place] for place in places]
     ns = [2 * step**n for n in range(len(caches) + 1)]
@@ -117,9 +115,7 @@ SMALL = times([L1, 512 << 10], [1.7, 5.4, 130])
             seen_bytes=16 << 20, severity="unexpected")),
     ],
 )  # fmt: skip
-def test_a_cache_that_is_not_as_reported_is_unexpected_unless_it_is_the_hosts(
-    seen: list[float], host: str | None, found: Finding
-) -> None:
+def test_a_cache_is_not_as_reported(seen: list[float], host: str | None, found: Finding) -> None:
     assert found in reach(run_with(seen, virtualisation=host))
 
 

@@ -105,9 +105,7 @@ def test_systems_do_not_mix() -> None:
 
 
 @pytest.mark.parametrize(("mean_us", "where"), [(3.0, "above"), (6.986, "within"), (12.0, "below")])
-def test_a_published_mean_is_below_within_or_above_the_limits_of_ours(
-    mean_us: float, where: str
-) -> None:
+def test_a_published_mean_is_placed(mean_us: float, where: str) -> None:
     run = a_run("idle", mean_us)
     thread = msgspec.structs.replace(run.threads[0], mean_ns=mean_us * 1000)
     [means] = loongson(msgspec.structs.replace(run, threads=[thread])).means
@@ -163,9 +161,7 @@ def test_cpus_fill_rows_of_cpus() -> None:
 
 
 @pytest.mark.parametrize("isolated", [(), (5,), tuple(range(10))])
-def test_cores_that_are_not_isolated_fill_no_row_of_isolated_ones(
-    isolated: tuple[int, ...],
-) -> None:
+def test_cores_that_are_not_isolated_fill_no_row(isolated: tuple[int, ...]) -> None:
     run = a_run(STRESS, machine=isolating(*isolated))
     assert filling(T2080, "isolated", run).filled == []
     assert [one.name for one in tables_beside(T2080, [run])] == ["steps"]

@@ -38,9 +38,7 @@ def holds(parameter: Parameter | None, truth: float) -> bool:
     coherency=st.floats(0, 0.05),
     most=st.integers(4, 64),
 )
-def test_times_without_noise_give_back_what_made_them(
-    one_ns: float, contention: float, coherency: float, most: int
-) -> None:
+def test_times_without_noise(one_ns: float, contention: float, coherency: float, most: int) -> None:
     threads = list(range(1, most + 1))
     found = fitted("USL", threads, times_of(threads, one_ns, contention, coherency))
     assert found.one_thread_ns.value == pytest.approx(one_ns, rel=1e-5)

@@ -103,9 +103,7 @@ def test_cpus_that_are_one_take_turns_and_are_judged_no_further() -> None:
     ("times", "spread", "is_so", "severity"),
     [(1.5, 0.34, "changing", "unexpected"), (1.1, 0.01, "unknown", "undecided")],
 )
-def test_a_slowdown_that_comes_and_goes_or_is_about_a_tenth_is_not_sure(
-    times: float, spread: float, is_so: str, severity: str
-) -> None:
+def test_an_unsure_slowdown(times: float, spread: float, is_so: str, severity: str) -> None:
     run = run_with(machine_of(2), spread=spread, scalar={(0, 1): times}, L3={}, memory={})
     assert ([0, 1], "scalar", is_so, False) in shared(run)
     assert severity in [one.severity for one in sharing(run)]

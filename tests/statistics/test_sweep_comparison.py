@@ -53,9 +53,7 @@ def test_one_noisy_round_makes_no_difference_and_two_rounds_are_too_few() -> Non
     assert effects(a_sweep(1), shaken(2, 1.5)) == {"unknown"}
 
 
-def test_the_placement_that_became_slower_is_found_and_shown(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_slower_placement_is_found_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     a, b = run_of_sweep(a_sweep(1)), run_of_sweep(a_sweep(2, slower=1.2))
     comparison = compare_sweeps(a, b)
     assert [one.effect for one in compare_sweeps(b, a).changes].count("faster") == 1

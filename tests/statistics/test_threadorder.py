@@ -56,9 +56,7 @@ def waiters(found: dict[str, Finding]) -> InterruptBelowWaiter:
         ("irq/19-daq0", "await_event", "daq"),
     ],
 )
-def test_an_interrupt_below_the_thread_that_waits_for_it_is_a_warning(
-    action: str, channel: str, module: str | None
-) -> None:
+def test_an_interrupt_below_its_waiter(action: str, channel: str, module: str | None) -> None:
     waiter = fifo("LLRFControl", 94, wait_channel=channel, wait_module=module)
     found = waiters(about(interrupt(action, 50), waiter))
     assert (found.interrupts[0].name, found.waiters, found.highest) == (action, [waiter], waiter)
@@ -80,7 +78,7 @@ def test_an_interrupt_below_the_thread_that_waits_for_it_is_a_warning(
         ("irq/19-daq0", "await_event", "other"),
     ],
 )
-def test_a_thread_that_waits_elsewhere_is_no_waiter(
+def test_a_thread_that_waits_elsewhere(
     action: str, channel: str | None, module: str | None
 ) -> None:
     waiter = fifo("a", 94, wait_channel=channel, wait_module=module)
@@ -127,7 +125,7 @@ SOFTIRQS = other("ksoftirqd/0", softirq="all", cpus="0")
         ([SOFTIRQS, fifo("a", 1, "1")], {}),
     ],
 )
-def test_a_program_above_its_servers_on_the_same_cpu_is_a_finding(
+def test_programs_above_their_servers(
     threads: list[SeenThread], severities: dict[str, str]
 ) -> None:
     found = about(*threads)

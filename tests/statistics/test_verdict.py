@@ -101,7 +101,7 @@ def test_a_limit_passes_fails_or_is_inconclusive(run: Run, limit: str, outcome: 
         ),
     ],
 )
-def test_an_inconclusive_limit_says_why(
+def test_why_a_limit_is_inconclusive(
     run: Run, limit: str, missing: int | None, reason: Reason
 ) -> None:
     found = judged(run, limit)
@@ -110,9 +110,7 @@ def test_an_inconclusive_limit_says_why(
 
 
 @given(st.integers(0, 40), st.sampled_from([99.0, 98.0, 99.5]))
-def test_a_quantile_is_below_its_limit_as_sorting_the_samples_says(
-    slow: int, percent: float
-) -> None:
+def test_a_quantile_is_that_of_sorting(slow: int, percent: float) -> None:
     latencies = [1000] * (2000 - slow) + [50_000] * slow
     rank = -int(-percent * 2000 // 100)
     below = sorted(latencies)[rank - 1] < 50_000

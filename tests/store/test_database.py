@@ -65,9 +65,7 @@ def test_the_list_shows_the_last_first(store: Path) -> None:
     ("name", "run_id"),
     [("C", THIRD), ("ab1", SECOND), ("last", THIRD), ("last~0", THIRD), ("last~2", FIRST)],
 )
-def test_a_saved_run_comes_back_by_a_beginning_of_its_id_or_its_age(
-    store: Path, name: str, run_id: str
-) -> None:
+def test_a_saved_run_is_found(store: Path, name: str, run_id: str) -> None:
     assert load(name, store) == a_run(run_id)
 
 
@@ -118,9 +116,7 @@ def test_a_store_that_is_not_there_or_has_no_bytes_is_empty(tmp_path: Path) -> N
     assert ids(empty) == [FIRST]
 
 
-def test_a_locked_store_is_read_and_writing_says_so(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_store_is_read_only(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     other = sqlite3.connect(store, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -157,7 +153,7 @@ def changed(statement: str) -> Callable[[Path], None]:
     ],
     ids=["damaged", "newer", "foreign"],
 )
-def test_a_store_that_cannot_be_read_is_refused_and_left_alone(
+def test_a_bad_store_is_refused_and_left_alone(
     store: Path, damage: Callable[[Path], None], words: str
 ) -> None:
     damage(store)
@@ -195,9 +191,7 @@ def test_a_run_that_no_file_can_hold_is_reported_and_the_store_survives(store: P
     assert ids(store) == [THIRD, SECOND, FIRST]
 
 
-def test_a_read_only_directory_is_read_with_the_side_files_that_are_there_and_no_others(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_directory(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as read_only:
         read_only.setattr("os.access", lambda *_: False)
         with database._reading(store) as connection:
@@ -221,9 +215,7 @@ def test_runs_saved_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     assert sorted(ids(path)) == saved
 
 
-def test_a_run_that_the_store_refuses_is_written_here_or_to_tmpdir(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -272,9 +264,7 @@ def test_the_runs_of_one_experiment_are_found(tmp_path: Path) -> None:
     assert len(ids(store)) == 4
 
 
-def test_each_cell_of_an_experiment_stands_for_itself_once_in_the_order_of_the_plan(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_are_in_the_plans_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     saved: list[tuple[str, int, Status]] = [
         ("one", 1, "complete"),
