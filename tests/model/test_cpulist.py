@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """CPU lists read as the kernel means them, and nothing else is taken for one."""
 
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,10 +52,3 @@ def test_any_text_is_a_list_of_real_cpus_or_a_sentence(text: str) -> None:
         return
     assert cpus == sorted(set(cpus))
     assert all(0 <= cpu < MOST_CPUS for cpu in cpus)
-
-
-def test_the_kernels_own_list_reads_and_writes_back() -> None:
-    text = Path("/sys/devices/system/cpu/online").read_text(encoding="ascii").strip()
-    cpus = parse_cpu_list(text)
-    assert format_cpu_list(cpus) == text
-    assert len(cpus) == os.sysconf("SC_NPROCESSORS_ONLN")

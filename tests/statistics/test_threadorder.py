@@ -148,12 +148,11 @@ def test_only_those_that_are_above_and_below_are_named() -> None:
     assert [one.name for one in below.users] == ["over"]
 
 
-def test_a_policy_is_shown_with_the_inherited_priority() -> None:
-    assert policy_words(fifo("a", 50)) == "fifo 50"
-    assert policy_words(other("a")) == "other"
-    assert policy_words(other("a", rank=-51, inherited=True)) == "other ↑50"
-    assert policy_words(other("a", rank=-101, inherited=True)) == "other ↑deadline"
-    assert policy_words(SeenThread(1, 1, "a", False, 20, "S", 0)) == "?"
+@pytest.mark.parametrize(
+    ("rank", "words"), [(20, "other"), (-51, "other ↑50"), (-101, "other ↑deadline")]
+)
+def test_a_policy_is_shown_with_the_inherited_priority(rank: int, words: str) -> None:
+    assert policy_words(other("a", rank=rank, inherited=rank < 0)) == words
 
 
 TEXTS = st.text(max_size=20) | st.sampled_from(["irq/1-ab", "0-3", "ab_c", "0-99999999", "a_" * 99])
