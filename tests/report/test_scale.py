@@ -29,6 +29,21 @@ def test_a_logarithmic_axis_has_several_round_ticks(
     assert values(Scale(low, high, log=True)) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (3, 8, [3, 4, 5, 6, 7, 8]),
+        (11, 1900, [30, 100, 300, 1000]),
+        (7, 3.8e6, [100, 10_000, 1_000_000]),
+    ],
+)
+def test_the_few_ticks_of_a_small_chart_spread_over_its_axis(
+    low: float, high: float, expected: list[float]
+) -> None:
+    found = [tick.at for tick in ticks(Scale(low, high, log=True), 5)]
+    assert found == pytest.approx(expected)
+
+
 @given(st.floats(1e-3, 1e12), st.floats(1.0, 1e9))
 def test_every_axis_has_at_least_three_ticks_and_few_on_a_narrow_page(
     low: float, ratio: float

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 MOST_TICKS: Final = 11
 MOST_ON_NARROW: Final = 6
 _LEAST_TICKS: Final = 4
+_LINEAR_BELOW: Final = 10
+"""a logarithmic axis over a longer range would have linear ticks at its end alone"""
 _LEAST_LENGTH: Final = 1e-300
 """of a linear axis: the steps of a shorter one are 0"""
 _LEAST_SHARE: Final = 1e-18
@@ -74,7 +76,11 @@ def ticks(scale: Scale, most: int = MOST_TICKS) -> list[Tick]:
     rows += [_powers(low, high, step) for step in (1, 2, 3, 6, 12)]
     fitting = [row for row in rows if len(row) <= most]
     if len(fitting[0]) < _LEAST_TICKS:
-        fitting.insert(0, _linear(low, high, min(most, 9)))
+        thirds = _of_decades(low, high, (1, 3))
+        if high < low * _LINEAR_BELOW:
+            fitting.insert(0, _linear(low, high, min(most, 9)))
+        elif len(fitting[0]) < len(thirds) <= most:
+            fitting.insert(0, thirds)
     narrow = [row for row in fitting[1:] if 2 < len(row) <= MOST_ON_NARROW]
     return _marked(fitting[0], narrow[0] if narrow else fitting[0][::2])
 
