@@ -73,23 +73,13 @@ def test_a_command_whose_output_fails_says_so(
     for command in ("show", "list"):
         status, said = shell(environment, (command,), ">&-")
         assert (status, said) == (0, "")
-        status, said = shell(environment, (command,), "| :; exit ${PIPESTATUS[0]}")
-        assert said == ""
-        assert status in (0, 141)  # the reader may have gone only after the last letter
-
-
-def test_a_reader_that_is_gone_ends_a_command_as_sigpipe_would(
-    environment: dict[str, str], rtscope: Rtscope
-) -> None:
-    assert rtscope(*MEASURE[:5], "--no-report").returncode == 0
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [*COMMAND, "show"], env=environment, stdout=write, stderr=subprocess.PIPE, check=False,
-        timeout=60,
-    )  # fmt: skip
+        [*COMMAND, "show"], env=environment, stdout=write, stderr=subprocess.PIPE, check=False
+    )
     os.close(write)
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (done.returncode, done.stderr) == (141, b""), "as SIGPIPE ends a command"
 
 
 def test_ctrl_c_while_rtscope_starts_is_quiet(environment: dict[str, str], tmp_path: Path) -> None:

@@ -127,14 +127,3 @@ def test_the_time_of_a_cell_is_that_of_its_samples_or_its_duration() -> None:
         times["cyclic, load idle, every 1ms"] or 0
     )
     assert 2e9 <= (times["short: cyclic, load idle"] or 0) < 3e9
-
-
-def test_repetitions_are_asked_for_once(tmp_path: Path, agent_path: Path,
-                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    log = tmp_path / "log"
-    script = tmp_path / "agent"
-    script.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {agent_path} "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("RTSCOPE_AGENT", str(script))
-    assert len(checked(plan="repetitions = 50")) == 50
-    assert len(log.read_text().splitlines()) == 2

@@ -33,17 +33,11 @@ def answering(times: Callable[[Request], list[int]], asked: list[Request]) -> Ca
     return run
 
 
-def test_a_program_gets_its_number_of_threads_and_its_cpus() -> None:
-    slots = slots_of({"./app": APP}, [ONE, TWO])
-    assert [slot.request.program for slot in slots] == [
-        ["./app", "--threads", "1", "x1y"],
-        ["./app", "--threads", "2", "x2y"],
-    ]
-    assert command_of(slots[1].request)[-5:] == ["--", "./app", "--threads", "2", "x2y"]
-    assert "--cpus=0,2" in command_of(slots[1].request)
-
-
-def test_the_algorithm_gets_its_threads_and_loads_are_kept_to_their_cpus() -> None:
+def test_a_workload_gets_its_number_of_threads_its_cpus_and_its_loads() -> None:
+    one, two = slots_of({"./app": APP}, [ONE, TWO])
+    assert one.request.program == ["./app", "--threads", "1", "x1y"]
+    assert command_of(two.request)[-5:] == ["--", "./app", "--threads", "2", "x2y"]
+    assert "--cpus=0,2" in command_of(two.request)
     idle, loaded = slots_of({"scalar": SCALAR}, [TWO], ["idle", "memory"], [1, 3])
     assert idle.request.options == {"form": "scalar", "threads": "2"}
     assert not any(word.startswith("--load") for word in command_of(idle.request))
@@ -135,6 +129,25 @@ def test_an_interrupt_before_anything_was_measured_is_told() -> None:
         swept(slots_of({"./app": APP}, [ONE]), 5, RECORD, failing(0, "interrupted", []))
 
 
+@pytest.mark.parametrize(
+    ("target", "said", "told"),
+    [
+        ("local", "ended with exit status 3: no such file", "ended with exit status 3"),
+        ("ssh:board", "could not be started: No such file", "file: copy it to ssh:board first"),
+    ],
+)
+def test_a_program_that_fails_is_told_with_its_last_words(
+    target: str, said: str, told: str
+) -> None:
+    def run(request: Request) -> Run:
+        failed = RunWarning("thread-failed", f"thread 0 could not measure on: ./app {said}")
+        warnings = [failed, RunWarning("no-samples", "none"), RunWarning("virtualised", "yes")]
+        return run_of(thread_of([]), status="failed", target=target, warnings=warnings)
+
+    with pytest.raises(RtscopeError, match=rf"CPU 0 could not be measured: \./app .*{told}"):
+        swept(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
+
+
 def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
     def run(request: Request) -> Run:
         if request.load == "network":
@@ -147,20 +160,6 @@ def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
     assert [one.text for one in record.warnings] == [
         "network is left out, for it cannot run here: load network: no loopback"
     ]
-
-
-def test_a_program_that_fails_is_told_with_its_last_words() -> None:
-    def run(request: Request) -> Run:
-        said = "thread 0 could not measure on: ./app ended with exit status 3: no such file"
-        failed = run_of(thread_of([]), status="failed")
-        others = [RunWarning("no-samples", "none"), RunWarning("virtualised", "in a guest")]
-        warnings = [RunWarning("thread-failed", said), *others]
-        return msgspec.structs.replace(failed, warnings=warnings)
-
-    with pytest.raises(
-        RtscopeError, match=r"^\./app, 1 thread on CPU 0 could not be measured: \./app ended with"
-    ):
-        swept(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
 
 
 def test_the_interval_leaves_room_for_the_slowest_workload() -> None:

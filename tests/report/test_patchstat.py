@@ -48,18 +48,6 @@ def test_bars_of_all_patches_add_up_to_the_table(tmp_path: Path) -> None:
     assert [column.cells[-1] for column in area_columns([one, two])][1:4] == ["5", "18", "0"]
 
 
-def test_the_smallest_of_very_many_areas_are_left_out_of_figures_and_said_so(
-    tmp_path: Path,
-) -> None:
-    many = stat_of(tmp_path, "many", {f"d{number}/a.c": number + 1 for number in range(60)})
-
-    size = patchstat_charts([many])[0]
-
-    assert size.note == "20 smaller ones are left out."
-    assert size.panels[0].y.rows[0] == "d59"
-    assert len(area_columns([many])[0].cells) == 61
-
-
 def test_names_in_a_patch_do_nothing_to_a_terminal_or_a_page(tmp_path: Path) -> None:
     hostile = [stat_of(tmp_path, name, {f"arch/{ATTACK}/x.c": 1}) for name in ("a", "b")]
 

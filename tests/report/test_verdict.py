@@ -20,8 +20,5 @@ def test_each_run_is_compared_with_the_first() -> None:
         "No evidence that B differs from A; C is better than A; D cannot be compared with A"
     )
     assert [text.split(" ", 1)[0] for text in verdict.sentences] == ["No", "C", "A", "This"]
-
-
-def test_one_run_and_many_have_no_verdict() -> None:
     assert "<h1>Measured on board</h1>" in html_report([a_run()])
     assert "<h1>5 runs</h1>" in html_report([a_run()] * 5)

@@ -16,7 +16,6 @@ from rtscope.wording.run import (
     caveats,
     idle_states_text,
     moment_text,
-    quantity_text,
 )
 from rtscope.wording.values import span_text, times_texts
 from tests.measured import run_of, thread_of
@@ -95,17 +94,3 @@ def test_a_column_has_one_unit_and_the_digits_of_its_smallest_value() -> None:
     assert times_texts([3_000, 12_000_000]) == ["0.00300 ms", "12.00000 ms"]
     assert times_texts([0, 20_000_000_000]) == ["0.00 s", "20.00 s"]
     assert times_texts([]) == []
-
-
-def test_each_series_says_what_its_samples_are() -> None:
-    clocks = [
-        msgspec.structs.replace(thread_of([1000]), name=name)
-        for name in ("CLOCK_TAI", "CLOCK_MONOTONIC_COARSE")
-    ]
-    assert quantity_text(run_of(*clocks, probe="gtod")) == (
-        "time between two reads; CLOCK_MONOTONIC_COARSE: step of a coarse clock"
-    )
-    assert {probe: quantity_text(run_of(probe=probe)) for probe in ("loop", "topology")} == {
-        "loop": "period",
-        "topology": "time of a message",
-    }

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -59,17 +60,6 @@ _MATRICES = """
             '"high":%s}' % (i, labels, labels, cells, cells, cells))
     end()
 """
-_LONG_PROGRESS = """
-    pairs = ",".join(["[0,0]"] * 1888)
-    thread = '{"thread":%d,"count":0,"gained":[' + pairs + ']}'
-    threads = ",".join(thread % i for i in range(4700))
-    say('{"type":"progress","time_ns":1,"threads":[' + threads + "]}")
-    end()
-"""
-_ENDLESS_PROGRESS = """
-    while True:
-        sys.stdout.write('{"type":"progress","time_ns":1,"threads":[]}\\n' * 1000)
-"""
 _SLOW_PROGRESS = """
     for ms in range(2, 1 << 60):
         progress(ms)
@@ -117,15 +107,17 @@ finally:
 """
 
 
-class Outcome:
+class Outcome(NamedTuple):
     """How rtscope ended."""
 
-    def __init__(self, status: int, output: str, lasted_s: float) -> None:
-        """Take its exit status, what it wrote, and how long it took."""
-        self.status = status
-        self.output = output
-        self.lasted_s = lasted_s
-        self.memory = int(output.rpartition("memory ")[2].split()[0]) * 1024
+    status: int
+    output: str
+    lasted_s: float
+
+    @property
+    def memory(self) -> int:
+        """The greatest size of rtscope's process."""
+        return int(self.output.rpartition("memory ")[2].split()[0]) * 1024
 
 
 def attacked(
@@ -168,34 +160,25 @@ def attacked(
     return Outcome(process.returncode, output, time.monotonic() - begun_s)
 
 
-@pytest.mark.parametrize(
-    ("attack", "said"),
-    [
-        (_MATRICES, "results of more than"),
-        (_LONG_PROGRESS, "a line of more than"),
-        (_LONG_LINE, "a line of more than"),
-        (_ENDLESS_PROGRESS, " lines in "),
-        (_SLOW_PROGRESS, _TOO_LONG),
-        (_WARNINGS, " lines in "),
-        (_TRICKLE, _TOO_LONG),
-        (_STDERR, " MiB in "),
-        (_SLOW_STDERR, _TOO_LONG),
-    ],
-    ids=[
-        "matrices", "long-progress", "long-line", "endless-progress", "slow-progress", "warnings",
-        "trickle", "stderr", "slow-stderr",
-    ],
-)  # fmt: skip
-def test_what_was_measured_is_kept_and_the_agent_is_ended(
-    tmp_path: Path, attack: str, said: str
-) -> None:
-    margin_s = 3 if said == _TOO_LONG else 60
-    outcome = attacked(tmp_path, attack, margin_s=margin_s)
+ATTACKS = {
+    "matrices": (_MATRICES, "results of more than"),
+    "long-line": (_LONG_LINE, "a line of more than"),
+    "slow-progress": (_SLOW_PROGRESS, _TOO_LONG),
+    "warnings": (_WARNINGS, " lines in "),
+    "trickle": (_TRICKLE, _TOO_LONG),
+    "stderr": (_STDERR, " MiB in "),
+    "slow-stderr": (_SLOW_STDERR, _TOO_LONG),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_was_measured_is_kept_and_the_agent_is_ended(tmp_path: Path, name: str) -> None:
+    attack, said = ATTACKS[name]
+    outcome = attacked(tmp_path, attack, margin_s=3 if said == _TOO_LONG else 60)
     run = json.loads((tmp_path / "run.json").read_text())
-    assert run["status"] == "failed"
     (why,) = (w["text"] for w in run["warnings"] if w["code"] == "agent-died")
     assert said in why
-    assert outcome.status == 1
+    assert (outcome.status, run["status"]) == (1, "failed")
     assert outcome.lasted_s < BOUND_S
     assert outcome.memory < MOST_MEMORY
 

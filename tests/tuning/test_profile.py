@@ -127,17 +127,24 @@ def test_cpus_that_cannot_be_taken_are_a_sentence(cpus: str, said: str) -> None:
         rules('tasks = { away = "{cpus}" }', cpus, machine)
 
 
-def test_n_is_the_last_cpu_that_is_online() -> None:
+def test_a_profile_for_chosen_cpus_wants_them_named_and_n_is_the_last_online() -> None:
     machine = Machine(cpus=[Cpu(0), Cpu(1), Cpu(2), Cpu(3, online=False)])
     assert rules('tasks = { away = "{cpus}" }', "1-N", machine) == ["tasks away=1-2"]
-    assert rules('tasks = { away = "{cpus}" }', "N", machine) == ["tasks away=2"]
-
-
-def test_a_profile_for_chosen_cpus_wants_them_named() -> None:
     with pytest.raises(RtscopeError, match="isolated-cores needs CPUs"):
         steps_of(read_profile("isolated-cores"), None)
-    assert steps_of(read_profile("audio"), None)[-1].cpus == ""
     assert steps_of(read_profile("audio"), "1-3")[-1].cpus == ""
+
+
+def test_a_profile_is_named_as_its_file_and_the_nearest_name_is_told() -> None:
+    text = PROFILE.format('tasks = { away = "1" }')
+    assert parse_profile(text, Path("a/our-board_2.toml")).name == "our-board_2"
+    for path in (Path("a b.toml"), Path("-x.toml"), Path(f"{'a' * 64}.toml"), Path("a\nb.toml")):
+        assert "letters, digits" in refusal(text, path)
+    assert "rename the file" in refusal(text, Path("measurement.toml"))
+    with pytest.raises(RtscopeError, match=r"no profile 'isolated-core': is it isolated-cores\?"):
+        read_profile("isolated-core")
+    with pytest.raises(RtscopeError, match=r"gone\.toml cannot be read: No such file"):
+        read_profile("./gone.toml")
 
 
 @pytest.mark.parametrize(
@@ -179,21 +186,6 @@ def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -
     message = refusal(PROFILE.format(lines))
     assert message.startswith(f"mine.toml:{line}:"), message
     assert said in message
-
-
-def test_a_profile_is_named_as_its_file() -> None:
-    text = PROFILE.format('tasks = { away = "1" }')
-    assert parse_profile(text, Path("a/our-board_2.toml")).name == "our-board_2"
-    for path in (Path("a b.toml"), Path("-x.toml"), Path(f"{'a' * 64}.toml"), Path("a\nb.toml")):
-        assert "letters, digits" in refusal(text, path)
-    assert "rename the file" in refusal(text, Path("measurement.toml"))
-
-
-def test_an_unknown_name_is_told_with_the_nearest() -> None:
-    with pytest.raises(RtscopeError, match=r"no profile 'isolated-core': is it isolated-cores\?"):
-        read_profile("isolated-core")
-    with pytest.raises(RtscopeError, match=r"gone\.toml cannot be read: No such file"):
-        read_profile("./gone.toml")
 
 
 @given(
