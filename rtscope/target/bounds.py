@@ -40,6 +40,8 @@ MOST_STDERR: Final = 64 * 1024
 ANSWER_S: Final = 600.0
 """seconds for an answer other than a measurement: 4 MB of files over a serial line of 115,200 baud
 take 365 s"""
+DESCRIBE_S: Final = 60.0
+"""seconds for the description of the probes, 26 kB by a local agent"""
 SETUP_S: Final = 120.0
 """seconds until measuring begins: 60 s for the loads, and as much for tuning and connecting"""
 ENDING_S: Final = 60.0

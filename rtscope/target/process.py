@@ -17,6 +17,7 @@ from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.target.bounds import (
+    DESCRIBE_S,
     ENDING_S,
     INTERRUPTED_S,
     LONGEST_STEP_S,
@@ -135,9 +136,10 @@ class AgentProcess:
     def description(self) -> Description | None:
         """Return the answer of `describe`; None of an agent too old for that. Raises RtscopeError.
 
-        The bounds are those of `lines`.
+        The bounds are those of `lines`, but for the time.
         """
         self._silence_limit_s = _DESCRIBE_S
+        self._end_by_s = self._lasted_s + DESCRIBE_S
         try:
             answer = next(self._raw_lines(), b"")
             return msgspec.json.decode(answer, type=Description)

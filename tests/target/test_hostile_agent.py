@@ -98,6 +98,7 @@ from rtscope.target import process
 from rtscope.engine import measure
 process.ENDING_S = float(sys.argv.pop(1))
 process.INTERRUPTED_S = 2.0
+process.DESCRIBE_S = 3.0
 measure._SILENCE_S = 60.0
 from rtscope.cli.main import main
 try:
@@ -188,6 +189,19 @@ def test_the_first_ctrl_c_ends_a_run_without_a_duration(tmp_path: Path, attack: 
     outcome = attacked(tmp_path, attack, duration=None, interrupted=True)
     assert outcome.status in {1, 130}
     assert outcome.lasted_s < 30
+
+
+def test_a_description_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text(f"#!{sys.executable}\nimport os, time\n" + _TRICKLE.replace("\n    ", "\n"))
+    agent.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", _RTSCOPE, "60", "measure", "--duration=2s"],
+        env=os.environ | {"RTSCOPE_AGENT": str(agent), "XDG_DATA_HOME": str(tmp_path)},
+        capture_output=True, text=True, timeout=BOUND_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "had not ended after" in done.stderr
 
 
 def test_a_repeat_that_takes_longer_than_the_duration_comes_to_its_end(tmp_path: Path) -> None:
