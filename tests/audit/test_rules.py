@@ -167,6 +167,7 @@ def test_cpus_isolated_by_control_groups(groups: dict[str, Content], isolated: s
         ("firmware-smi", {"/proc/uptime": "3599.0 1.0"}, "1212 SMIs since power-on, none while"),
         ("group-set-balanced", {"/proc/self/cgroup": "3:cpuset:/\n"}, "not below /sys/fs/cgroup"),
         ("services-cpu-affinity", {"/etc/systemd/system.conf": "CPUAffinity=all"}, "not a list"),
+        ("boot-serial-console", {"/proc/sys/kernel/printk": "?\n"}, "holds no level"),
     ],
 )
 def test_a_rule_says_why_it_was_not_checked(
