@@ -226,14 +226,12 @@ DEBUGGING: Final = (
 FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     **{rule: ({path: f"{fault}\n"}, words) for rule, path, _, fault, words in SETTINGS},
     "kernel-preempt-rt": (
-        with_config(PREEMPT_RT="n", PREEMPT_VOLUNTARY="y") | {"uname:version": "#1 SMP Debian\n"},
-        "preemption model voluntary",
-    ),
+     with_config(PREEMPT_RT="n", PREEMPT_VOLUNTARY="y") | {"uname:version": "#1 SMP Debian\n"},
+     "preemption model voluntary"),
     "kernel-cpu-freq": (with_config(CPU_FREQ="n"), "CONFIG_CPU_FREQ is not set"),
     "kernel-default-governor": (
-        with_config(CPU_FREQ_DEFAULT_GOV_PERFORMANCE="n", CPU_FREQ_DEFAULT_GOV_SCHEDUTIL="y"),
-        "the default is schedutil",
-    ),
+     with_config(CPU_FREQ_DEFAULT_GOV_PERFORMANCE="n", CPU_FREQ_DEFAULT_GOV_SCHEDUTIL="y"),
+     "the default is schedutil"),
     "kernel-other-governors": (with_config(CPU_FREQ_GOV_ONDEMAND="m"), "ondemand"),
     "kernel-cpu-idle": (with_config(CPU_IDLE="n"), "CONFIG_CPU_IDLE is not set"),
     "kernel-drm": (with_config(DRM="m"), "CONFIG_DRM=m"),
@@ -258,15 +256,12 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "boot-threadirqs-no-effect": (booted("threadirqs"), "with CONFIG_PREEMPT_RT"),
     "boot-nosmt-no-effect": (booted("nosmt") | {CPU + "smt/active": "1\n"}, "share each core"),
     "boot-hugepages-no-effect": (booted("hugepages=5"), "hugepages=5, but the kernel has 4"),
-    "clock-tsc-stops": (
-        {"/proc/cpuinfo": CPUINFO + "flags : tsc constant_tsc\n"},
-        "no nonstop_tsc",
-    ),
+    "clock-tsc-stops": ({"/proc/cpuinfo": CPUINFO + "flags : tsc constant_tsc\n"},
+     "no nonstop_tsc"),
     "clock-ticks-together": (booted_without("skew_tick=1"), "the ticks of 4 CPUs"),
     "sched-throttling": (
-        throttling(realtime=Throttle("on", "", [Share("0-3", 950_000_000, 10**9)])),
-        "CPUs 0-3: 950ms of each 1s",
-    ),
+     throttling(realtime=Throttle("on", "", [Share("0-3", 950_000_000, 10**9)])),
+     "CPUs 0-3: 950ms of each 1s"),
     "sched-fair-server": (
         throttling(
             fair_server=Throttle("on", "", [Share("0-1", 0, 1), Share("2-3", 5, 10**9)]),
@@ -282,57 +277,40 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "sched-rcu-demoted": (bound_thread(15, "rcuc/0"), "rcuc/0: not real-time"),
     "sched-ktimers": (bound_thread(13, "ktimers/0", 51), "ktimers/0 (priority 51)"),
     "power-governor": ({CPU + "cpu1/cpufreq/scaling_governor": "powersave\n"}, "on 1 of 4 CPUs"),
-    "power-deep-idle": (
-        {CPU + f"cpu{n}/cpuidle/state2/disable": "0\n" for n in (1, 3)},
-        "CPUs 1,3 may enter C6, which takes 133 us to leave",
-    ),
+    "power-deep-idle": ({CPU + f"cpu{n}/cpuidle/state2/disable": "0\n" for n in (1, 3)},
+     "CPUs 1,3 may enter C6, which takes 133 us to leave"),
     "irq-balance": (thread(78, "irqbalance"), "irqbalance runs"),
     "irq-default-affinity": ({"/proc/irq/default_smp_affinity": "f\n"}, "CPUs 2-3"),
     "irq-on-isolated": (interrupt(25, "nvme0q1", "1-2"), "25 (nvme0q1) on 2"),
     "irq-not-threaded": (
-        with_config(PREEMPT_RT="n", PREEMPT="y") | {"uname:version": "#1 SMP PREEMPT\n"},
-        "with interrupts disabled",
-    ),
+     with_config(PREEMPT_RT="n", PREEMPT="y") | {"uname:version": "#1 SMP PREEMPT\n"},
+     "with interrupts disabled"),
     "irq-thread-demoted": (kernel_thread(30, "irq/24-eth0"), "irq/24-eth0"),
     "irq-equal-priorities": (kernel_thread(31, "irq/25-nvme0q1", 50), "priority 50"),
     "isolation-rcu": (booted_without("rcu_nocbs=2-3", "rcu_nocbs=2"), "isolated CPUs 3"),
     "isolation-nohz-full": ({CPU + "nohz_full": "1-3\n"}, "CPUs 1 have nohz_full"),
-    "isolation-nothing-left": (
-        {CPU + "online": "0-15\n", CPU + "isolated": "1-15\n"},
-        "15 CPUs are isolated, which leaves 0 for",
-    ),
+    "isolation-nothing-left": ({CPU + "online": "0-15\n", CPU + "isolated": "1-15\n"},
+     "15 CPUs are isolated, which leaves 0 for"),
     "isolation-first-cpu": ({CPU + "isolated": "0,2-3\n"}, "CPU 0 is isolated"),
-    "isolation-sibling": (
-        {CPU + "cpu2/topology/thread_siblings_list": "1-2\n"},
-        "CPUs 1 are not isolated",
-    ),
+    "isolation-sibling": ({CPU + "cpu2/topology/thread_siblings_list": "1-2\n"},
+     "CPUs 1 are not isolated"),
     "isolation-programs": (thread(79, "logger", cpu=3), "logger"),
     "isolation-kernel-threads": (kernel_thread(80, "kswapd0", cpu=3), "kswapd0"),
     "group-partition-invalid": (
-        partition("rt.slice", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "0-3"),
-        "rt.slice (isolated): Cpu list in cpuset.cpus not exclusive",
-    ),
+     partition("rt.slice", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "0-3"),
+     "rt.slice (isolated): Cpu list in cpuset.cpus not exclusive"),
     "group-set-balanced": (cpuset("", "0-3", balanced=1), "cpuset/loop (CPUs 2-3)"),
     "group-set-shared": (cpuset("/loop", "2-3", balanced=0, exclusive=0), "cpuset/loop"),
     "group-cpu-quota": ({GROUPS + "/a/b/cpu.max": "50000 100000\n"}, "CPU time for a/b"),
     "services-rtkit": (thread(81, "rtkit-daemon"), "priority 20 at most"),
     "services-set-back": (thread(82, "power-profiles-"), "power-profiles-daemon runs"),
     "virtual-machine": ({"cpuid:hypervisor": "KVMKVMKVM\n"}, "KVM"),
-    "limits-priority": (
-        USER | {"/proc/self/limits": LIMITS.format("unlimited", 0, 0)},
-        "may not use a real-time priority",
-    ),
+    "limits-priority": (USER | {"/proc/self/limits": LIMITS.format("unlimited", 0, 0)},
+     "may not use a real-time priority"),
     "limits-timeout": (
-        {
-            "/proc/self/limits": LIMITS.format("unlimited", 95, 95).replace(
-                "timeout      unlimited", "timeout      200000   "
-            )
-        },
-        "200000 us in real time",
-    ),
-    "limits-memory": (
-        USER | {"/proc/self/limits": LIMITS.format(8388608, 95, 95)},
-        "8388608 bytes",
-    ),
-}
+        {"/proc/self/limits": LIMITS.format("unlimited", 95, 95).replace(
+            "timeout      unlimited", "timeout      200000   ")}, "200000 us in real time"),
+    "limits-memory": (USER | {"/proc/self/limits": LIMITS.format(8388608, 95, 95)},
+     "8388608 bytes"),
+}  # fmt: skip
 """By rule: the files that are different where it finds something, and a part of what it says."""

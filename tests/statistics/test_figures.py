@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
-from rtscope.statistics.figures import (
-    figures,
-    figures_of_run,
-    merge,
-    quantile_ns,
-    samples_needed,
-)
+from rtscope.statistics.figures import figures, figures_of_run, merge, quantile_ns, samples_needed
 from tests.measured import run_of, thread_of
 
 values = st.lists(st.integers(0, 10**7), min_size=20, max_size=200)

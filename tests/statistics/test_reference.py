@@ -142,11 +142,7 @@ def test_cpus_fill_rows_of_cpus() -> None:
     threads = [thread_of([1000 * (cpu + 1)] * 50, cpu) for cpu in (0, 5, 9)]
     run = run_of(*threads, load=STRESS, machine=isolating(*range(1, 10)))
     ours = filling(T2080, "isolated", run)
-    assert rows(ours) == [
-        ("core 0", "core 0"),
-        ("core 5", "core 5"),
-        (None, f"{STRESS}, CPU 9"),
-    ]
+    assert rows(ours) == [("core 0", "core 0"), ("core 5", "core 5"), (None, f"{STRESS}, CPU 9")]
     assert ours.filled[1].cells[2].value == 6000
     idle = msgspec.structs.replace(run, load="idle")
     assert [entry for entry, _ in rows(filling(T2080, "isolated", idle))] == [None] * 3

@@ -81,10 +81,7 @@ def test_missed_periods_that_no_sample_explains_leave_them_unknown() -> None:
     run = stalled([5_000] * 1950 + [50_000_000], 500)
     assert responses(run, run.threads[0]) == Reason("missed-unexplained", 49, 500)
     (told,) = judge(run, [parse_limit("p99.response<1s")])
-    assert (told.outcome, told.reason) == (
-        "inconclusive",
-        Reason("missed-unexplained", 49, 500),
-    )
+    assert (told.outcome, told.reason) == ("inconclusive", Reason("missed-unexplained", 49, 500))
 
 
 def test_a_probe_without_periodic_deadlines_has_none() -> None:

@@ -96,9 +96,7 @@ EQUAL = (finding.CpusEquallyFast, [0, 1])
     ],
 )  # fmt: skip
 def test_slow_cpus_are_found_and_compared_with_what_the_kernel_reports(
-    slowness: list[float],
-    reported: dict[str, Sequence[object]],
-    found: list[tuple[object, ...]],
+    slowness: list[float], reported: dict[str, Sequence[object]], found: list[tuple[object, ...]]
 ) -> None:
     assert summary(run_with(slowness, **reported)) == found  # type: ignore[arg-type]
 
