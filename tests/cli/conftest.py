@@ -24,6 +24,16 @@ def environment_of(agent: Path, data: Path) -> dict[str, str]:
     }
 
 
+def started(
+    environment: dict[str, str], *words: str, cwd: Path | None = None
+) -> subprocess.Popen[str]:
+    """`rtscope WORDS` in a process of its own, with pipes for its output."""
+    return subprocess.Popen(
+        [*COMMAND, *words],
+        env=environment, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
 @pytest.fixture
 def environment(agent_path: Path, tmp_path: Path) -> dict[str, str]:
     return environment_of(agent_path, tmp_path / "data")

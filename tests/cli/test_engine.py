@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import Rtscope, started
 
 FIRST_CPU = min(os.sched_getaffinity(0))
 MEASURE = ["measure", "-L", "idle", "-L", "cpu:1"]
@@ -78,10 +77,7 @@ def test_each_command_goes_on_where_ctrl_c_ended_it(
     def stored() -> list[dict[str, Any]]:
         return [json.loads(line) for line in rtscope("list", "--json").stdout.splitlines()]
 
-    with subprocess.Popen(
-        [*COMMAND, *command],
-        env=environment, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+    with started(environment, *command, cwd=files) as process:
         deadline = time.monotonic() + 60
         while not stored() and time.monotonic() < deadline:
             time.sleep(0.1)

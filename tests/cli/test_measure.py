@@ -14,7 +14,7 @@ import pytest
 
 from rtscope.model.run import Asked
 from rtscope.store.importer import import_file
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.terminal import on_terminal
 
 SHORT = ("measure", "-D", "300ms", "-i", "500us")
@@ -147,16 +147,11 @@ def test_quiet_prints_only_the_result_and_each_warning_once(rtscope: Rtscope) ->
     assert [shown.count(text) for text in warnings] == [1] * len(warnings)
 
 
-def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[bytes]:
+def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
     """A measurement of an hour that has begun: its first progress is on standard error."""
-    process = subprocess.Popen(
-        [*COMMAND, "measure", "-D", "1h", *arguments],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    process = started(environment, "measure", "-D", "1h", *arguments)
     assert process.stderr is not None
-    assert b" samples" in process.stderr.readline()
+    assert " samples" in process.stderr.readline()
     return process
 
 
@@ -180,7 +175,7 @@ def test_an_interrupted_run_is_kept_and_marked(
         process.send_signal(number)
         out, _ = process.communicate(timeout=30)
     assert process.returncode == 128 + number
-    assert b"interrupted" in out
+    assert "interrupted" in out
     (line,) = rtscope("list", "--json").stdout.splitlines()
     assert json.loads(line)["status"] == "interrupted"
     assert json.loads(line)["count"] > 0
@@ -194,7 +189,7 @@ def test_an_agent_that_is_killed_leaves_what_was_seen(
             os.kill(child, signal.SIGKILL)
         out, _ = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert b"SIGKILL" in out
+    assert "SIGKILL" in out
     (line,) = rtscope("list", "--json").stdout.splitlines()
     assert json.loads(line)["status"] == "failed"
     run = json.loads(rtscope("export", "last", "-o", "-").stdout)

@@ -16,7 +16,7 @@ import pytest
 
 from rtscope.model.histogram import Histogram
 from rtscope.statistics.figures import quantile_ns
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.terminal import on_terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llrf"
@@ -124,8 +124,8 @@ def test_every_pulse_is_counted_and_a_busy_wait_is_found_where_it_is(
     llrf: Llrf, environment: dict[str, str]
 ) -> None:
     with llrf("-b", "WFDIAG:5000") as process:
-        command = [*COMMAND, "points", str(process.pid), "--json", "--interval", "500ms"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as watcher:
+        words = ("points", str(process.pid), "--json", "--interval", "500ms")
+        with started(environment, *words) as watcher:
             assert watcher.stdout is not None
             first, *_, last = [json.loads(watcher.stdout.readline()) for _ in range(6)]
             watcher.send_signal(signal.SIGINT)

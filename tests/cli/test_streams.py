@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, started
 
 MEASURE = ("measure", "-D", "200ms", "-a", "0", "--load", "idle", "--load", "cpu:1")
 
@@ -108,16 +108,13 @@ def test_ctrl_c_while_the_machine_is_read_ends_it_all(
         f'exec {environment["RTSCOPE_AGENT"]} "$@"\n'
     )
     slow.chmod(0o755)
-    with subprocess.Popen(
-        [*COMMAND, "measure", "-D", "1h", "--load", "idle", "--load", "cpu:1"],
-        env=environment | {"RTSCOPE_AGENT": str(slow)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    slowed = environment | {"RTSCOPE_AGENT": str(slow)}
+    with started(slowed, "measure", "-D", "1h", "-L", "idle", "-L", "cpu:1") as process:
         deadline = time.monotonic() + 30
         while not reading.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert "Traceback" not in said
     assert loads(rtscope) == []

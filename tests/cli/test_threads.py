@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.agent.probing import LAST_CPU, needs_root
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.places import needs_kernel_threads
 from tests.terminal import on_terminal
 
@@ -69,11 +69,8 @@ def test_real_time_threads_are_shown_in_their_order_and_99_is_warned_of(rtscope:
 def test_json_has_every_thread_of_each_reading_until_it_is_interrupted(
     environment: dict[str, str],
 ) -> None:
-    command = [*COMMAND, "threads", "--json", "--live", "-i", "200ms"]
-    with (
-        real_time_threads() as pid,
-        subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as watcher,
-    ):
+    words = ("threads", "--json", "--live", "-i", "200ms")
+    with real_time_threads() as pid, started(environment, *words) as watcher:
         assert watcher.stdout is not None
         try:
             readings = [json.loads(watcher.stdout.readline()) for _ in range(3)]
@@ -120,7 +117,6 @@ def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
     [
         (["--live", "--target", "vm:6.12-rt-amd64"], "--live is for real machines"),
         (["--interval", "5s"], "--interval is the refresh interval of --live"),
-        (["--live", "--interval", "soon"], "is not a time"),
         (["--live", "--json", "--interval", "1ms"], "is not a time of at least 100ms"),
         (["--target", "elsewhere"], "'elsewhere' cannot be reached"),
     ],

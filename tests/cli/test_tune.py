@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.agent.probing import NOBODY
-from tests.cli.conftest import COMMAND, Rtscope
+from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.places import needs_process_events
 from tests.terminal import on_terminal
 
@@ -157,10 +157,8 @@ def test_on_a_terminal_it_asks_first(
 def test_ctrl_c_takes_back_what_was_made(
     environment: dict[str, str], tmp_path: Path, own: int
 ) -> None:
-    command = [*COMMAND, "tune", "apply", "./ours.toml", "--yes", JOURNAL.format(tmp_path)]
-    applying = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    words = ("tune", "apply", "./ours.toml", "--yes", JOURNAL.format(tmp_path))
+    applying = started(environment, *words, cwd=tmp_path)
     assert until(lambda: state(own) != BEFORE)
     applying.send_signal(signal.SIGINT)
     out, err = applying.communicate(timeout=60)
@@ -173,15 +171,8 @@ def test_ctrl_c_takes_back_what_was_made(
 def test_held_for_those_who_come_later_until_ctrl_c(
     environment: dict[str, str], tmp_path: Path, own: int
 ) -> None:
-    command = [*COMMAND, "tune", "hold", "./ours.toml", JOURNAL.format(tmp_path)]
-    holding = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    words = ("tune", "hold", "./ours.toml", JOURNAL.format(tmp_path))
+    holding = started(environment, *words, cwd=tmp_path)
     try:
         assert until(lambda: state(own) == AFTER)
         with subprocess.Popen([tmp_path / f"own{os.getpid()}", "300"]) as later:

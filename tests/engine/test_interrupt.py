@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from rtscope.engine.interrupt import Interrupt, ended_by_signals
+from rtscope.engine.interrupt import Interrupt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -22,17 +22,6 @@ class Agent:
 
     def kill(self) -> None:
         self.asked.append("kill")
-
-
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_unwinds_the_command_and_tells_its_caller_which(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-
-    with pytest.raises(SystemExit) as end, ended_by_signals():
-        os.kill(os.getpid(), number)
-
-    assert end.value.code == 128 + number
-    assert signal.getsignal(number) is before
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -56,24 +56,20 @@ def test_a_plan_is_read_with_its_units() -> None:
 @pytest.mark.parametrize(
     ("lines", "line", "said"),
     [
-        ("duration = 5", 12, "duration: 5 is not a time"),
         ('duration = "5"', 12, "'5' is not a time"),
         ('samples = 5\nintervals = [\n  "1ms",\n  3,\n]', 13, "intervals: 3 is not a time"),
         ('samples = 1\npriority = "high"', 13, "priority: expected a number"),
         ("samples = 0", 12, "samples: expected a number from 1"),
         ("smaples = 5", 12, "'smaples' is not a key of [[measure]]; its keys are probes, "),
         ("smaples = 5", 12, ". Is it samples?"),
-        ('samples = 5\npolicies = "rr"', 13, "policies: expected a list of policies"),
         ("", 10, "give duration or samples"),
         ("samples = 1\noptions = { a = [] }", 10, "list is empty"),
         ("samples = 1\noptions = { a = true }", 13, "not true or false"),
         ('samples = 1\nloads = "idle"', 13, 'such as ["idle", "files:50+network:1"], not text'),
-        ("samples = 1\nloads = []", 13, "loads: expected a list of loads"),
         ('samples = 1\n[[budget]]\nlimits = ["max<5x"]', 14, "limits: '5x' is not a time"),
         ('samples = 1\n[[budget]]\nlimits = ["max>5us"]', 14, "is not a budget"),
         ("samples = 1\n[[budget]]\nprobes = []", 13, "[[budget]] lacks limits"),
         ("samples = ", 12, "this is not TOML"),
-        ("samples = 1\nsamples = 2", 13, "this is not TOML"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -> None:
@@ -86,7 +82,6 @@ def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -
     ("text", "said"),
     [
         ("", ":1: the plan lacks title"),
-        ("title = 1", ":1: title: expected the plan's title"),
         ('title = "a"', ":1: the plan measures nothing: add a table [[measure]] or [[placement]]"),
         ('\ntitel = "a"', ":2: 'titel' is not a key of the plan"),
         ('title = "a"\n[measure]', ":2: measure: expected one or several tables [[measure]]"),

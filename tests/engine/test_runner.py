@@ -255,16 +255,16 @@ def test_the_labs_cells_are_measured_side_by_side_after_the_real_machines() -> N
         msgspec.structs.replace(cell, target=target)
         for cell, target in zip(plan(3), ["vm:a", "vm:a", "local"], strict=True)
     ]
-    kept: list[str] = []
-    keep = lambda run: kept.append(run.target)  # noqa: E731
-    outcomes = [*run_cells(Experiment("x", cells, {}), measure, keep, lambda: False, Lab())]
+    kept: list[Run] = []
+    experiment = Experiment("x", cells, {})
+    outcomes = [*run_cells(experiment, measure, kept.append, lambda: False, Lab())]
     assert order[:4] == ["local", "begin vm:a", "begin vm:a", "tick"]
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     assert failures == ["the guest panicked"]
-    assert kept == ["local", "vm:a"]
+    assert [run.target for run in kept] == ["local", "vm:a"]
 
 
-def test_a_cell_whose_machine_was_still_booting_at_the_end_is_not_begun() -> None:
+def test_a_cell_whose_vm_was_still_booting_at_the_end_is_not_begun() -> None:
     stopped = Event()
 
     class Lab(UneventfulLab):
@@ -272,12 +272,8 @@ def test_a_cell_whose_machine_was_still_booting_at_the_end_is_not_begun() -> Non
             stopped.set()
             raise RtscopeError("interrupted while the guest was booting")
 
-    cells = [msgspec.structs.replace(cell, target="vm:a") for cell in plan(3)]
-    outcomes = run_cells(
-        Experiment("x", cells, {}), measured, lambda run: None, stopped.is_set, Lab()
-    )
-
-    assert list(outcomes) == []
+    experiment = Experiment("x", [msgspec.structs.replace(plan(1)[0], target="vm:a")], {})
+    assert not [*run_cells(experiment, measured, lambda run: None, stopped.is_set, Lab())]
 
 
 def test_what_nobody_expected_of_one_of_the_labs_cells_ends_the_others() -> None:

@@ -9,18 +9,15 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from rtscope.model.budget import parse_limit
 from rtscope.model.progress import LoadProgress
-from rtscope.model.run import Run, RunWarning
+from rtscope.model.run import RunWarning
 from rtscope.model.threads import SeenThread, Threads
 from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import PlanView
-from rtscope.statistics.verdict import judge
 from rtscope.store.database import summary_of
-from tests.measured import run_of, thread_of
 from tests.report.views import a_run, change, live_state, progress
 
 SHELL = SeenThread(800, 800, "bash", False, 15, "S", 5, policy="other", nice=-5, cpus="0-3", cpu=0)
@@ -60,14 +57,6 @@ def test_a_list_of_runs_keeps_the_probe_on_a_narrow_terminal() -> None:
     listed = [summary_of(replace(a_run(), probe=probe)) for probe in ("cyclic", "gtod")]
     lines = [line.split() for line in shown(run_table(listed), 80).splitlines()]
     assert [line[lines[0].index("probe")] for line in lines[1:3]] == ["cyclic", "gtod"]
-
-
-@pytest.mark.parametrize("run", [run_of(), run_of(thread_of([], 0)), run_of(thread_of([], None))])
-def test_a_run_without_samples_is_said_to_have_none(run: Run) -> None:
-    text = shown(summary(run, judge(run, [parse_limit("max<1s")])))
-    assert "This run has no samples." in text
-    assert "max<1s: inconclusive" in text
-    assert "nan" not in text
 
 
 def test_only_real_time_threads_and_those_on_isolated_cpus_are_shown_unless_all_are() -> None:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import RenderableType
 
-from rtscope.model.audit import Audit, Finding, Unseen
+from rtscope.model.audit import Audit, Finding, Severity, Unseen
 from rtscope.model.budget import parse_limit
 from rtscope.model.machine import Cpu, IdleState, Interrupt, Machine
 from rtscope.model.points import Point, Points
@@ -200,25 +200,16 @@ def experiment(name: str) -> RenderableType:
 
 
 def audit(name: str = "shaker") -> Audit:
-    def finding(rule: str, severity: str) -> Finding:
+    def finding(rule: str, severity: Severity) -> Finding:
         link = f"https://docs.kernel.org/{rule}.html"
-        return msgspec.convert(
-            {
-                "rule": rule, "severity": severity, "found": f"{rule} {name} is",
-                "wanted": "should", "why": f"{rule} why.", "how": "how", "link": link,
-            },
-            Finding,
-        )  # fmt: skip
+        return Finding(rule, severity, f"{rule} {name} is", "should", f"{rule} why.", "how", link)
 
     profile = 'file = [{ path = "/proc/sys/a", value = "0" }]'
+    bad = replace(finding("bad", "fatal"), profile=profile)
     return Audit(
         target="local",
         machine=f"{name} · 6.12",
-        findings=[
-            replace(finding("bad", "fatal"), profile=profile),
-            finding("so-so", "medium"),
-            finding("small", "info"),
-        ],
+        findings=[bad, finding("so-so", "medium"), finding("small", "info")],
         unseen=[
             Unseen("blind", "high", "no /a/file"),
             Unseen("other", "info", "no /b/file"),
