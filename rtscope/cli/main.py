@@ -82,6 +82,11 @@ class _Commands(LazyGroup):
             "rtscope.cli.compare:compare",
             "Say whether run B is better or worse than run A, with confidence intervals.",
         ),
+        "gate": Source(
+            "rtscope.cli.gate:gate_command",
+            "Pass or fail a candidate against a baseline, from several runs of each.",
+            kind="rtscope.cli.gate:GateCommand",
+        ),
         "references": Source(
             "rtscope.cli.references:app",
             "List the published tables that come with rtscope, and show one.",

@@ -61,7 +61,12 @@ SUBSTITUTIONS: Final = [
     (r"\bsudo ", ""),
     # Placeholders.
     (r"\bvm:NAME\b", "vm:x86_64-rt"),
+    (r"--module \./my-driver", "--module examples/driver"),
     (r"\b(points(?: --target \S+)?) (?:PID|4711|\$!|\$\(pidof llrf\))", r"\1 $LLRF"),
+    (r"^(rtscope gate.*) EXPERIMENT -- EXPERIMENT", r"\1 run-[12].json -- run-[34].json"),
+    (r"^rtscope gate --calibrate EXPERIMENT", "rtscope gate --calibrate run-?.json"),
+    (r"before-1.json before-2.json -- after-1.json after-2.json", "run-[12].json -- run-[34].json"),
+    (r"^rtscope run PLAN$", "rtscope run quick --dry-run"),
     (r"\b(EXPERIMENT|3fa9)\b", "last"),
     (r"make -C /usr/src/linux -j8", "make -C tree -j8"),
     (r"pi@192\.0\.2\.7:2222", "pi@board"),
@@ -97,7 +102,7 @@ _KERNEL: Final = re.compile(r"(?:vm:|lab kernel build |lab boot |lab verify )([\
 _PLAN: Final = re.compile(r"^rtscope run (?!.*--target)(?:--\S+ [\d.]+ )?([\w-]+)")
 _BUILT: Final = {"x86_64-rt", "x86_64-std", "arm64-rt"}
 """by the ring `kernels`; others are of the ring `long`"""
-_JUDGES: Final = re.compile(r"--budget|--fail-on|^rtscope (?:agent sched|run|tune apply)")
+_JUDGES: Final = re.compile(r"--budget|--fail-on|^rtscope (?:agent sched|gate|run|tune apply)")
 """An emulated board has no boot loader, so one change of a profile fails there."""
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Every command line of README.md and docs/ works by the installed rtscope, from another folder."""
 
+import json
 import lzma
 import os
 import shutil
@@ -166,6 +167,16 @@ def started_there(llrf: Path, environment: dict[str, str]) -> str:
     return done.stdout.strip()
 
 
+def make_run_files(folder: Path, environment: dict[str, str]) -> None:
+    """A run under five ids, as five runs of one system."""
+    done = shell("rtscope export last -F run -o run.json", folder, environment)
+    assert done.returncode == 0, done.stderr
+    run = json.loads((folder / "run.json").read_text())
+    for number in range(1, 6):
+        (folder / f"run-{number}.json").write_text(json.dumps(run | {"id": f"{number:016x}"}))
+    (folder / "run.json").unlink()
+
+
 def make_repository(folder: Path, environment: dict[str, str]) -> None:
     """A tree with a tag, and a change since."""
     who = "-c user.name=rtscope -c user.email=rtscope@example.org"
@@ -190,6 +201,8 @@ def test_a_documented_command_works(
         make_repository(folder, environment)
     if "examples/llrf" in line:
         shutil.copytree(request.getfixturevalue("llrf").parent, folder / "examples" / "llrf")
+    if "run-" in line:
+        make_run_files(folder, own)
     if "ssh:" in line:
         board: Board = request.getfixturevalue("board")
         own |= {"PATH": f"{board.folder}/bin:{own['PATH']}", "XDG_RUNTIME_DIR": board.runtime}

@@ -14,11 +14,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from rtscope.report.exchange.junit import junit_report
+from rtscope.report.exchange.junit import gate_junit_report, junit_report
 from rtscope.report.page.report import html_report
 from rtscope.report.terminal.console import output_console
 from rtscope.statistics.verdict import judge
-from tests.report.views import LIMITS, VIEWS, page_runs, results
+from tests.report.views import LIMITS, VIEWS, gated, page_runs, results
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 HOSTILE: Final = "[red]x[/]\x1b]0;owned\x07\x1b[2J\n\u202e[link=file:///etc/passwd]y"
@@ -53,6 +53,10 @@ def test_the_words_of_a_page_are_those_of_the_golden_file() -> None:
     assert words_of_page() == (GOLDEN / "page.txt").read_text()
 
 
+def test_a_gates_junit_is_that_of_its_golden_file() -> None:
+    assert gate_junit_report(gated("7.2")).decode() == (GOLDEN / "gate.xml").read_text()
+
+
 def test_junit_is_that_of_its_golden_file() -> None:
     assert junit_report("Board & <co>", results()).decode() == (GOLDEN / "junit.xml").read_text()
 
@@ -65,7 +69,9 @@ def test_no_line_is_wider_than_the_terminal(view: str) -> None:
             assert max(map(cell_len, lines)) <= width, width
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != "reference"])
+@pytest.mark.parametrize(
+    "view", [view for view in VIEWS if view not in ("reference", "calibration")]
+)
 def test_names_neither_steer_the_terminal_nor_are_markup(view: str) -> None:
     text = shown(view, HOSTILE, 400)
     assert "[red]x[/]" in text
@@ -85,4 +91,5 @@ if __name__ == "__main__":
     for name in GOLDEN_VIEWS:
         (GOLDEN / f"{name}.txt").write_text(shown(name, "a name", 120))
     (GOLDEN / "page.txt").write_text(words_of_page())
+    (GOLDEN / "gate.xml").write_text(gate_junit_report(gated("7.2")).decode())
     (GOLDEN / "junit.xml").write_text(junit_report("Board & <co>", results()).decode())

@@ -21,6 +21,7 @@ from rtscope.references.library import reference_named
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.comparison import comparison_table
 from rtscope.report.terminal.experiment import CellTable, ExperimentState, ExperimentView
+from rtscope.report.terminal.gate import CalibrationView, GateView
 from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.report.terminal.points import points_view
 from rtscope.report.terminal.references import beside_page, reference_page
@@ -29,10 +30,12 @@ from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import ChangesView, StepsView
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.comparison import compare
+from rtscope.statistics.gate import Gate, calibrated, gate
 from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
+from tests.statistics.test_gate import side
 from tests.statistics.test_sharing import machine_of, run_with
 from tests.sweeps import T2080, run_of_sweep, swept, vector_unit_a_core
 
@@ -311,7 +314,20 @@ def page_runs() -> list[Run]:
 
 View = Callable[[str], RenderableType]
 
+
+def gated(name: str) -> Gate:
+    """A candidate whose tail is slower, and whose machine has this name."""
+    machine = replace(side([30])[0].machine, kernel_release=name)
+    tails = [30 + 0.1 * at for at in range(8)]
+    slower = [replace(run, machine=machine) for run in side([1.4 * one for one in tails], 100)]
+    return gate(side(tails), slower, 0.05)
+
+
 VIEWS: Final[dict[str, View]] = {
+    "gate": lambda name: GateView(gated(name)),
+    "calibration": lambda name: CalibrationView(
+        calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05)
+    ),
     "run": lambda name: summary(a_run(name), judge(a_run(name), LIMITS), phases=True),
     "explained": explained,
     "waiters": lambda name: summary(signal_run(30, name)),

@@ -8,8 +8,10 @@ import junitparser
 
 from rtscope.model.audit import Audit, Finding, Severity, at_least
 from rtscope.statistics.cells import CellResult
+from rtscope.statistics.gate import Gate
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.budget import judgement_sentence
+from rtscope.wording.gate import gate_sentence, row_sentence
 from rtscope.wording.plain import plain
 
 
@@ -33,6 +35,21 @@ def audit_junit_report(audit: Audit, fail_on: Severity) -> bytes:
         cases.append(case)
     cases += [junitparser.TestCase(rule, classname="rtscope.check") for rule in audit.sound]
     return _document(f"rtscope check {audit.target}", cases)
+
+
+def gate_junit_report(verdict: Gate) -> bytes:
+    """The XML. Each row of the gate is a case; one that fails or is inconclusive is a failure."""
+    cases = []
+    for row in verdict.rows:
+        name = row.metric if row.kind == "level" else f"{row.metric}, {row.kind}"
+        case = junitparser.TestCase(name, classname="rtscope.gate")
+        told = row_sentence(row)
+        if row.outcome == "pass":
+            case.system_out = told
+        else:
+            case.result = [junitparser.Failure(told, row.outcome)]
+        cases.append(case)
+    return _document(f"rtscope gate: {gate_sentence(verdict)}", cases)
 
 
 def _document(title: str, cases: Sequence[junitparser.TestCase]) -> bytes:
