@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What CPUs share is named alike in every run, and what changes during a run is told to."""
+"""What CPUs share is named alike in every run, and a CPU that another program uses is named."""
 
 import pytest
 
-from rtscope.model.finding import CpusTakeTurns, Disturbance, Sharing, TooFewRepeats
+from rtscope.model.finding import CpusSlower, CpusTakeTurns, Disturbance, Sharing, TooFewRepeats
 from rtscope.statistics.findings import findings_of
 from rtscope.store.runfile import decode_run
-from tests.agent.probing import (
-    LAST_CPU,
-    needs_two_cpus,
-    undisturbed,
-)
+from tests.agent.probing import LAST_CPU, hogged, needs_root, needs_two_cpus, undisturbed
 from tests.cli.conftest import Rtscope
 
 pytestmark = needs_two_cpus
 
 QUIET = ("--json", "--no-report", "--quiet")
 TRIES = 4
-BOTH = [0, LAST_CPU]
+ABOVE_PRIORITY = 95
 
 
 def named(rtscope: Rtscope, probe: str) -> set[str]:
@@ -46,3 +42,18 @@ def test_two_runs_name_the_same(rtscope: Rtscope, probe: str) -> None:
         if before == last:
             return
     pytest.fail(f"{TRIES} times the next run named something else: {before} and {last}")
+
+
+@needs_root
+@pytest.mark.timing("another program can slow the other CPU too")
+def test_a_cpu_of_which_another_program_has_half_is_slower(rtscope: Rtscope) -> None:
+    cpus = ("--cpus", f"0,{LAST_CPU}")
+    with hogged(LAST_CPU, 1, 2, ABOVE_PRIORITY):
+        done = rtscope("measure", "topology", *cpus, "-O", "slot=4ms", *QUIET)
+    assert done.returncode == 0, done.stderr
+    found = findings_of(decode_run(done.stdout.encode()))
+    assert [
+        (one.cpus, one.than, one.reported)
+        for one in found
+        if isinstance(one, CpusSlower) and one.is_so == "yes" and "scalar" in one.times
+    ] == [([LAST_CPU], [0], "")]

@@ -77,6 +77,24 @@ def test_reports_show_each_seed_and_the_mean_of_all_with_its_limits() -> None:
     assert "Each seed" not in html_report([run_of([3000])])
 
 
+def test_agents_are_interrupted_together_with_those_that_come_late() -> None:
+    class Stopped:
+        told = ""
+
+        def interrupt(self) -> None:
+            self.told += "interrupt "
+
+        def kill(self) -> None:
+            self.told += "kill "
+
+    agents, early, late = AgentGroup(), Stopped(), Stopped()
+    agents.watch(early)
+    agents.interrupt()
+    agents.watch(late)
+    agents.kill()
+    assert (early.told, late.told) == ("interrupt kill ", "interrupt kill ")
+
+
 @pytest.mark.parametrize("failure", [RtscopeError("no disk"), ZeroDivisionError()])
 def test_a_member_that_fails_ends_the_others(failure: Exception) -> None:
     agents, waiting = AgentGroup(), Event()

@@ -210,6 +210,12 @@ def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(tmp_path: Path)
     assert load("last", store).target == "local"
 
 
+def test_it_stops_between_two_cells_when_it_is_told_to(tmp_path: Path) -> None:
+    experiment = opened(plan(4), tmp_path / "s")
+    kept: list[Run] = []
+    assert len(list(run_cells(experiment, measured, kept.append, lambda: len(kept) == 2))) == 2
+
+
 class UneventfulLab:
     """One that measures nothing unexpected, and shows nothing."""
 

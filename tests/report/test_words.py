@@ -16,6 +16,7 @@ from rtscope.wording.run import (
     caveats,
     idle_states_text,
     moment_text,
+    quantity_text,
 )
 from rtscope.wording.values import span_text, times_texts
 from tests.measured import run_of, thread_of
@@ -61,6 +62,11 @@ def test_idle_states_are_shown_as_asked_for_and_as_in_effect(
     run = run_of(thread_of([1000]), idle_states=idle)
     assert idle_states_text(run) == text
     assert ("idle states", text) in fingerprint(run)[0] or not text
+
+
+def test_a_coarse_clock_says_what_its_samples_are() -> None:
+    coarse = msgspec.structs.replace(thread_of([1000]), name="CLOCK_MONOTONIC_COARSE")
+    assert "step of a coarse clock" in quantity_text(run_of(coarse, probe="gtod"))
 
 
 @pytest.mark.parametrize(
