@@ -137,11 +137,7 @@ def test_applied_told_and_taken_back(tune: Rtscope, own: int) -> None:
 @needs_root
 @pytest.mark.parametrize(("answer", "after"), [("n", BEFORE), ("y", AFTER)])
 def test_on_a_terminal_it_asks_first(
-    environment: dict[str, str],
-    tmp_path: Path,
-    own: int,
-    answer: str,
-    after: tuple[int, int],
+    environment: dict[str, str], tmp_path: Path, own: int, answer: str, after: tuple[int, int]
 ) -> None:
     command = [*COMMAND, "tune", "apply", "./ours.toml", JOURNAL.format(tmp_path)]
     with on_terminal(command, environment, cwd=tmp_path) as asked:

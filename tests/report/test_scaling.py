@@ -14,15 +14,7 @@ from rtscope.report.page.report import html_report
 from rtscope.report.page.scale import Scale
 from rtscope.report.page.sweep_charts import sweep_charts
 from rtscope.report.terminal.run import summary
-from tests.sweeps import (
-    ONE_NS,
-    T2080,
-    cell_of,
-    machine_of,
-    run_of_sweep,
-    swept,
-    vector_unit_a_core,
-)
+from tests.sweeps import ONE_NS, T2080, cell_of, machine_of, run_of_sweep, swept, vector_unit_a_core
 
 
 def shown(sweep: Sweep) -> str:

@@ -12,12 +12,7 @@ from rtscope.model.machine import Machine
 from rtscope.model.run import IdleStates, RunWarning
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.plain import plain
-from rtscope.wording.run import (
-    caveats,
-    idle_states_text,
-    moment_text,
-    quantity_text,
-)
+from rtscope.wording.run import caveats, idle_states_text, moment_text, quantity_text
 from rtscope.wording.values import span_text, times_texts
 from tests.measured import run_of, thread_of
 

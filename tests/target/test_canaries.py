@@ -19,10 +19,7 @@ SSH_TESTS = [f"tests/target/test_{name}.py" for name in ("board", "ssh")]
 
 @pytest.mark.parametrize(
     ("chroot", "tests"),
-    [
-        ("folder", SSH_TESTS[:1]),
-        pytest.param("mounted", SSH_TESTS, marks=pytest.mark.kernels),
-    ],
+    [("folder", SSH_TESTS[:1]), pytest.param("mounted", SSH_TESTS, marks=pytest.mark.kernels)],
 )
 def test_canaries_outside_the_boards_are_intact(
     tmp_path: Path, agent_path: Path, chroot: str, tests: list[str]

@@ -271,10 +271,7 @@ def test_a_board_that_cannot_be_reached_is_told_with_the_reason(
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [
-        ("", "its host key is not known here"),
-        ("another", "its host key has changed"),
-    ],
+    [("", "its host key is not known here"), ("another", "its host key has changed")],
 )
 def test_another_machine_in_its_place_is_not_trusted(
     reach: Reach, board: Board, known: str, said: str

@@ -14,14 +14,7 @@ import msgspec
 import pytest
 
 from rtscope.model.run import Run
-from tests.target.board import (
-    WAIT_S,
-    Board,
-    clients_of,
-    environment_of,
-    needs_board,
-    running_board,
-)
+from tests.target.board import WAIT_S, Board, clients_of, environment_of, needs_board, running_board
 
 pytestmark = [needs_board, pytest.mark.kernels]
 

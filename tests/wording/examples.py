@@ -185,12 +185,7 @@ PLACEMENTS: Final = [
     OnlyPlacement(workload="scalar", threads=Threads(1, [0])),
     NoSingleThread(workload="scalar"),
     NearCpusSlower(
-        workload="vector",
-        near=[0, 1],
-        near_share="core",
-        far=[0, 4],
-        far_share="",
-        slowdown=_TIMES,
+        workload="vector", near=[0, 1], near_share="core", far=[0, 4], far_share="", slowdown=_TIMES
     ),
     VectorUnitShared(cpus=[0, 1], vector_speedup=Times(1.01), scalar_speedup=_TIMES),
     ThreadsTakeTurns(workload="scalar", threads=Threads(2, [0]), speedup=Times(1.0)),
