@@ -10,6 +10,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.request import DryRun, Request
 from rtscope.target import protocol
 from rtscope.target.agent import Agent, Target
+from rtscope.target.bounds import Span
 from rtscope.target.local import LOCAL
 
 SILENCE_S: Final = 20.0
@@ -33,7 +34,7 @@ def dry_run_on(
     """Return the start line of a dry run there. Raises RtscopeError where the agent refuses."""
     with place.started_agent(DryRun(request)) as agent:
         on_start(agent)
-        for line in agent.lines(SILENCE_S):
+        for line in agent.lines(SILENCE_S, Span(prompt=True)):
             if isinstance(line, protocol.Start):
                 return line
     raise RtscopeError("the agent did not say what it would measure")

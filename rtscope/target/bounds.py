@@ -40,6 +40,10 @@ MOST_STDERR: Final = 64 * 1024
 ANSWER_S: Final = 600.0
 """seconds for an answer other than a measurement: 4 MB of files over a serial line of 115,200 baud
 take 365 s"""
+PROMPT_S: Final = 60.0
+"""seconds for an answer that needs no work, besides those that its bytes take"""
+SLOWEST_BYTES_PER_S: Final = 8000
+"""bytes that the slowest connection in use carries: a serial line of 115,200 baud has 11,520"""
 DESCRIBE_S: Final = 60.0
 """seconds for the description of the probes, 26 kB by a local agent"""
 SETUP_S: Final = 120.0
@@ -64,6 +68,8 @@ class Span(msgspec.Struct, frozen=True):
     """of the measurement as it was asked for; None: what the agent says, if it says any"""
     repeat_s: float = 0.0
     """beyond that duration, of a probe that ends with a whole repeat"""
+    prompt: bool = False
+    """it ends also after PROMPT_S and the time that its bytes take on the slowest connection"""
 
 
 class Allowance:

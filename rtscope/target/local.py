@@ -13,6 +13,7 @@ from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import AgentRequest, MachineRequest
 from rtscope.target.agent import Agent, Capabilities, Target
+from rtscope.target.bounds import Span
 from rtscope.target.building import built_agent, is_checkout
 from rtscope.target.command import command_of
 from rtscope.target.description import our_description
@@ -127,7 +128,7 @@ class _Local:
         """The files that the verb `machine` sends, by path."""
         with started_agent(MachineRequest()) as agent:
             on_start(agent)
-            return files_of(agent.lines(_SILENCE_S))
+            return files_of(agent.lines(_SILENCE_S, Span(prompt=True)))
 
 
 LOCAL: Final[Target] = _Local()

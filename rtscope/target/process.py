@@ -22,6 +22,8 @@ from rtscope.target.bounds import (
     INTERRUPTED_S,
     LONGEST_STEP_S,
     MOST_STDERR,
+    PROMPT_S,
+    SLOWEST_BYTES_PER_S,
     Allowance,
     Span,
     check_length,
@@ -73,6 +75,8 @@ class AgentProcess:
         self._lasted_s = 0.0
         self._end_by_s = Span().answer_s
         """on the clock of _lasted_s"""
+        self._prompt_by_s = math.inf
+        """likewise, of an answer; each byte moves it"""
         self._interrupted = False
         self._ending_s = ENDING_S
 
@@ -111,6 +115,7 @@ class AgentProcess:
         """
         self._silence_limit_s = silence_limit_s
         self._end_by_s = self._lasted_s + span.answer_s
+        self._prompt_by_s = self._lasted_s + PROMPT_S if span.prompt else math.inf
         hello = started = warned = ended = False
         for raw in self._raw_lines():
             self._allowance.take_line(raw, self._lasted_s)
@@ -179,12 +184,13 @@ class AgentProcess:
                 if silent and looked_s >= heard_s + self._silence_limit_s:
                     self.kill()
                     raise RtscopeError(self.why_it_was_given_up())
-                if self._lasted_s > self._end_by_s:
+                if self._lasted_s > min(self._end_by_s, self._prompt_by_s):
                     self.kill()
                     raise RtscopeError(self.why_it_took_too_long())
                 for key, _ in ready:
                     data = os.read(key.fd, _CHUNK)
                     self._allowance.take_bytes(len(data), self._lasted_s)
+                    self._prompt_by_s += len(data) / SLOWEST_BYTES_PER_S
                     if key.fileobj is err:
                         self._stderr += data[: MOST_STDERR - len(self._stderr)]
                         if not data:

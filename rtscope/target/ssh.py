@@ -148,7 +148,7 @@ class SshTarget(msgspec.Struct, frozen=True):
         """The files that the verb `machine` sends, by path. Raises RtscopeError."""
         with self.started_agent(MachineRequest()) as agent:
             on_start(agent)
-            return files_of(agent.lines(_SILENCE_S))
+            return files_of(agent.lines(_SILENCE_S, Span(prompt=True)))
 
 
 @cache

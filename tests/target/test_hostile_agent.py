@@ -38,6 +38,9 @@ def progress(ms=1):
 def end():
     say('{{"type":"end","status":"complete","time_ns":0}}')
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+while {trickles_at!r} in sys.argv:
+    os.write(1, b" ")
+    time.sleep(0.2)
 hello()
 if "machine" in sys.argv:
     end()
@@ -98,7 +101,7 @@ from rtscope.target import process
 from rtscope.engine import measure
 process.ENDING_S = float(sys.argv.pop(1))
 process.INTERRUPTED_S = 2.0
-process.DESCRIBE_S = 3.0
+process.DESCRIBE_S = process.PROMPT_S = 3.0
 measure._SILENCE_S = 60.0
 from rtscope.cli.main import main
 try:
@@ -129,13 +132,19 @@ def attacked(
     margin_s: int = 3,
     interrupted: bool = False,
     probe: str = "cyclic",
+    trickles_at: str = "no word",
 ) -> Outcome:
     """Run `rtscope measure` on an agent with this attack, and perhaps press Ctrl-C in it."""
     agent, begun = folder / "agent", folder / "begun"
     claimed = 0 if duration is None else 2_000_000_000
     agent.write_text(
         _AGENT.format(
-            python=sys.executable, attack=attack, claimed=claimed, begun=str(begun), probe=probe
+            python=sys.executable,
+            attack=attack,
+            claimed=claimed,
+            begun=str(begun),
+            probe=probe,
+            trickles_at=trickles_at,
         )
     )
     agent.chmod(0o755)
@@ -191,17 +200,12 @@ def test_the_first_ctrl_c_ends_a_run_without_a_duration(tmp_path: Path, attack: 
     assert outcome.lasted_s < 30
 
 
-def test_a_description_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
-    agent = tmp_path / "agent"
-    agent.write_text(f"#!{sys.executable}\nimport os, time\n" + _TRICKLE.replace("\n    ", "\n"))
-    agent.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", _RTSCOPE, "60", "measure", "--duration=2s"],
-        env=os.environ | {"RTSCOPE_AGENT": str(agent), "XDG_DATA_HOME": str(tmp_path)},
-        capture_output=True, text=True, timeout=BOUND_S, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "had not ended after" in done.stderr
+@pytest.mark.parametrize("word", ["describe", "machine", "--dry-run"])
+def test_an_answer_that_never_ends_is_not_waited_for(tmp_path: Path, word: str) -> None:
+    outcome = attacked(tmp_path, "    end()", trickles_at=word)
+    assert outcome.status == 2
+    assert _TOO_LONG in outcome.output
+    assert outcome.lasted_s < BOUND_S
 
 
 def test_a_repeat_that_takes_longer_than_the_duration_comes_to_its_end(tmp_path: Path) -> None:
