@@ -17,7 +17,7 @@ from rtscope.report.exchange.jsonlines import print_json, print_run
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
-from rtscope.report.terminal.streams import complain
+from rtscope.report.terminal.streams import complain, note
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
 from rtscope.store import database, exporter
 from rtscope.store.files import write_file
@@ -230,3 +230,5 @@ def import_files(
     for run in runs:
         database.save(run)
         typer.echo(f"{run.id}  {plain(run.source)} {plain(run.probe)}")
+    for text in dict.fromkeys(warning.text for run in runs for warning in run.warnings):
+        note(f"! {text}")

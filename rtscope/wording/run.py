@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a run lacks, how it was measured, and what to know of its system."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -126,6 +127,15 @@ def warnings_of(run: Run) -> list[str]:
             "not of the machine."
         )
     return told + [plain(warning.text) for warning in run.warnings]
+
+
+def warnings_of_all(runs: Sequence[Run]) -> list[str]:
+    """List the warnings of several runs once each, with how many runs have it if not all do."""
+    counts = Counter(text for run in runs for text in dict.fromkeys(warnings_of(run)))
+    return [
+        text if count == len(runs) else f"{text} ({count} of {len(runs)} runs)"
+        for text, count in counts.items()
+    ]
 
 
 def _how_it_ended(run: Run) -> str:

@@ -94,6 +94,7 @@ def test_what_is_exported_can_be_imported_with_no_bad_file(
     assert len(measured("list", "--json").stdout.splitlines()) == 2
     done = measured("import", file)
     assert done.returncode == 0, done.stderr
+    assert ("with --unit ns" in done.stderr) == (kind == "cyclictest-histogram")
     assert count(done.stdout.split()[0]) == count("last")
 
 

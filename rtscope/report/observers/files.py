@@ -16,7 +16,7 @@ from rtscope.model.run import Run
 from rtscope.references.library import reference_named
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.page.report import html_report
-from rtscope.report.terminal.streams import complain, told
+from rtscope.report.terminal.streams import complain, told, why_not_written
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.reference import tables_beside
 from rtscope.store.database import report_path
@@ -90,7 +90,8 @@ class Page(Observer):
             write_file(page.encode(), path, "the report", overwrite=True)
         except (OSError, RtscopeError) as error:
             self.lost = True
-            complain(f"{error}; rtscope report {name} writes it again")
+            why = why_not_written(error) if isinstance(error, OSError) else error
+            complain(f"{why}; rtscope report {name} writes it again")
             return
         if not self._quiet:
             place = sys.stderr if self._to_stderr else sys.stdout

@@ -9,12 +9,13 @@ from rtscope.engine.runner import Experiment
 from rtscope.report.exchange.jsonlines import print_json, print_run
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.experiment import CellTable
-from rtscope.report.terminal.run import judgement_line, summary
+from rtscope.report.terminal.run import judgement_line, marked_line, summary
 from rtscope.report.terminal.streams import told
 from rtscope.report.terminal.tuning import StepsView
 from rtscope.statistics.cells import CellResult, unkept
 from rtscope.statistics.steps import steps_among
 from rtscope.store.database import by_sudo, default_path
+from rtscope.wording.run import warnings_of_all
 
 
 class JsonLines(Observer):
@@ -76,11 +77,13 @@ class Table(Observer):
         self._quiet = quiet
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
-        """Print all cells, the effect of each step, and limits that do not pass."""
+        """Print all cells, the warnings, the effect of each step, and limits that do not pass."""
 
         def show() -> None:
             console = output_console()
             console.print(CellTable(results))
+            for text in warnings_of_all([result.run for result in results if result.run]):
+                console.print(marked_line("! ", text, "bold yellow"))
             console.print()
             for one in steps_among([result.run for result in results if result.run]):
                 console.print(StepsView(one))
