@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an audit of a machine found, and where it could not look."""
+"""The findings of an audit of a system, and the rules that could not be checked."""
 
 import re
 from typing import Final, Literal
@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 Severity = Literal["fatal", "high", "medium", "info"]
-"""As the kernel's page on the configuration of real-time kernels uses the words."""
+"""The terms of the kernel's page on the configuration of real-time kernels."""
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("fatal", "high", "medium", "info")
 """Worst first."""
@@ -17,50 +17,50 @@ _MORE: Final = re.compile(r", or |; | \(")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that costs latency."""
+    """One setting that costs latency."""
 
     rule: str
     severity: Severity
     found: str
-    """what is"""
+    """the present state"""
     wanted: str
-    """what should be"""
+    """the recommended state"""
     why: str
-    """why it costs latency, and about how much"""
+    """the reason why it costs latency, and about how much"""
     how: str
     """the first remedy, then others after ", or " and remarks after "; " or in parentheses"""
     link: str
-    """the kernel's own page"""
+    """the kernel's documentation"""
     profile: str = ""
-    """what changes it, in a step of a profile of rtscope tune; empty where that cannot"""
+    """the line of a profile of rtscope tune that changes it; empty if none can"""
 
     @property
     def first_remedy(self) -> str:
-        """The one thing to do, without alternatives and remarks."""
+        """The first remedy without alternatives and remarks."""
         return _MORE.split(self.how, maxsplit=1)[0]
 
 
 class Unseen(msgspec.Struct, frozen=True):
-    """A rule that could not look."""
+    """A rule that could not be checked."""
 
     rule: str
     severity: Severity
     reason: str
-    """what could not be read"""
+    """the missing files or permissions"""
 
 
 class Audit(msgspec.Struct, frozen=True):
-    """All of a machine's findings, worst first."""
+    """All findings of a system, worst first."""
 
     target: str
     machine: str
-    """host and kernel, in a few words"""
+    """host and kernel"""
     findings: list[Finding]
     unseen: list[Unseen]
     sound: list[str]
-    """the rules that found nothing to change"""
+    """rules without a finding"""
     warnings: list[str] = []
-    """what the agent said of its own reading"""
+    """warnings of the agent about its readings"""
 
 
 def at_least(severity: Severity, limit: Severity) -> bool:

@@ -3,4 +3,4 @@
 
 
 class RtscopeError(Exception):
-    """A sentence that says what was wrong, where, and what to do; the command line exits with 2."""
+    """An error message: the problem, its place, and the remedy; the command line exits with 2."""

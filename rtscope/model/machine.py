@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was measured: the fingerprint of a machine. A field that could not be read is None."""
+"""The fingerprint of the system under test. A field that could not be read is None."""
 
 from typing import Annotated, Literal
 
@@ -30,23 +30,23 @@ class Cpu(msgspec.Struct, frozen=True):
     smt_siblings: list[int] = []
     """logical CPUs of the same core, this one included"""
     cluster: list[int] = []
-    """logical CPUs of the same cluster, this one included; empty where the kernel knows of none"""
+    """logical CPUs of the same cluster, this one included; empty if the kernel reports none"""
     node: int | None = None
-    """whose memory is near"""
+    """NUMA node"""
     governor: str | None = None
     driver: str | None = None
     min_khz: int | None = None
     max_khz: int | None = None
     peak_khz: int | None = None
-    """what the CPU could do, where its governor may be held below"""
+    """highest frequency of the hardware; max_khz may be limited below it"""
     capacity: int | None = None
-    """work in a time at that frequency, of 1024 for the machine's largest; of the device tree"""
+    """work per time at that frequency, 1024 for the system's fastest CPU; from the device tree"""
     kind: str | None = None
-    """of core, where a machine may have several: core or atom of a hybrid x86, Cortex-A53, ..."""
+    """kind of core on systems with several: core or atom of a hybrid x86, Cortex-A53, ..."""
 
 
 class IdleState(msgspec.Struct, frozen=True):
-    """One state of the idle governor, as cpu0 has it."""
+    """One idle state of cpu0."""
 
     name: str
     exit_latency_us: int | None = None
@@ -54,7 +54,7 @@ class IdleState(msgspec.Struct, frozen=True):
 
 
 class Interrupt(msgspec.Struct, frozen=True):
-    """One interrupt line and where it may be handled."""
+    """One interrupt and the CPUs that may handle it."""
 
     number: int
     name: str
@@ -63,7 +63,7 @@ class Interrupt(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What a mechanism gives on some CPUs: `runtime_ns` of each `period_ns`."""
+    """The share of a mechanism on some CPUs: `runtime_ns` of each `period_ns`."""
 
     cpus: Annotated[str, msgspec.Meta(max_length=4096)]
     """CPU list"""
@@ -77,18 +77,18 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Throttle(msgspec.Struct, frozen=True):
-    """One mechanism that stops real-time threads, as the agent found it."""
+    """The state of one mechanism that stops real-time threads."""
 
     state: Literal["unknown", "none", "off", "idle", "on"]
     """none: the kernel lacks it; idle: nothing uses it"""
     why: Annotated[str, msgspec.Meta(max_length=256)]
-    """the evidence; how to find out where the state is unknown"""
+    """the evidence; how to find out if the state is unknown"""
     shares: Annotated[list[Share], msgspec.Meta(max_length=1024)] = []
-    """CPUs with the same setting together"""
+    """one for all CPUs with the same setting"""
 
 
 class Throttling(msgspec.Struct, frozen=True):
-    """What stops a real-time thread although no thread has a higher priority."""
+    """Mechanisms that stop a real-time thread although no thread has a higher priority."""
 
     realtime: Throttle
     """real-time throttling, whose share is that of real-time threads"""
@@ -99,7 +99,7 @@ class Throttling(msgspec.Struct, frozen=True):
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """Fingerprint of the machine under test."""
+    """Fingerprint of the system under test."""
 
     hostname: str | None = None
     architecture: str | None = None
@@ -113,9 +113,9 @@ class Machine(msgspec.Struct, frozen=True):
     kernel_version: str | None = None
     command_line: str | None = None
     preemption: str | None = None
-    """rt, lazy, full, voluntary, none; None when it could not be told"""
+    """rt, lazy, full, voluntary, none; None if unknown"""
     preemption_evidence: str | None = None
-    """where that was read, in words"""
+    """the source of that, in words"""
     hz: int | None = None
     clock_source: str | None = None
     clock_sources: list[str] = []
@@ -123,16 +123,16 @@ class Machine(msgspec.Struct, frozen=True):
     idle_driver: str | None = None
     idle_states: list[IdleState] = []
     rt_runtime_us: int | None = None
-    """of each rt_period_us: the sysctl, which throttles only where `throttling` says so"""
+    """the sysctl, of each rt_period_us; it throttles only if `throttling` reports that"""
     rt_period_us: int | None = None
     throttling: Throttling | None = None
-    """None where the agent does not report it"""
+    """None if the agent does not report it"""
     microcode: str | None = None
     virtualisation: str | None = None
-    """name of the hypervisor; "none" where none is seen; None when it could not be told"""
+    """name of the hypervisor; "none" if none is detected; None if unknown"""
     interrupts: list[Interrupt] = []
 
     @property
     def is_virtual(self) -> bool:
-        """Whether a hypervisor is seen beneath it."""
+        """Whether a hypervisor was detected."""
         return self.virtualisation not in (None, "none")

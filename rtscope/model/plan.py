@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A plan: probes × loads × intervals × policies × targets as its file says it (docs/plans.md)."""
+"""A plan: probes × loads × intervals × policies × targets, as in its file (docs/plans.md)."""
 
 from typing import Annotated, Final, Literal
 
@@ -8,7 +8,7 @@ from msgspec import Meta
 
 
 class PlanTime(int):
-    """Nanoseconds that the plan writes with a unit: "200us"."""
+    """Nanoseconds, written with a unit in the plan: "200us"."""
 
 
 class PlanLimit(str):
@@ -37,9 +37,9 @@ class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     profile: SomeText
     cpus: SomeText | None = None
-    """that the profile keeps others away from; N is the machine's last"""
+    """CPUs that the profile isolates; N is the last CPU of the system"""
     steps: list[Annotated[int, Meta(ge=0)]] = []
-    """0 is the machine as booted; empty: all"""
+    """0 is the system as booted; empty: all"""
 
 
 class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,14 +50,14 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     probes: Annotated[list[SomeText], Meta(min_length=1)]
     name: OneLine = ""
-    """what tells its cells from those of the other tables"""
+    """prefix that distinguishes its cells from those of other tables"""
     loads: Annotated[list[SomeText], Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: ["idle"]
     )
     intervals: list[PlanTime] = []
-    """empty: the probe's own"""
+    """empty: the probe's default"""
     policies: list[SomeText] = []
-    """empty: the probe's own"""
+    """empty: the probe's default"""
     priority: int | None = None
     cpus: SomeText | None = None
     duration: PlanTime | None = None
@@ -72,9 +72,9 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     worst: int | None = None
     watchdog: PlanTime | None = None
     idle_states: IdleStatesText | None = None
-    """None: the probe's own"""
+    """None: the probe's default"""
     options: dict[OptionName, OptionValue | list[OptionValue]] = {}
-    """of the probes' own; a list is one more dimension of the matrix"""
+    """options of the probes; a list is one more dimension of the matrix"""
     tune: Tune | None = None
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class PlacementSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One [[placement]] table: work placed on more and more CPUs, or beside each load.
+    """One [[placement]] table: work on an increasing number of CPUs, or under each load.
 
     Raises ValueError for keys that exclude each other.
     """
@@ -103,7 +103,7 @@ class PlacementSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     threads: SomeText | None = None
     """scale: list of numbers of threads; None: from 1 to the number of CPUs"""
     loads: list[SomeText] = []
-    """interfere: loads to measure beside; empty: each kind by itself"""
+    """interfere: loads; empty: each kind of load alone"""
     load_cpus: SomeText | None = None
     """interfere: CPUs of the loads; None: all that are not measured"""
     forms: list[AlgorithmForm] = []
@@ -164,7 +164,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     placement: Annotated[list[PlacementSeries], Meta(max_length=1000)] = []
     description: str = ""
     reference: OneLine = ""
-    """name of the published tables that the report puts beside the runs"""
+    """name of the published tables that the report compares with the runs"""
     order: Literal["shuffled", "as written"] = "shuffled"
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None = 1
     """of the order, and of the loads and phases: repetition r uses seed + r - 1; None: that of

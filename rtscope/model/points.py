@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent's `points` line: a program's measurement points as they are now (docs/protocol.md)."""
+"""The agent's `points` line: the state of a program's measurement points (docs/protocol.md)."""
 
 import msgspec
 
@@ -7,13 +7,13 @@ from rtscope.model.histogram import Histogram
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One measurement point; its figures are None where it has no sample yet."""
+    """One measurement point; its metrics are None if it has no sample yet."""
 
     name: str
     enabled: bool
     count: int
     text: str = ""
-    """what it measures, in the program's words"""
+    """the program's description of it"""
     parent: int | None = None
     """index of the point that it is a part of"""
     budget_ns: int | None = None
@@ -31,9 +31,9 @@ class Points(msgspec.Struct, frozen=True, tag_field="type", tag="points"):
     """One `points` line; `msgspec.json.decode(line, type=Points)` reads it."""
 
     time_ns: int
-    """since the agent began to look"""
+    """since the agent started reading"""
     process: str
     """such as "process 4711 (llrf)" """
     points: list[Point]
     paused: bool = False
-    """no point counts, whatever it is set to"""
+    """no point counts, not even an enabled one"""

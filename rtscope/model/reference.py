@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A reference: tables that others published, kept as data with all that is needed to read them."""
+"""A reference: published tables as data, with the information needed to interpret them."""
 
 from typing import Final, Literal
 
@@ -28,48 +28,48 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a value says: the longest period, a count of samples in a bucket."""
+    """The meaning of a value: the longest period, a count of samples in a bucket."""
 
     name: str
     """as printed"""
     unit: Unit
     ours: str | None = None
-    """how the same is had from a run, one of HOW_OURS; None where it cannot be"""
+    """the equivalent in a run, one of HOW_OURS; None if there is none"""
     from_ns: int | None = None
     """for "between" and "threads above": the lowest latency counted"""
     below_ns: int | None = None
     """for "between": the first latency not counted"""
 
     def ns(self, value: Value) -> float | None:
-        """The value in nanoseconds; None where it is no time."""
+        """The value in nanoseconds; None if it is not a time."""
         if value.number is None or self.unit not in NS_PER_UNIT:
             return None
         return value.number * NS_PER_UNIT[self.unit]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was measured at once: under one load, in one way, on one CPU."""
+    """One measurement: under one load, with one method, on one CPU."""
 
     name: str
     """as printed"""
     values: list[Value]
     """one for each of the table's figures, in their order"""
     loads: list[str] = []
-    """the loads of rtscope that stand for it: "files+network:2"; without a strength, any"""
+    """equivalent loads of rtscope: "files+network:2"; without a strength, any strength"""
     threads: list[str] = []
-    """the names of the probe's threads that measure the same; none: any"""
+    """names of the equivalent threads of the probe; empty: any"""
     cpu: int | None = None
-    """where each CPU has an entry of its own"""
+    """if each CPU has its own entry"""
     cell: str | None = None
-    """the name of a plan's [[measure]] table whose cells stand for it"""
+    """name of the [[measure]] table of a plan whose cells are equivalent"""
     samples: int | None = None
     hardware: str | None = None
-    """where it differs from the reference's; so has the kernel"""
+    """if it differs from the reference's; likewise the kernel"""
     kernel: str | None = None
     high_resolution_timers: bool | None = None
     """None where that was not published"""
     note: str = ""
-    """what was printed beside it in words"""
+    """remark printed with it"""
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,19 +80,19 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     place: str
     """section, table or slide"""
     rows: Literal["entries", "figures"]
-    """which of the two stand below each other where it was published"""
+    """the rows of the published table"""
     figures: list[Figure]
     entries: list[Entry]
     probe: str | None = None
-    """the probe of rtscope that measures the same; None where none does"""
+    """equivalent probe of rtscope; None if there is none"""
     load: str | None = None
-    """in words, where all entries have the same"""
+    """in words, if all entries have the same"""
     seconds: float | None = None
-    """how long it was measured, where a figure depends on it: only runs as long stand beside it"""
+    """duration, if a metric depends on it: only runs of that duration are comparable"""
     isolated: bool = False
-    """measured with every CPU but 0 isolated: only runs of such machines stand beside it"""
+    """measured with all CPUs except 0 isolated: only such runs are comparable"""
     together: list[Literal["interval", "duration"]] = []
-    """what runs of one entry may differ in and still be put together"""
+    """settings in which runs of one entry may differ and still be merged"""
     caveats: list[str] = []
 
 

@@ -20,7 +20,7 @@ FINAL: Final = frozenset({"complete", "threshold", "watchdog"})
 
 
 class RunWarning(msgspec.Struct, frozen=True):
-    """Something that lessens what the figures are worth; shown wherever they are."""
+    """A limitation of the results; shown wherever they are."""
 
     code: str
     """stable, for scripts: no-rt-priority, rt-throttling, no-memlock, ..."""
@@ -37,17 +37,17 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Taker(msgspec.Struct, frozen=True):
-    """A thread of the measured program that took events."""
+    """A thread of the measured program that received events."""
 
     name: str
-    """as the kernel shows it; main for the main thread"""
+    """as in the kernel; main for the main thread"""
     tid: int
     priority: int
     """0: an ordinary thread"""
     cpu: int | None
     """the CPU it was pinned to"""
     count: int
-    """events that it took"""
+    """events that it received"""
 
 
 class Windows(msgspec.Struct, frozen=True):
@@ -65,11 +65,11 @@ class Windows(msgspec.Struct, frozen=True):
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """What one measuring thread saw. A figure is None when there was no sample to make it of."""
+    """The results of one measuring thread. A metric is None if there was no sample."""
 
     thread: int
     cpu: int | None
-    """the CPU it was pinned to; None where it could not be pinned (SCHED_DEADLINE)"""
+    """the CPU it was pinned to; None if it could not be pinned (SCHED_DEADLINE)"""
     policy: str
     priority: int
     count: int
@@ -79,33 +79,33 @@ class Thread(msgspec.Struct, frozen=True):
     mean_ns: float | None = None
     stddev_ns: float | None = None
     missed: int | None = 0
-    """periods that passed while the thread was late; None where the tool did not count them"""
+    """periods that passed while the thread was late; None if the tool did not count them"""
     name: str = ""
-    """what tells it from the probe's other threads: a clock, a method; "" where all are alike"""
+    """name of its series: a clock, a method; "" if the probe has one series"""
     facts: dict[str, float] = {}
-    """the probe's own figures, their units in their names"""
+    """the probe's metrics, with their units in their names"""
     takers: list[Taker] = []
-    """of signal and event: which threads took the events, who took most first"""
+    """of signal and event: the threads that received the events, most events first"""
     worst: list[Sample] = []
     windows: Windows = Windows()
 
 
 class Matrix(msgspec.Struct, frozen=True):
-    """A table of figures that belong to no thread alone. All lists of rows have the same shape."""
+    """A table of values of pairs or sets of CPUs. All lists of rows have the same shape."""
 
     name: str
-    """what was measured: message, L2, read, ..."""
+    """the measured quantity: message, L2, read, ..."""
     unit: str
-    """of the figures: ns, ratio, bytes_per_s"""
+    """of the values: ns, ratio, bytes_per_s"""
     rows: list[str]
     columns: list[str]
     value: list[list[float | None]]
-    """median of the repeats of each cell, row by row; None where nothing was measured"""
+    """median of the repeats of each cell, row by row; None if it was not measured"""
     low: list[list[float | None]]
     """lower limit of that median, of 95 % confidence"""
     high: list[list[float | None]]
     repeats: list[list[list[float]]] = []
-    """of each cell, in the order measured; empty where they are not kept"""
+    """of each cell, in chronological order; empty if they were not recorded"""
 
     def __post_init__(self) -> None:
         tables: list[Sequence[Sequence[object]]] = [self.value, self.low, self.high]
@@ -117,7 +117,7 @@ class Matrix(msgspec.Struct, frozen=True):
 
 
 class LoadWork(msgspec.Struct, frozen=True):
-    """One load and the work it really did."""
+    """One load and its counted work."""
 
     name: str
     strength: int | None = None
@@ -125,11 +125,11 @@ class LoadWork(msgspec.Struct, frozen=True):
     seed: int | None = None
     seconds: float = 0.0
     work: dict[str, int] = {}
-    """totals by unit, such as {"bytes_written": 1048576}; empty where it cannot be counted"""
+    """totals by unit, such as {"bytes_written": 1048576}; empty if it cannot be counted"""
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """A stretch of the run: the load coming up, the measuring; times since the run's start."""
+    """A phase of the run, such as starting the load or measuring; times since the run's start."""
 
     name: str
     from_ns: int
@@ -144,17 +144,17 @@ class IdleStates(msgspec.Struct, frozen=True):
     """The limit on the exit latency of the CPUs' idle states while a run was measured."""
 
     mode: IdleMode
-    """off: held at 0; limit: held at limit_ns; default: left as the system had it"""
+    """off: held at 0; limit: held at limit_ns; default: unchanged"""
     limit_ns: int | None = None
     effective_ns: int | None = None
-    """the least that any program held, read as measuring began; None: this user cannot read it"""
+    """the lowest limit of any program at the start of the measurement; None: not readable"""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the user asked for."""
+    """The user's request."""
 
     command: list[str] = []
-    """the rtscope command that repeats this run"""
+    """rtscope command that repeats this run"""
     interval_ns: int | None = None
     duration_ns: int | None = None
     samples: int | None = None
@@ -162,19 +162,19 @@ class Asked(msgspec.Struct, frozen=True):
     priority: int | None = None
     cpus: str | None = None
     options: dict[str, str | int | float | bool] = {}
-    """the probe's own: method, phase and distance_ns of cyclic"""
+    """options of the probe: method, phase and distance_ns of cyclic"""
     threshold_ns: int | None = None
     loads: list[str] = []
     budget: list[str] = []
     scale: float = 1.0
-    """of its plan's samples or duration, how much was asked for (rtscope run --scale)"""
+    """factor of the plan's samples or duration (rtscope run --scale)"""
 
 
 LabMode = Literal["exact", "fast", "kvm"]
 
 
 class Lab(msgspec.Struct, frozen=True):
-    """The emulated machine of a lab run: enough for somebody else to get the same bits."""
+    """The VM of a lab run, in enough detail to repeat the run to the bit."""
 
     mode: LabMode
     """exact: time counts instructions, and every run is the same; fast and kvm: time is the host's,
@@ -183,43 +183,43 @@ class Lab(msgspec.Struct, frozen=True):
     """million instructions a second of virtual time; None where it is the host's time"""
     cpus: int
     seed: int
-    """of what a machine leaves to chance: random numbers, memory layout, the phase of measuring"""
+    """of everything random: random numbers, memory layout, the phase of measuring"""
     qemu: str
     """version of the emulator"""
     command: list[str]
     """its whole command line; kernel and initramfs.cpio are the files with the hashes below"""
     kernel: str
-    """name in the lab"""
+    """its name in the lab"""
     kernel_source: str
     kernel_sha256: str
     config_sha256: str | None
-    """None where the kernel's configuration is not known"""
+    """None if the kernel's configuration is unknown"""
     initramfs_sha256: str
     patches: list[str] = []
-    """series in the kernel, each with its hash; empty too where the lab did not build it"""
+    """patch series of the kernel, each with its hash; empty if the lab did not build it"""
     instructions: dict[str, float] = {}
-    """figures of all threads in instructions: min, mean, max; empty where time is the host's"""
+    """min, mean and max of all threads in instructions; empty if time is the host's"""
     restored: bool = False
     """began from a snapshot that was taken when the boot was over; False: the run booted"""
     console: str = ""
-    """the last of what the kernel and the agent wrote to the console"""
+    """the end of the console output of the kernel and the agent"""
 
 
 class Member(msgspec.Struct, frozen=True):
     """One run of an ensemble: its request measured with one seed."""
 
     seed: int
-    """with which it can be repeated alone"""
+    """seed that repeats it alone"""
     status: Status
     threads: list[Thread]
     elapsed_ns: int | None = None
     loads: list[LoadWork] = []
     console: str = ""
-    """of its guest, where it ran in the lab"""
+    """console output of its guest in the lab"""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """The record that the store keeps and that every report is made from."""
+    """The stored record, from which every report is made."""
 
     id: str
     """sixteen hexadecimal digits"""
@@ -234,34 +234,34 @@ class Run(msgspec.Struct, frozen=True):
     asked: Asked = Asked()
     elapsed_ns: int | None = None
     start_monotonic_ns: int | None = None
-    """start on the machine's CLOCK_MONOTONIC, which its kernel log and traces are near to"""
+    """start on the system's CLOCK_MONOTONIC, which is close to the clock of its kernel log"""
     matrices: list[Matrix] = []
-    """of topology and memory: what CPUs and working sets are to each other"""
+    """of topology and memory: relations of CPUs and of working sets"""
     loads: list[LoadWork] = []
     phases: list[Phase] = []
-    """in order; empty where the tool did not tell"""
+    """in order; empty if the tool did not report them"""
     warnings: list[RunWarning] = []
     source: str = "rtscope"
     """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""
     target: str = "local"
     experiment: str = ""
-    """id of the experiment that this run is of; "" for a run of its own"""
+    """id of the run's experiment; "" for a single run"""
     cell: str = ""
-    """which cell of the experiment's plan it is, in words; unique within the experiment"""
+    """name of its cell in the experiment's plan; unique within the experiment"""
     place: int | None = None
-    """of the cell in its plan as that is written; None for a run of its own"""
+    """position of the cell in the plan's file; None for a single run"""
     agent_version: str | None = None
     explanations: list[Explanation] = []
-    """of the worst samples, how they came about; worst first"""
+    """of the worst samples, worst first"""
     lab: Lab | None = None
-    """how the machine was emulated; None for a real one"""
+    """of a lab run; None on hardware"""
     idle_states: IdleStates | None = None
     """None: not recorded"""
     tuning: Tuning | None = None
-    """what was changed of the machine for this run alone; None: nothing"""
+    """changes to the system for this run alone; None: nothing"""
     sweep: Swept | None = None
-    """of scale and interfere: what the threads are; None for the run of a probe"""
+    """of scale and interfere: the cells of the threads; None for the run of a probe"""
     members: list[Member] = []
-    """of an ensemble, whose union the threads are; empty for a run by itself"""
+    """of an ensemble: its runs, which the threads merge; empty for a single run"""
     format: Literal["rtscope-run"] = "rtscope-run"
     version: int = FORMAT_VERSION

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where threads were placed to see how work scales over CPUs, or suffers from what runs beside it.
+"""Placements of threads, which show how work scales over CPUs and how loads slow it.
 
 A sweep is kept as one run, whose threads are its cells: the times of all rounds of each.
 """
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """So many threads on these CPUs."""
+    """A number of threads on some CPUs."""
 
     cpus: tuple[int, ...]
     """ascending"""
@@ -16,24 +16,24 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """A rule by which more threads get more CPUs."""
+    """A rule for the CPUs of an increasing number of threads."""
 
     name: str
     """cores first, siblings first, caches apart"""
     placements: list[Placement]
-    """each of another number of threads, ascending"""
+    """by ascending number of threads"""
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """Two CPUs and the nearest thing that the kernel says they share."""
+    """Two CPUs and the closest resource that they share according to the kernel."""
 
     shared: str
-    """core, L2 cache, package, ...; "" for nothing but memory"""
+    """core, L2 cache, package, ...; "" for memory alone"""
     placement: Placement
 
 
 class SweptCell(msgspec.Struct, frozen=True):
-    """What one thread of a sweep's run is: a workload at a placement beside a load."""
+    """The cell that one thread of the run stands for: a workload at a placement under a load."""
 
     workload: str
     """scalar, vector, or the program's name"""
@@ -42,21 +42,21 @@ class SweptCell(msgspec.Struct, frozen=True):
     medians_ns: list[float] = []
     """the median time of each round, in order"""
     busy_cpus: float | None = None
-    """CPUs that a program used at a time, on average; None if not measured"""
+    """mean number of CPUs that a program used at a time; None if not measured"""
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """What a run of rtscope scale or interfere measured in turns, each round in another order."""
+    """The placement series of a run of rtscope scale or interfere."""
 
     rounds: int = 0
-    """number of whole rounds; 1 too where the first is not whole"""
+    """number of complete rounds, at least 1"""
     cells: list[SweptCell] = []
-    """one for each of the run's threads, in their order"""
+    """one for each thread of the run, in its order"""
     program: list[str] = []
-    """of the user; empty for the reference algorithm"""
+    """the user's program; empty for the reference algorithm"""
     orders: list[Order] = []
     pairs: list[Pair] = []
     load_cpus: list[int] = []
-    """where the loads ran"""
+    """CPUs of the loads"""
     whole: bool = True
-    """False where the first round ended early and only its measured cells are here"""
+    """False if the first round ended early and only its measured cells are present"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How fast a machine's CPUs are to each other, as its kernel describes them.
+"""Relative speeds of a system's CPUs according to its kernel.
 
 The capacity that a device tree gives a CPU is what it does at its highest frequency; a governor may
 be held to less. Where all have the same, which is what the kernel says too of CPUs that it knows
@@ -16,7 +16,7 @@ _HYBRID: Final = ("lowpower", "atom", "core")
 
 
 def told_speeds(machine: Machine) -> dict[int, float]:
-    """Of each CPU that is online, 1 for the fastest; empty where the kernel does not tell."""
+    """The speed of each online CPU, 1 for the fastest; empty if the kernel does not report it."""
     cpus = [cpu for cpu in machine.cpus if cpu.online]
     values = {cpu.number: _speed(cpu, by_capacity=_capacities_differ(machine)) for cpu in cpus}
     if not values or min(values.values()) <= 0:
@@ -26,7 +26,7 @@ def told_speeds(machine: Machine) -> dict[int, float]:
 
 
 def speed_rank(machine: Machine) -> dict[int, tuple[float, int]]:
-    """Of each CPU, more for the faster: its speed, then its kind."""
+    """The speed and kind of each CPU, for sorting: larger is faster."""
     told = told_speeds(machine)
     return {
         cpu.number: (
@@ -55,7 +55,7 @@ def told_kinds(machine: Machine) -> dict[int, tuple[float | None, str | None]]:
 
 
 def told_text(machine: Machine, number: int) -> str:
-    """What that is of one CPU: capacity 446 of 1024, or 1.50 of 2.40 GHz."""
+    """The reported speed of one CPU: capacity 446 of 1024, or 1.50 of 2.40 GHz."""
     cpus = {cpu.number: cpu for cpu in machine.cpus if cpu.online}
     cpu = cpus[number]
     if not _capacities_differ(machine):
@@ -77,5 +77,5 @@ def _speed(cpu: Cpu, *, by_capacity: bool) -> float:
 
 
 def _held_to(cpu: Cpu) -> float:
-    """The share of its highest frequency that it may have."""
+    """The share of its highest frequency that its governor allows."""
     return min(1.0, cpu.max_khz / cpu.peak_khz) if cpu.max_khz and cpu.peak_khz else 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep as those see it who compare its cells."""
+"""A placement series with its cells, for analyses that compare them."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from rtscope.model.scaling import Order, Pair, Placement
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One workload at one placement beside one load, measured once in each round."""
+    """One workload at one placement under one load, measured once in each round."""
 
     workload: str
     """scalar, vector, or the program's name"""
@@ -22,13 +22,13 @@ class Cell(msgspec.Struct, frozen=True):
     histogram: Histogram = Histogram()
     """of the times of all rounds: of a period, or of a run of the program"""
     missed: int = 0
-    """periods that the work did not fit into"""
+    """periods that were too short for the work"""
     busy_cpus: float | None = None
-    """CPUs that a program used at a time, on average; None if not measured"""
+    """mean number of CPUs that a program used at a time; None if not measured"""
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """All cells, measured in turns, each round in another order."""
+    """All cells, measured in turns, in another order in each round."""
 
     machine: Machine
     cells: list[Cell]
@@ -36,9 +36,9 @@ class Sweep(msgspec.Struct, frozen=True):
     orders: list[Order] = []
     pairs: list[Pair] = []
     load_cpus: list[int] = []
-    """where the loads ran"""
+    """CPUs of the loads"""
     program: list[str] = []
-    """the user's, where that is the workload"""
+    """the user's program if that is the workload"""
 
     def cell(self, workload: str, placement: Placement, load: str = "idle") -> Cell | None:
         """The cell of this name, if it was measured."""
@@ -52,22 +52,22 @@ class Sweep(msgspec.Struct, frozen=True):
         )
 
     def idle_cells(self, workload: str) -> list[Cell]:
-        """Those of a workload without a load beside it."""
+        """The cells of a workload without a load."""
         return [cell for cell in self.cells if (cell.workload, cell.load) == (workload, "idle")]
 
     @property
     def workloads(self) -> list[str]:
-        """Each once, in order."""
+        """The workloads without duplicates, in order."""
         return list(dict.fromkeys(cell.workload for cell in self.cells))
 
     @property
     def has_loads(self) -> bool:
-        """Whether it tells what loads do, and not what placements do."""
+        """Whether its cells differ in their loads, not in their placements."""
         return any(cell.load != "idle" for cell in self.cells)
 
 
 def sweep_of(run: Run) -> Sweep:
-    """The cells of a run of rtscope scale or interfere. Raises RtscopeError for another."""
+    """The cells of a run of rtscope scale or interfere. Raises RtscopeError for other runs."""
     kept = run.sweep
     if kept is None:
         raise RtscopeError(f"run {run.id} is none of rtscope scale or interfere: it has no cells")

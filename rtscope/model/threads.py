@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent's `threads` line: every thread of a machine as it is now (docs/protocol.md)."""
+"""The agent's `threads` line: the state of every thread of a system (docs/protocol.md)."""
 
 from typing import Annotated, Final
 
@@ -19,26 +19,26 @@ CpuList = Annotated[str, msgspec.Meta(max_length=64 * 1024)]
 
 
 class ThreadTimes(msgspec.Struct, frozen=True):
-    """What a thread has done, in all or since the last look."""
+    """CPU time and context switches of a thread, in total or since the previous reading."""
 
     cpu_ns: Ns
     voluntary: Count | None = None
-    """switches because it waited; None where the kernel does not tell"""
+    """switches because it waited; None if the kernel does not report them"""
     forced: Count | None = None
-    """switches although it would have run on"""
+    """switches while it could have continued"""
 
 
 class SeenThread(msgspec.Struct, frozen=True):
-    """One thread. What does not apply to its policy, or is not known, is None."""
+    """One thread. A field that does not apply to its policy, or is unknown, is None."""
 
     pid: Number
     tid: Number
     name: Name
     kernel: bool
     rank: Annotated[int, msgspec.Meta(ge=-102, le=41)]
-    """who has a lower one preempts this: -102 stops the CPU, -101 is deadline, -1 - priority"""
+    """a thread of a lower rank preempts it: -102 stops the CPU, -101 is deadline, -1 - priority"""
     state: Annotated[str, msgspec.Meta(max_length=4)]
-    """as ps writes it: R, S, D, I, ..."""
+    """as in ps: R, S, D, I, ..."""
     cpu_ns: Ns
     policy: Annotated[str, msgspec.Meta(max_length=16)] | None = None
     """other, batch, idle, fifo, rr, deadline or ext"""
@@ -48,24 +48,24 @@ class SeenThread(msgspec.Struct, frozen=True):
     deadline_ns: Count | None = None
     period_ns: Count | None = None
     inherited: bool = False
-    """the rank is that of a thread that waits for a lock which this one has"""
+    """the rank is inherited from a thread that waits for a lock held by this one"""
     cpus: CpuList | None = None
-    """those it may run on"""
+    """CPUs that it may run on"""
     cpu: Annotated[int, msgspec.Meta(ge=0, lt=MOST_CPUS)] | None = None
-    """the one it runs on, or ran on last"""
+    """CPU that it runs on, or ran on last"""
     isolated: bool = False
-    """it sits on a CPU that is kept for real-time work"""
+    """its CPU is isolated for real-time work"""
     wait_channel: Name | None = None
     wait_module: Name | None = None
-    """the module in which a program's real-time thread sleeps, where root has looked"""
+    """module in which a program's real-time thread sleeps; needs root"""
     irq: Number | None = None
     """the interrupt whose handler it runs"""
     softirq: Name | None = None
-    """which soft interrupts it serves: all, timers, rcu or network"""
+    """soft interrupts that it serves: all, timers, rcu or network"""
     voluntary: Count | None = None
     forced: Count | None = None
     since: ThreadTimes | None = None
-    """since the last look; None in the first"""
+    """since the previous reading; None in the first"""
 
     @property
     def realtime(self) -> bool:
@@ -74,7 +74,7 @@ class SeenThread(msgspec.Struct, frozen=True):
 
     @property
     def own_rank(self) -> int:
-        """Its rank without what it has inherited, if it is of a real-time policy; else 0."""
+        """Its rank without inheritance, if its own policy is a real-time policy; else 0."""
         if not self.inherited:
             return min(self.rank, 0)
         if self.policy == "deadline":
@@ -86,13 +86,13 @@ class Threads(msgspec.Struct, frozen=True, tag_field="type", tag="threads"):
     """One `threads` line; `msgspec.json.decode(line, type=Threads)` reads it."""
 
     time_ns: Ns
-    """since the agent began to look"""
+    """since the agent started reading"""
     threads: Annotated[list[SeenThread], msgspec.Meta(max_length=4_194_304)]
-    """who can preempt the others comes first"""
+    """in order of preemption: a thread precedes those that it can preempt"""
     since_ns: Ns | None = None
-    """the time since the last look; None in the first"""
+    """time since the previous reading; None in the first"""
     realtime_kernel: bool = False
-    """its kernel is one with PREEMPT_RT"""
+    """the kernel has PREEMPT_RT"""
     isolated: CpuList = ""
     """by isolcpus="""
     nohz_full: CpuList = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ran between a deadline and the answer: one timeline, whoever witnessed it."""
+"""The code that ran between a deadline and the sample: one timeline for every trace source."""
 
 from typing import Annotated
 
@@ -11,19 +11,19 @@ Ns = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call of a function, or the rest of one that had begun before the deadline."""
+    """One call of a function, or the rest of a call that began before the deadline."""
 
     start_ns: Ns
     """since the deadline"""
     ns: Ns
-    """with all that it called"""
+    """including its callees"""
     depth: Annotated[int, msgspec.Meta(ge=0, le=10_000)]
-    """0 where who called it is not known"""
+    """0 if the caller is unknown"""
     function: str
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A time in which something held; `name` says what, where that is not clear from the list."""
+    """A time span in which a condition held; `name` is the condition where the list has several."""
 
     start_ns: Ns
     """since the deadline"""
@@ -32,14 +32,14 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 class FunctionTime(msgspec.Struct, frozen=True):
-    """The time that one function took in itself, without what it called."""
+    """Time of one function without its callees."""
 
     function: str
     ns: Ns
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """How one sample came to be as late as it was. Lists are in the order of time."""
+    """The cause of one late sample. Lists are in chronological order."""
 
     thread: int
     """the measuring thread's index"""
@@ -47,17 +47,17 @@ class Explanation(msgspec.Struct, frozen=True):
     """the deadline, since the run's start"""
     latency_ns: Ns
     witness: str
-    """who saw it, in words"""
+    """trace source, in words"""
     cause: list[Call] = []
-    """the way to where most of the time went: the longest outermost call, its longest, and so on;
-    empty where no call took a good part of the latency"""
+    """call chain with most of the time: the longest outermost call, its longest callee, and so on;
+    empty if no call took a substantial part of the latency"""
     calls: list[Call] = []
-    """the longest of them; whoever called one of these is here too"""
+    """the longest calls with their callers"""
     functions: list[FunctionTime] = []
-    """all of them, longest first; they add up to latency_ns"""
+    """all functions, longest first; their sum is latency_ns"""
     tasks: list[Stretch] | None = None
-    """who had the CPU, as name/pid; None: it cannot be told"""
+    """tasks on the CPU, as name/pid; None: unknown"""
     interrupts_off: list[Stretch] | None = None
     preemption_off: list[Stretch] | None = None
     notes: list[str] = []
-    """what lessens its worth, as sentences"""
+    """limitations, as sentences"""

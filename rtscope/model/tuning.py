@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Changes to a machine's settings, and what of a profile was in effect while a run was measured."""
+"""Changes to a system's settings, and the part of a profile in effect during a run."""
 
 from typing import Annotated, Final, Literal
 
@@ -41,17 +41,17 @@ class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
     new: Word
     state: ChangeState
     why: Word = ""
-    """a sentence where it is not what was hoped for"""
+    """the reason, as a sentence, if the change is not in effect"""
     rule: Word = ""
-    """the text of the rule that asks for it; empty where the journal names the change"""
+    """the rule that requests it; empty for a change from the journal"""
 
 
 class TuningStep(msgspec.Struct, frozen=True):
-    """A profile as far as one of its steps, before a machine's CPUs are filled in."""
+    """A profile up to one of its steps, before the system's CPUs are filled in."""
 
     profile: str
     step: int
-    """how many of its steps; 0: as booted"""
+    """number of steps; 0: as booted"""
     name: str
     """the last one's"""
     cpus: str
@@ -66,7 +66,7 @@ class Tuning(msgspec.Struct, frozen=True):
 
     profile: str
     step: int
-    """how many of its steps; 0: as booted"""
+    """number of steps; 0: as booted"""
     name: str
     """the last one's"""
     cpus: str = ""
