@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Calls from a list of executed blocks: the stack pointer tells the caller of each."""
+"""Calls from a list of executed blocks: the stack pointer identifies the caller of each."""
 
 from collections.abc import Sequence
 from typing import Final

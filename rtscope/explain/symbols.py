@@ -25,7 +25,7 @@ _LINE: Final = re.compile(r"([0-9a-f]{1,16}) (\S{1,600})(?: (\[\S{1,80}\]))?")
 
 def from_system_map(text: str) -> str:
     """The functions of a System.map, and the data that lead to the running task, as Symbols takes
-    them; empty where it holds no functions, as a distribution's that only tells where to look."""
+    them; empty where it holds no functions, as a distribution's that only names its place."""
     lines = []
     for line in text.splitlines():
         address, _, rest = line.partition(" ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The references that come with rtscope, read from the TOML files beside this module."""
+"""The references that come with rtscope, from the TOML files of this directory."""
 
 import re
 import tomllib
@@ -39,7 +39,7 @@ def reference_named(name: str) -> Reference:
 
 
 def decode_reference(name: str, text: str) -> Reference:
-    """The reference that a TOML text describes. Raises RtscopeError that says what is wrong."""
+    """The reference that a TOML text describes. Raises RtscopeError with the fault."""
     try:
         # As text, a number keeps the digits that were printed.
         content: dict[str, Any] = tomllib.loads(text, parse_float=str)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""In what two runs were not measured alike."""
+"""Differences between the measurements of two runs."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ _WORK_MAY_DIFFER = 1.1
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One way in which two runs were not measured alike."""
+    """One difference between the measurements of two runs."""
 
     kind: Literal[
         "partial", "low-resolution", "warning", "setting", "load-work", "only",
@@ -26,13 +26,13 @@ class Difference(msgspec.Struct, frozen=True):
     b: str | float | None = None
     unit: str = ""
     side: Literal["", "A", "B"] = ""
-    """the run that it is of; empty for both"""
+    """the run with it; empty for both"""
     names: list[str] = []
-    """series that only one run has, or runs without latency over time"""
+    """series of only one run, or runs without latency over time"""
 
 
 def differences(a: Run, b: Run) -> list[Difference]:
-    """In what the two runs were not measured alike, gravest first; empty for runs alike."""
+    """The differences between two measurements, gravest first; empty if there are none."""
     flaws = [*_flaws("A", a), *_flaws("B", b)]
     return [*flaws, *_warnings(a, b), *_settings(a, b), *_loads(a, b)]
 

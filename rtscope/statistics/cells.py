@@ -10,13 +10,13 @@ from rtscope.statistics.verdict import Judgement
 
 
 class CellResult(msgspec.Struct, frozen=True):
-    """What became of one cell of a plan."""
+    """The result of one cell of a plan."""
 
     name: str
     run: Run | None = None
     judgements: Sequence[Judgement] = ()
     failure: str = ""
-    """why it could not be measured; where there is no run either, it was not begun"""
+    """the reason why it could not be measured; without a run and a reason it was not begun"""
 
     @property
     def verdict(self) -> str:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether one run is better than another, by more than chance.
+"""Whether one run is significantly better than another.
 
-Every quantile that both runs have samples enough for is tested: the median, and each tail from p99
+Every quantile for which both runs have enough samples is tested: the median, and each tail from p99
 on. The confidence limits of each are made of order statistics of n_eff samples, those of the
 difference from both (confidence.py); the p-value is the largest error probability whose limits of
 the difference still hold zero. Holm's step-down correction over all of them keeps the probability
-of any false finding at 5 %. The deepest tail that differs decides; the median is told beside it,
-and decides where no tail differs. The maxima decide nothing: one sample more or less moves them.
+of any false finding at 5 %. The deepest tail that differs decides; the median is reported with it,
+and decides if no tail differs. The maxima decide nothing: one sample more or less moves them.
 
-A difference below 2 % is not called better or worse, however sure: it is less than what the same
-machine gives after its next boot. Two runs can only say how those two runs differ; they do not show
-how much a machine differs from run to run.
+A difference below 2 % is never called better or worse, even if it is significant, because the same
+system differs by more after its next boot. Two runs show only how these two runs differ, not how
+much a system differs from run to run; gate.py tests several runs of each side.
 """
 
 import math
@@ -43,7 +43,7 @@ BODY_PERCENT: Final = 99
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A figure in ns with its confidence limits."""
+    """A metric in ns with its confidence limits."""
 
     value_ns: float | None
     interval: Interval = Interval(None, None)
@@ -51,7 +51,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One figure of both runs side by side."""
+    """One metric of both runs."""
 
     figure: str
     """mean, max, or p99.9"""
@@ -62,9 +62,9 @@ class Row(msgspec.Struct, frozen=True):
     effect: Effect = "untested"
     """B against A"""
     p_value: float | None = None
-    """after Holm's correction; None where it was not tested"""
+    """after Holm's correction; None if it was not tested"""
     reasons: list[Reason] = []
-    """why it was not tested"""
+    """reasons why it was not tested"""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -79,26 +79,26 @@ class Comparison(msgspec.Struct, frozen=True):
     probes: tuple[str, str]
     """what A and B measured"""
     differences: list[Difference] = []
-    """in what the runs were not alike, gravest first"""
+    """differences between the measurements, gravest first"""
     series: str = ""
     """the name of the threads that are compared: a clock, a method; "" for all"""
 
 
 class Side(msgspec.Struct, frozen=True):
-    """What one run brings to a comparison."""
+    """One side of a comparison."""
 
     figures: Figures
     ranks: Ranks
     batches: confidence.Batches
     effective: dict[float, float]
-    """number of independent samples that the samples are worth, by percent"""
+    """effective number of independent samples, by percent"""
 
 
 def compare_series(a: Run, b: Run) -> list[Comparison]:
-    """One comparison for each name that threads of both runs have; for all where none has one.
+    """One comparison for each thread name of both runs; one for all threads without names.
 
-    Where each run has a single name, these two are compared, whatever they are. Raises RtscopeError
-    as compare does, and where both have names but none in common.
+    If each run has a single name, these two are compared. Raises RtscopeError as compare does, and
+    if both have names but none in common.
     """
     left, right = (list(dict.fromkeys(t.name for t in run.threads)) for run in (a, b))
     if a.probe != b.probe or (len(left) <= 1 and len(right) <= 1):
@@ -127,7 +127,7 @@ def _only(run: Run, name: str) -> Run:
 
 
 def compare(a: Run, b: Run) -> Comparison:
-    """Figures side by side, and whether B is better or worse than A.
+    """The metrics of both runs, and whether B is better or worse than A.
 
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
@@ -135,7 +135,7 @@ def compare(a: Run, b: Run) -> Comparison:
 
 
 def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
-    """As compare, of sides that are known: one that many others are compared with is made once."""
+    """Compare known sides, so that a side of many comparisons is made once."""
     told = differences(a, b)
     refused = a.probe != b.probe
     tested = [
@@ -154,7 +154,7 @@ def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
 
 
 def side_of(run: Run) -> Side:
-    """What a run brings to a comparison. Raises RtscopeError as compare does."""
+    """A run as one side of a comparison. Raises RtscopeError as compare does."""
     threads = [thread for thread in run.threads if thread.count]
     figures = figures_of_run(run)
     windows = confidence.pooled_windows(threads)
@@ -231,7 +231,7 @@ def _quantile(side: Side, percent: float, index: int) -> Estimate:
 
 
 def _p_value(a: Side, b: Side, percent: float, a_ns: float, b_ns: float) -> float:
-    """The largest 1 - level whose limits of the difference hold zero, to three digits."""
+    """The largest 1 - level whose limits of the difference include zero, to three digits."""
     effective = a.effective[percent], b.effective[percent]
 
     def holds_zero(error: float) -> bool:
@@ -254,7 +254,7 @@ def _p_value(a: Side, b: Side, percent: float, a_ns: float, b_ns: float) -> floa
 
 
 def holm(rows: list[Row]) -> list[Row]:
-    """The rows whose p-values are single ones, with corrected ones and their effects."""
+    """The rows with corrected p-values and their effects."""
     tested = [index for index, row in enumerate(rows) if row.p_value is not None]
     corrected = confidence.holm([rows[index].p_value or 0.0 for index in tested])
     result = list(rows)

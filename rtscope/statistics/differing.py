@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which CPUs of a run differ from the rest.
+"""CPUs of a run that differ from the others.
 
-Each CPU is held against the one in the middle: the CPU whose deepest known quantile is the median
-of all CPUs' (the lower one of two). Unlike all others put together, it is not moved by a few bad
-ones. The test is that of two runs (comparison.py), its p-values multiplied by the number of CPUs
-held against it (Bonferroni). A difference below 10 % is not called one: CPUs of one kind differ by
-that. Where the limits of the medians' difference leave room for as much, the data are too few.
+Each CPU is compared with the median CPU, whose deepest known quantile is the median of all CPUs'
+(the lower of two). A few bad CPUs do not move it, unlike the merged samples of all others. The test
+is that of two runs (comparison.py), with p-values multiplied by the number of compared CPUs
+(Bonferroni). Differences below 10 % are ignored, because CPUs of one kind differ by as much. If the
+limits of the medians' difference allow 10 %, there are too few data.
 """
 
 from collections.abc import Sequence
@@ -25,25 +25,25 @@ SMALLEST_DIFFERENCE: Final = 0.1
 
 
 class Different(msgspec.Struct, frozen=True):
-    """A CPU that differs, and the deepest figure in which it does; a is the CPU in the middle."""
+    """A CPU that differs, and the deepest metric in which it does; a is the median CPU."""
 
     thread: Thread
     row: Row
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How alike the CPUs of a run are."""
+    """The differences between the CPUs of a run."""
 
     middle: Thread
     different: list[Different]
     undecided: list[Thread]
-    """CPUs of which there are too few data to say whether their median differs by as much"""
+    """CPUs with too few data to decide whether their median differs by as much"""
     tested: int
-    """CPUs that were held against the middle one"""
+    """CPUs that were compared with the median CPU"""
 
 
 def differing(run: Run) -> list[Finding]:
-    """The CPUs that differ, and what is not known of the others; empty for a single CPU."""
+    """The CPUs that differ, and those that are undecided; empty for a single CPU."""
     spread = spread_of(run)
     if spread is None:
         return []
@@ -69,7 +69,7 @@ def differing(run: Run) -> list[Finding]:
 
 
 def spread_of(run: Run) -> Spread | None:
-    """Which threads differ from the one in the middle, in order.
+    """The threads that differ from the median thread, in order.
 
     None where fewer than two threads, all pinned and without names, have samples to compare.
     """
@@ -113,7 +113,7 @@ def _differs(row: Row, tests: int) -> bool:
 
 
 def _may_differ(row: Row, width_ns: int) -> bool:
-    """Whether more samples may tell a difference; they do not make buckets narrower."""
+    """Whether more samples may show a difference; they do not make buckets narrower."""
     low, high = row.difference.interval.low_ns, row.difference.interval.high_ns
     if row.effect == "untested" or low is None or high is None:
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the members of an ensemble say together: the mean of their figures, and how sure it is."""
+"""The mean of an ensemble's metrics, with its confidence limits."""
 
 import math
 import statistics
@@ -12,14 +12,14 @@ from rtscope.statistics.distributions import student_quantile
 
 
 class MeanOfMembers(msgspec.Struct, frozen=True):
-    """The mean of one figure of each member, in ns."""
+    """The mean of one metric of all members, in ns."""
 
     mean_ns: float
     interval: Interval
 
 
 def mean_of_members(values_ns: Sequence[float]) -> MeanOfMembers:
-    """The mean of independent figures with its limits by Student's t; without, of fewer than two.
+    """The mean of independent values with limits by Student's t; without limits for a single value.
 
     Members with different seeds are independent, unlike the samples of one run (Law, Simulation
     Modeling and Analysis, section 9.4.1: the replication method). Raises ValueError for none.

@@ -3,7 +3,7 @@
 
 **Which value a quantile reports.** The quantile of p is the sample of rank ceil(p n), the inverse
 of the empirical distribution function (Hyndman and Fan, "Sample Quantiles in Statistical Packages",
-The American Statistician 50, 1996, definition 1). A histogram tells the bucket of that sample; the
+The American Statistician 50, 1996, definition 1). A histogram gives the bucket of that sample; the
 bucket's largest value, lower_ns + width_ns - 1, is reported, because an instrument may overstate a
 latency by its resolution but must not understate it. Buckets of 1 ns, which the agent has below
 2048 ns, make that exact. A bucket that is known to hold the worst sample ends at that sample.
@@ -51,7 +51,7 @@ class Quantile(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What a table shows of a thread or of a run; times in ns, None where there is no sample."""
+    """The metrics of a thread or of a run in tables; times in ns, None without samples."""
 
     count: int
     missed: int | None
@@ -89,7 +89,7 @@ def samples_needed(percent: float) -> int:
 
 
 class _Same:
-    """A histogram as a key: it is hashed by what it is, for its lists take long to hash."""
+    """A histogram as a key, hashed by identity because hashing its lists is slow."""
 
     def __init__(self, histogram: Histogram) -> None:
         self.histogram = histogram
@@ -104,7 +104,7 @@ class _Same:
 def as_arrays(histogram: Histogram) -> tuple[Integers, Integers, Integers]:
     """Three int64 arrays of shape (buckets,): lowest and highest value in ns, and count.
 
-    They are kept and shared, because a report asks for the same ones many times: read-only.
+    They are cached, because a report needs the same ones many times, and therefore read-only.
     """
     return _arrays(_Same(histogram))
 
@@ -121,16 +121,16 @@ def _arrays(same: _Same) -> tuple[Integers, Integers, Integers]:
 
 
 def quantile_ns(histogram: Histogram, percent: float, max_ns: int | None = None) -> Quantile:
-    """The quantile of a histogram; `max_ns` is the worst sample where it is known."""
+    """The quantile of a histogram; `max_ns` is the worst sample if it is known."""
     return _quantiles(histogram, [percent], max_ns)[0]
 
 
 def merge(histograms: Sequence[Histogram]) -> Histogram:
     """One histogram of all samples.
 
-    Buckets that overlap become one. Where a histogram has samples beyond its end, the others'
-    buckets from there on are beyond the end of the sum too, for their rank is no longer known.
-    Raises RtscopeError where the counts add up to more than 2^63.
+    Buckets that overlap become one. If a histogram has samples beyond its end, the others' buckets
+    from there on are beyond the end of the sum too, because their rank is unknown. Raises
+    RtscopeError if the counts add up to more than 2^63.
     """
     if sum(histogram.total for histogram in histograms) > LONGEST_NS:
         raise RtscopeError(
@@ -186,7 +186,7 @@ def stalls_of(threads: Sequence[Thread]) -> Stalls | None:
 
 
 def figures(thread: Thread) -> Figures:
-    """The figures of one thread."""
+    """The metrics of one thread."""
     return Figures(
         thread.count,
         thread.missed,
@@ -199,7 +199,7 @@ def figures(thread: Thread) -> Figures:
 
 
 def figures_of_run(run: Run) -> Figures:
-    """The figures of all threads together.
+    """The metrics of all threads together.
 
     Mean and variance are pooled with their counts:
     s^2 = sum n_i (s_i^2 + (m_i - m)^2) / sum n_i.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the times of a sweep say of where threads should run and what disturbs them.
+"""Placements and disturbances: conclusions from the times of a placement series.
 
 Times are compared round by round: the logarithms of the ratios have Student's limits (and their
-exponentials are the ratio's). What drifts from round to round does so on both sides. A ratio is
-called a difference where chance makes one so sure in less than 5 % of all cases, after Holm's
-correction for the number of ratios that are looked at for the same question, and it is 5 % or more.
+exponentials are the ratio's). A drift from round to round affects both sides. A ratio is called a
+difference if its p-value is below 5 % after Holm's correction for the number of ratios that answer
+the same question, and if it is 5 % or more.
 """
 
 import math
@@ -24,79 +24,79 @@ from rtscope.statistics.figures import quantile_ns
 from rtscope.statistics.scaling import Fit, fit
 
 SMALLEST_GAIN: Final = 1.05
-"""a time that is nearer than this to another is as good"""
+"""times that differ by less are equivalent"""
 _MATTERS: Final = 1.25
-"""limits that reach above this leave room for a gain or a disturbance that matters"""
+"""limits above this allow a relevant gain or disturbance"""
 _RAN_AT_ONCE: Final = 1.5
-"""CPU use of several threads, relative to that of one, from which they ran at once"""
+"""lowest CPU use of several threads, relative to one thread, that shows that they ran at once"""
 HARDLY_A_GAIN: Final = 1.1
-"""what several threads have to be below for them to be said to take turns"""
+"""several threads below this take turns"""
 
 
 class Ratio(msgspec.Struct, frozen=True):
-    """Of two times, with 95 % limits; None where one round cannot tell them."""
+    """The ratio of two times with 95 % limits, which are None for a single round."""
 
     value: float
     low: float | None = None
     high: float | None = None
     p_value: float = 1.0
-    """that it is 1, by Student's t on both sides"""
+    """of the hypothesis that it is 1, two-sided Student's t"""
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is another than 1 by more than chance."""
+        """Whether it differs significantly from 1."""
         return self.p_value <= 1 - LEVEL
 
     @property
     def is_more(self) -> bool:
-        """Whether it is above 1, by more than chance and by 5 %."""
+        """Whether it is above 1, significantly and by 5 %."""
         return self.is_sure and self.value >= SMALLEST_GAIN
 
     @property
     def is_one(self) -> bool:
-        """Whether it is surely below 1.1, so that hardly anything is gained."""
+        """Whether it is significantly below 1.1, which is hardly a gain."""
         return self.high is not None and self.high < HARDLY_A_GAIN
 
     @property
     def may_matter(self) -> bool:
-        """Whether it may be so much above 1 that more rounds should tell."""
+        """Whether it may be so far above 1 that more rounds are worthwhile."""
         return self.high is None or self.high > _MATTERS
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """One workload with more and more threads, placed in one order."""
+    """One workload with an increasing number of threads, placed in one order."""
 
     workload: str
     order: Order
     cells: list[Cell]
     speedups: list[Ratio]
-    """against one thread, for each cell"""
+    """relative to one thread, for each cell"""
     amdahl: Fit | None
     usl: Fit | None
 
 
 class Slowdown(msgspec.Struct, frozen=True):
-    """What a load does to a workload."""
+    """The effect of a load on a workload."""
 
     cell: Cell
     ratio: Ratio
-    """of the median times, to those without a load; corrected for the number of loads"""
+    """of the median times to those without a load; corrected for the number of loads"""
     tail: Ratio
-    """of the longest times, or of the 99th percentiles where there are samples enough; no limits"""
+    """of the longest times, or of the 99th percentiles if there are enough samples; no limits"""
 
 
 def ratio(a: Cell, b: Cell) -> Ratio:
-    """Times of `a` over those of `b`."""
+    """The ratio of the times of `a` to those of `b`."""
     return ratio_of(logarithms(a, b))
 
 
 def logarithms(a: Cell, b: Cell) -> list[float]:
-    """Of the times of `a` over those of `b`, round by round."""
+    """The logarithms of the ratios of the times of `a` to those of `b`, round by round."""
     return [math.log(x / y) for x, y in zip(a.medians_ns, b.medians_ns, strict=True)]
 
 
 def ratio_of(logarithms: Sequence[float]) -> Ratio:
-    """The ratio that these logarithms, one a round, are of."""
+    """The ratio with these logarithms, one for each round."""
     mean = float(np.mean(logarithms))
     if len(logarithms) < 2:
         return Ratio(math.exp(mean))
@@ -125,13 +125,13 @@ def longest_ns(cell: Cell) -> int:
 
 
 def jitter(cell: Cell) -> float | None:
-    """How much the 99th percentile is above the median, as a share of it; None: too few samples."""
+    """The distance of the 99th percentile from the median, relative to it, if there are samples."""
     median, high = (quantile_ns(cell.histogram, percent).value_ns for percent in (50.0, 99.0))
     return None if not median or high is None else high / median - 1
 
 
 def alone(sweep: Sweep, workload: str) -> dict[int, Cell]:
-    """What stands for one thread on each CPU: itself, or one on a CPU that is told to be alike."""
+    """The cell of one thread on each CPU, or on a CPU that is reported as equal."""
     told = told_kinds(sweep.machine)
     cells = sweep.idle_cells(workload)
     measured = {
@@ -146,9 +146,9 @@ def alone(sweep: Sweep, workload: str) -> dict[int, Cell]:
 
 
 def slower_cpus(sweep: Sweep, workload: str) -> dict[int, Ratio]:
-    """The CPUs on which one thread is slower than on the fastest, and how many times as long.
+    """The CPUs on which one thread is slower than on the fastest, each with its ratio of times.
 
-    Which is the fastest is found by the same times, so all pairs are corrected for.
+    The same times determine the fastest CPU, so the correction is for all pairs.
     """
     of_cpu = alone(sweep, workload)
     cells = list({cell.placement: cell for cell in of_cpu.values()}.values())
@@ -166,14 +166,14 @@ def slower_cpus(sweep: Sweep, workload: str) -> dict[int, Ratio]:
 
 
 def is_mixed(placement: Placement, slower: Collection[int]) -> bool:
-    """Whether some of its CPUs are slower by themselves and others are not."""
+    """Whether its CPUs differ in their own speed."""
     return len({cpu in slower for cpu in placement.cpus}) > 1
 
 
 def beside_slowest(sweep: Sweep, cell: Cell) -> list[float] | None:
-    """Logarithms, one a round, of its times over those of one thread on its slowest CPU.
+    """Logarithms of the ratios of its times to those of one thread on its slowest CPU, by round.
 
-    None where one of its CPUs was not measured alone.
+    None if one of its CPUs was not measured alone.
     """
     of_cpu = alone(sweep, cell.workload)
     if not set(cell.placement.cpus) <= of_cpu.keys():
@@ -183,7 +183,7 @@ def beside_slowest(sweep: Sweep, cell: Cell) -> list[float] | None:
 
 
 def curves(sweep: Sweep) -> list[Curve]:
-    """Each workload in each order; fitted where no two threads share a CPU."""
+    """Each workload in each order; the fit excludes cells in which two threads share a CPU."""
     found = []
     for workload in sweep.workloads:
         for order in sweep.orders:
@@ -207,18 +207,18 @@ def curves(sweep: Sweep) -> list[Curve]:
 
 
 class Kink(msgspec.Struct, frozen=True):
-    """Where Amdahl's law ends."""
+    """The limit of Amdahl's law."""
 
     up_to: int
-    """threads that it describes"""
+    """largest number of threads that it describes"""
     beyond: int
     """the next number of threads"""
     miss: float
-    """what these take longer than the law says, as a share of that"""
+    """excess of their time over the law, relative to the law"""
 
 
 def kink(curve: Curve) -> Kink | None:
-    """Where the law that describes the first numbers of threads ends, if it does."""
+    """The limit of the law that describes the smallest numbers of threads, if there is one."""
     if curve.amdahl is None or curve.amdahl.holds:
         return None
     cells = _without_turns(curve.cells)
@@ -232,7 +232,7 @@ def kink(curve: Curve) -> Kink | None:
 
 
 def _without_turns(cells: Sequence[Cell]) -> list[Cell]:
-    """Those where no two threads share a CPU."""
+    """The cells in which no two threads share a CPU."""
     return [cell for cell in cells if cell.placement.threads <= len(cell.placement.cpus)]
 
 
@@ -242,30 +242,30 @@ def _threads_and_times(cells: Sequence[Cell]) -> tuple[list[int], list[float]]:
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What is recommended of a workload's placements, and how sure that is."""
+    """The recommended placement of a workload, with its evidence."""
 
     best: Cell
     gain: Ratio | None
-    """of the time of one thread to that of the best; None where the best is one thread"""
+    """time of one thread over that of the best; None if one thread is the best"""
     at_most: Ratio | None
-    """of the time of one thread to that of the fastest; None where nothing else was measured"""
+    """time of one thread over that of the fastest; None if nothing else was measured"""
     alike: list[Cell]
-    """as many threads elsewhere: no evidence that these are slower"""
+    """other placements of as many threads, without evidence that they are slower"""
     worst: tuple[Cell, Ratio] | None
-    """as many threads where they are surely slowest"""
+    """the slowest placement of as many threads, if significant"""
     undecided: list[int]
-    """other numbers of threads, more than one, of which there is no evidence that they differ"""
+    """other numbers of threads above one, without evidence that they differ"""
     serial: list[Cell]
-    """several threads that did not run at once: left out of the choice"""
+    """cells of several threads that did not run at once; excluded from the choice"""
 
 
 def chosen(cells: Sequence[Cell]) -> Choice | None:
     """The fewest threads that are as fast as the fastest, to 5 %.
 
-    Of as many threads it is the first placement, in the order of the cells, that is not surely
-    slower than the fastest of these: chance does not choose. All ratios to the best are corrected
-    together. Several threads that did not run at once cannot be faster than one: they are left
-    out. None where one thread was not measured.
+    Among placements of equally many threads it is the first, in the order of the cells, that is not
+    significantly slower than the fastest, so that chance does not choose. All ratios to the best
+    are corrected together. Several threads that did not run at once cannot be faster than one and
+    are excluded. None if one thread was not measured.
     """
     one_busy = max((c.busy_cpus or 0.0 for c in cells if c.placement.threads == 1), default=0.0)
     serial = [cell for cell in cells if _is_serial(cell, one_busy)]
@@ -305,7 +305,7 @@ def chosen(cells: Sequence[Cell]) -> Choice | None:
 
 
 def _is_serial(cell: Cell, one_busy_cpus: float) -> bool:
-    """Whether several threads were asked for and hardly two of them ran at once.
+    """Whether several threads were requested and hardly two of them ran at once.
 
     They used no more than one CPU at a time, and not much more than one thread did. The second
     condition spares threads that mostly wait, or that other programs keep from running.
@@ -321,7 +321,7 @@ def _place(cell: Cell) -> Placement:
 
 
 def slowdowns(sweep: Sweep, workload: str) -> list[Slowdown]:
-    """What each load does to a workload, worst first; nothing where it was not measured alone."""
+    """The effect of each load on a workload, worst first; empty if it was not measured alone."""
     cells = [cell for cell in sweep.cells if cell.workload == workload]
     alone = next((cell for cell in cells if cell.load == "idle"), None)
     if alone is None:
@@ -335,7 +335,7 @@ def slowdowns(sweep: Sweep, workload: str) -> list[Slowdown]:
 
 
 def _tail(cell: Cell, alone: Cell) -> Ratio:
-    """Of the same figure on both sides."""
+    """The ratio of the same metric on both sides."""
     high, low = (quantile_ns(one.histogram, 99.0).value_ns for one in (cell, alone))
     if high is None or not low:
         return Ratio(longest_ns(cell) / longest_ns(alone))
@@ -343,7 +343,7 @@ def _tail(cell: Cell, alone: Cell) -> Ratio:
 
 
 def _p_value(logarithms: Sequence[float]) -> float:
-    """That the mean is 0, by Student's t on both sides; 1 where one round cannot tell."""
+    """p-value of a mean of 0, two-sided Student's t; 1 for a single round."""
     if len(logarithms) < 2:
         return 1.0
     error = float(np.std(logarithms, ddof=1)) / math.sqrt(len(logarithms))

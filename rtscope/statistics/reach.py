@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the probe memory found: the caches' sizes, bandwidths, and disturbances between CPUs.
+"""Findings of the probe memory: the caches' sizes, bandwidths, and disturbances between CPUs.
 
 A cache shows as a rise of a load's time over the size of the working set: neighbouring sizes of
 which each is at least STEP times slower than the one before, RISE times together. The cache ends
@@ -39,7 +39,7 @@ from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
 STEP: Final = 1.08
 RISE: Final = 1.3
 AGREE: Final = (0.5, 1.5)
-"""of the size that the kernel says, where a cache may show to be what it says"""
+"""range, relative to the reported size, in which a measured size confirms it"""
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,15}")
 
 Cell = tuple[int, int]
@@ -47,7 +47,7 @@ Cell = tuple[int, int]
 
 
 def sizes_of(matrix: Matrix) -> list[int]:
-    """Working sets in bytes, ascending, where those are the columns; else empty."""
+    """Working sets in bytes, ascending, if they are the columns; else empty."""
     if not matrix.columns or not all(map(_SIZE.fullmatch, matrix.columns)):
         return []
     sizes = [int(column) for column in matrix.columns]
@@ -55,7 +55,7 @@ def sizes_of(matrix: Matrix) -> list[int]:
 
 
 def knees(sizes: list[int], times_ns: list[float]) -> list[int]:
-    """Sizes in bytes of the caches that show in the times of loads, ascending."""
+    """Sizes in bytes of the caches visible in the times of loads, ascending."""
     found = []
     rise: list[tuple[float, int]] = []
     for index, (before, after) in enumerate([*pairwise(times_ns), (1.0, 0.0)]):
@@ -82,7 +82,7 @@ def reach(run: Run) -> list[Finding]:
 
 
 def _curve(matrix: Matrix | None, row: int) -> dict[int, float]:
-    """Figures by size of the working set."""
+    """Values by size of the working set."""
     if matrix is None or not -len(matrix.rows) <= row < len(matrix.rows):
         return {}
     found = zip(sizes_of(matrix), matrix.value[row], strict=False)
@@ -100,7 +100,7 @@ def reported_caches(run: Run) -> dict[int, int]:
 
 
 def seen_caches(run: Run) -> list[int]:
-    """Sizes in bytes of the caches that show in the loads of the first CPU, ascending."""
+    """Sizes in bytes of the caches visible in the loads of the first CPU, ascending."""
     curve = _curve(next((one for one in run.matrices if one.name == "latency"), None), 0)
     return knees(list(curve), list(curve.values()))
 
@@ -131,7 +131,7 @@ def _caches(run: Run, latency: Matrix | None) -> list[Finding]:
 
 
 def _against_the_kernel(machine: Machine, cache: CacheSize) -> Finding:
-    """Unexpected, unless the kernel is a VM's, which cannot know better."""
+    """Unexpected, except in a VM, whose kernel cannot know the hardware."""
     virtual = machine.is_virtual
     return CacheNotAsReported(
         cache=cache, virtual=virtual, severity="info" if virtual else "unexpected"
@@ -139,7 +139,7 @@ def _against_the_kernel(machine: Machine, cache: CacheSize) -> Finding:
 
 
 def _rates(run: Run, matrices: dict[str, Matrix]) -> list[Finding]:
-    """What memory itself does: the largest set, where no cache holds that."""
+    """The time of memory itself: the largest working set, if no cache holds it."""
     last = {
         name: [_last(matrices.get(name), row) for row in (0, -1)]
         for name in ("latency", "read", "write", "copy")
@@ -211,7 +211,7 @@ def _disturbances(run: Run, matrix: Matrix | None, cpus: list[int]) -> list[Find
 
 
 def _cells(matrix: Matrix) -> tuple[dict[Cell, float], dict[Cell, list[float]]]:
-    """The medians and the repeats of what was measured, by column and row."""
+    """The measured medians and repeats, by column and row."""
     medians = {
         (column, row): value
         for row, values in enumerate(matrix.value)

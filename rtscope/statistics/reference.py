@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A published table with what was measured here beside it.
+"""A published table compared with the runs of this store.
 
-A run fills the entries that stand for its load, its threads' names, their CPUs or its cell of a
-plan. Runs of one entry are put together where they differ in nothing but what the table puts
-together too, such as the interval; others have a column of their own. A run that no entry stands
-for has an entry of its own. Where the table's rows are figures, whatever was measured is a new
-column.
+A run fills the entries that match its load, its threads' names, their CPUs or its cell of a plan.
+Runs of one entry are merged if they differ only in settings that the table merges too, such as the
+interval; otherwise each has its own column. A run without a matching entry gets a new entry. If the
+rows of the table are metrics, each measurement is a new column.
 
-Our mean has confidence limits (confidence.py). What is concluded is where a published mean lies
-against them, for means do not depend on how many samples there are. A maximum does, so of maxima
-only the numbers of samples are told: a table of other hardware under other loads decides nothing.
+Our mean has confidence limits (confidence.py). The conclusion is the position of a published mean
+relative to them, because means do not depend on the number of samples. Maxima do, so for maxima
+only the numbers of samples are reported: a table of other hardware under other loads decides
+nothing.
 """
 
 import math
@@ -32,7 +32,7 @@ _RULES: Final[dict[str, Callable[[list[float]], float]]] = {"sum": sum, "most": 
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One of our figures, in nanoseconds where the published one is a time, else as it is."""
+    """One of our metrics, in nanoseconds if the published one is a time, else unchanged."""
 
     value: float | None
     interval: Interval = Interval(None, None)
@@ -40,22 +40,22 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Filled(msgspec.Struct, frozen=True):
-    """What was measured for one entry in one way on one machine."""
+    """The measurement of one entry with one method on one system."""
 
     column: int
     """index into Beside.columns"""
     entry: str | None
-    """the published entry that it stands beside; None where none is like it"""
+    """the matching published entry; None if there is none"""
     name: str
-    """of this entry or column: the load, and the thread where threads are told apart"""
+    """of this entry or column: the load, and the thread if threads have names"""
     runs: list[str]
     samples: int
     cells: list[Cell]
-    """one for each figure of the table"""
+    """one for each metric of the table"""
 
 
 class PublishedMeans(msgspec.Struct, frozen=True):
-    """Where a published mean lies relative to the 95 % limits of ours, by row."""
+    """The position of a published mean relative to the 95 % limits of ours, by row."""
 
     figure: str
     below: list[str]
@@ -64,7 +64,7 @@ class PublishedMeans(msgspec.Struct, frozen=True):
 
 
 class SamplesOfMaxima(msgspec.Struct, frozen=True):
-    """The numbers of samples that maxima are of: the fewest and the most."""
+    """The smallest and largest number of samples of the maxima."""
 
     published: tuple[int, int] | None
     ours: tuple[int, int]
@@ -76,18 +76,18 @@ class Beside(msgspec.Struct, frozen=True):
     reference: str
     table: str
     columns: list[str]
-    """in words, the machine and how it was measured, for each column of ours"""
+    """system and method of each of our columns, in words"""
     filled: list[Filled]
     missing: list[str] = []
-    """rows of the table that no run fills"""
+    """rows of the table without a run"""
     matches_rows: bool = True
-    """a run fills at least one of its rows"""
+    """whether a run fills at least one of its rows"""
     means: list[PublishedMeans] = []
     maxima: SamplesOfMaxima | None = None
 
 
 def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
-    """The tables that one of these runs can stand beside. Raises RtscopeError where none can."""
+    """The tables comparable with one of these runs. Raises RtscopeError if there is none."""
     found = [table for table in reference.tables if any(_fits(table, run) for run in runs)]
     if not found:
         probes = sorted({table.probe for table in reference.tables if table.probe})
@@ -106,12 +106,12 @@ def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
 
 
 def _is_like(table: Table, thread: Thread) -> bool:
-    """Whether an entry stands for threads of that name."""
+    """Whether an entry matches threads of that name."""
     return any(not entry.threads or thread.name in entry.threads for entry in table.entries)
 
 
 def _demands(table: Table) -> str:
-    """What a table demands of runs besides the probe, in words."""
+    """The conditions of a table on runs besides the probe, in words."""
     told = []
     if table.seconds is not None:
         told.append(f"runs of {format_duration_ns(round(table.seconds * 1e9))}")
@@ -139,7 +139,7 @@ def _all_but_first_isolated(run: Run) -> bool:
 
 
 def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
-    """The table with those of the runs that measured the same.
+    """The table with the runs that measured the same.
 
     Raises RtscopeError where a run's counts are impossible (figures.merge).
     """
@@ -158,7 +158,7 @@ def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
 
 
 def _ways(table: Table, runs: Sequence[Run]) -> list[str]:
-    """What each run was measured on and how: runs of which it is the same can be put together."""
+    """The system and method of each run: runs with equal ones can be merged."""
     keys = [(_machine(run), *_settings(table, run)) for run in runs]
     given: dict[tuple[tuple[str, ...], int, str], dict[str, set[str]]] = {}
     for run, key in zip(runs, keys, strict=True):
@@ -181,7 +181,7 @@ def _options_told(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def _load_is_of_column(table: Table) -> bool:
-    """Where entries neither stand for loads nor are columns themselves."""
+    """Whether the entries are neither loads nor columns."""
     return table.rows == "entries" and not any(entry.loads for entry in table.entries)
 
 
@@ -204,7 +204,7 @@ def column_label(index: int) -> str:
 
 
 def load_stands_for(load: str, wanted: str) -> bool:
-    """Whether a run's load is the wanted one, in any order; a kind without a strength takes any."""
+    """Whether a run has the wanted load, in any order; a kind without a strength matches any."""
     if load.startswith(("cmd:", "stress-ng:")):
         return load.partition(":")[0] == wanted
     parts = sorted(part.partition(":")[::2] for part in load.split("+"))
@@ -223,7 +223,7 @@ def _machine(run: Run) -> str:
 
 
 def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
-    """Where a run belongs: index of the entry (or their number: none), name, and its threads."""
+    """The run's place: index of the entry (or their number: none), name, and its threads."""
     none = len(table.entries)
     if table.rows == "figures":
         threads = [t for t in run.threads if t.count and _is_like(table, t)]
@@ -245,7 +245,7 @@ def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:
 
 
 def threads_like(entry: Entry, run: Run) -> list[Thread]:
-    """The threads of a run that measured what an entry stands for."""
+    """The threads of a run that match an entry."""
     if entry.loads and not any(load_stands_for(run.load, wanted) for wanted in entry.loads):
         return []
     if entry.cell is not None and not run.cell.startswith(f"{entry.cell}: "):
@@ -286,7 +286,7 @@ def _filled(
 
 
 def in_sequence(pieces: Sequence[tuple[Run, list[Thread]]]) -> list[tuple[Run, list[Thread]]]:
-    """The same threads with their windows one run after the other, as if it had been one run."""
+    """The same threads with the windows of all runs in sequence, as if it had been one run."""
     result = []
     start_ns = 0
     for run, threads in pieces:
@@ -345,7 +345,7 @@ def _mean(pooled: Figures, threads: list[Thread]) -> Cell:
 
 
 def _between(figure: Figure, threads: list[Thread]) -> int:
-    """Samples of buckets that begin within the figure's bounds."""
+    """Samples of buckets that begin within the metric's bounds."""
     count = 0
     for thread in threads:
         lower, _, counts = as_arrays(thread.histogram)

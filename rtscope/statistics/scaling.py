@@ -15,8 +15,8 @@ one,
     T(n) = T1 (1 + a (n - 1) + b n (n - 1)) / n,
 
 so that with b > 0 there is a fastest number of threads, sqrt((1 - a) / b). With b = 0 it is
-Amdahl's law with s = a. Negative parameters are not forbidden: they say that threads gain by each
-other, as where each brings its own cache.
+Amdahl's law with s = a. Negative parameters are allowed: they mean that threads speed each other
+up, for example if each brings its own cache.
 
 Both are fitted to the logarithms of the times by least squares, for the noise of a time grows with
 the time. Limits of a parameter are Student's t around it with the standard error that the fit's
@@ -41,14 +41,14 @@ from rtscope.statistics.distributions import f_above, student_quantile
 Law = Literal["Amdahl", "USL"]
 
 SMALLEST_MISFIT: Final = 0.05
-"""of a time: a law that misses every time by less describes them, however sure the misses are"""
+"""of a time: a law whose errors are all smaller fits, even if they are significant"""
 _LEAST_SHARE: Final = 1e-9
 
 Floats = NDArray[np.float64]
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A fitted value and its 95 % limits, which are None where nothing is left to tell them by."""
+    """A fitted value and its 95 % limits, which are None without degrees of freedom."""
 
     value: float
     low: float | None
@@ -65,12 +65,12 @@ class Fit(msgspec.Struct, frozen=True):
     coherency: Parameter | None
     """b of the USL; None for Amdahl's law"""
     residuals: dict[int, float]
-    """by number of threads, what the mean time is above the law's, as a share of that"""
+    """by number of threads, the excess of the mean time over the law, relative to the law"""
     misfit_p: float | None
-    """of the test of lack of fit; None where there is nothing to test it by"""
+    """of the test of lack of fit; None without degrees of freedom"""
 
     def time_ns(self, threads: float) -> float:
-        """What the law says that this number of threads takes."""
+        """The time of this number of threads according to the law."""
         parameters = [self.contention.value]
         if self.coherency:
             parameters.append(self.coherency.value)
@@ -78,14 +78,14 @@ class Fit(msgspec.Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the law: no time misses it by more than chance and 5 %."""
+        """Whether the law fits: no time differs from it significantly and by 5 %."""
         worst = max(map(abs, self.residuals.values()))
         sure = self.misfit_p is not None and self.misfit_p <= 1 - LEVEL
         return not sure or worst < SMALLEST_MISFIT
 
     @property
     def fastest(self) -> float | None:
-        """The number of threads beyond which more are slower; None where there is none."""
+        """The number of threads beyond which more are slower; None if there is none."""
         if not self.coherency or self.coherency.value <= 0 or self.contention.value >= 1:
             return None
         return math.sqrt((1 - self.contention.value) / self.coherency.value)

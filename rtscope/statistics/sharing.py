@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which CPUs share something, by the probe topology, against what the kernel says of them.
+"""Resources that CPUs share, measured by the probe topology and reported by the kernel.
 
-Two CPUs share what a kind of work needs where that takes more than a tenth longer beside each
-other: in each repeat the geometric mean of the two. All pairs and kinds of a run are tested
-together (slowed.py).
+Two CPUs share a resource of a kind of work if the work takes more than a tenth longer on both at
+once: in each repeat the geometric mean of the two. All pairs and kinds of a run are tested together
+(slowed.py).
 """
 
 import math
@@ -34,16 +34,16 @@ from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
 from rtscope.statistics.speeds import speeds
 
 TURNS: Final = 1.3
-"""slower because another CPU is only awake"""
+"""kind of work of a slowdown by a CPU that is only awake"""
 FAR: Final = 1.5
-"""between the shortest and the longest way of a message"""
+"""ratio of the longest and the shortest time of a message"""
 
 Pair = tuple[int, int]
 _CPU: Final = re.compile(r"CPU (0|[1-9][0-9]{0,4})")
 
 
 class _Pairs(msgspec.Struct, frozen=True):
-    """What the repeats of a run say of each pair in each kind of work, "awake" among them."""
+    """Slowdowns of each pair in each kind of work, "awake" included, from a run's repeats."""
 
     repeats: dict[tuple[str, Pair], list[float]]
     """of both CPUs together"""
@@ -68,9 +68,9 @@ class _Kind(msgspec.Struct, frozen=True):
     """A kind of work."""
 
     told: Callable[[Machine, Pair], bool]
-    """whether the kernel says that the two share it"""
+    """whether the two share it according to the kernel"""
     told_surely: bool = True
-    """what the kernel says must show: two do not wait for a bandwidth that is enough for both"""
+    """whether sharing must appear: two CPUs do not wait for a bandwidth that suffices for both"""
 
 
 def _siblings(machine: Machine, pair: Pair) -> bool:
@@ -104,7 +104,7 @@ _LIMITS: Final = {"awake": TURNS} | dict.fromkeys(_KINDS, SHARED)
 
 
 def sharing(run: Run) -> list[Finding]:
-    """What the run of the probe topology found."""
+    """The findings of a run of the probe topology."""
     matrices = {matrix.name: matrix for matrix in run.matrices}
     awake = matrices.get("awake")
     cpus = _cpus(awake) if awake else []
@@ -130,13 +130,13 @@ def sharing(run: Run) -> list[Finding]:
 
 
 def _cpus(matrix: Matrix) -> list[int]:
-    """The CPUs that are compared, as its rows name them."""
+    """The compared CPUs, from the names of the rows."""
     found = [_CPU.fullmatch(row) for row in matrix.rows if row in matrix.columns]
     return sorted({int(match[1]) for match in found if match})
 
 
 def _both(matrix: Matrix, figures: list[list[float | None]], pair: Pair) -> list[float]:
-    """The known figures of a pair: of the one beside the other, and the other way round."""
+    """The known values of a pair in both directions."""
     names = [f"CPU {cpu}" for cpu in pair]
     row, column = [matrix.rows.index(n) for n in names], [matrix.columns.index(n) for n in names]
     known = (figures[row[0]][column[1]], figures[row[1]][column[0]])
@@ -253,7 +253,7 @@ def _lone(run: Run, cpus: list[int]) -> list[Finding]:
 
 
 def _described(machine: Machine) -> list[Finding]:
-    """The kernel's description of which CPUs are close to each other, where it has one."""
+    """The kernel's description of CPUs that are close to each other, if it has one."""
     threads = {tuple(cpu.smt_siblings) for cpu in machine.cpus}
     nodes = {cpu.node for cpu in machine.cpus} - {None}
     together = [
@@ -306,7 +306,7 @@ def _members(pairs: Iterable[Pair]) -> list[int]:
 
 
 def _groups(pairs: Iterable[Pair]) -> list[list[int]]:
-    """The pairs as groups within which each has a pair with each; a CPU may be of several."""
+    """The pairs as groups in which all CPUs are paired; a CPU may be in several."""
     left = set(pairs)
     groups: list[list[int]] = []
     for pair in sorted(left):

@@ -35,7 +35,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Slowed(Enum):
-    """What the repeats say of one slowdown."""
+    """The conclusion about one slowdown from its repeats."""
 
     YES = "yes"
     NO = "no"
@@ -45,7 +45,7 @@ class Slowed(Enum):
 
 
 def repeats_needed(slowdowns: int) -> int:
-    """The fewest with which one of so many can be told; all have to be on one side then."""
+    """The smallest number that can show one slowdown of so many, if all are on one side."""
     return math.ceil(math.log2(max(slowdowns, 1) / (1 - LEVEL)))
 
 

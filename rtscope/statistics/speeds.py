@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which CPUs are slower by themselves, by the probe topology, against what the kernel says of them.
+"""Differences in the CPUs' own speed, measured by the probe topology and reported by the kernel.
 
-What each does in a repeat is held against what the fastest does in the same repeat, for each kind
-of work that needs nothing but the CPU. All CPUs and kinds are tested together (slowed.py).
+The work of each CPU in a repeat is compared with that of the fastest in the same repeat, for each
+kind of work that needs only the CPU. All CPUs and kinds are tested together (slowed.py).
 """
 
 import math
@@ -31,27 +31,27 @@ _CPU: Final = re.compile(r"CPU (0|[1-9][0-9]{0,4})")
 
 
 class _Speeds(msgspec.Struct, frozen=True):
-    """How many times as long as the fastest each CPU takes for each kind of work."""
+    """Time of each CPU relative to the fastest, for each kind of work."""
 
     times: dict[tuple[str, int], list[float]]
-    """in each repeat; of the fastest itself too"""
+    """in each repeat; including the fastest itself"""
     fastest: dict[str, int]
     """for each kind of work"""
     found: dict[tuple[str, int], Slowed]
-    """of all but those"""
+    """of all other CPUs"""
     told: dict[int, float]
-    """what the kernel says, 1 for the fastest; empty where it says nothing"""
+    """speed reported by the kernel, 1 for the fastest; empty if it reports none"""
     as_told: dict[tuple[str, int], Slowed]
-    """of those that it says are slower: whether they are by the half of that, as a power"""
+    """of CPUs reported as slower: whether they are by at least half of that, as a power"""
 
     def kinds(self, cpu: int, verdict: Slowed) -> tuple[str, ...]:
-        """The works in which this is so of the CPU."""
+        """The kinds of work for which this holds for the CPU."""
         return tuple(
             kind for (kind, one), is_so in self.found.items() if (one, is_so) == (cpu, verdict)
         )
 
     def cpus(self) -> list[int]:
-        """All that were measured."""
+        """All measured CPUs."""
         return sorted({cpu for _, cpu in self.times})
 
     def told_slower(self, cpu: int, kinds: Collection[str] = ()) -> bool:
@@ -77,13 +77,13 @@ class _Speeds(msgspec.Struct, frozen=True):
 
 
 class _Verdict(msgspec.Struct, frozen=True):
-    """What is said of a CPU; those of which the same is said are named together."""
+    """The conclusion about a CPU; CPUs with equal ones are reported together."""
 
     is_so: Slowed
     kinds: tuple[str, ...]
-    """of work, in which it is so"""
+    """kinds of work for which it holds"""
     told: str
-    """what the kernel says of why it is slower; empty where it does not"""
+    """the reason reported by the kernel; empty if there is none"""
 
 
 def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
@@ -112,7 +112,7 @@ def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
 
 
 def _rates(run: Run, left_out: Collection[int]) -> dict[tuple[str, int], list[float]]:
-    """Of each kind of work and CPU, by repeats; 0 where the CPU did nothing."""
+    """Work of each kind and CPU, by repeat; 0 if the CPU did nothing."""
     matrix = next((one for one in run.matrices if one.name == "speed" and one.repeats), None)
     if matrix is None:
         return {}
@@ -169,7 +169,7 @@ def _verdict(run: Run, measured: _Speeds, cpu: int) -> _Verdict | None:
 
 
 def _of_another_kind(machine: Machine, measured: _Speeds, cpu: int, works: Collection[str]) -> str:
-    """What kind of core it is, where the fastest in these works are of others."""
+    """The kind of core, if the fastest in these kinds of work are of other kinds."""
     kinds = {one.number: one.kind for one in machine.cpus}
     others = {kinds.get(measured.fastest[work]) for work in works}
     return f"kind {kinds[cpu]}" if is_lesser_kind(kinds.get(cpu), others) else ""

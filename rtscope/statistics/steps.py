@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What each step of a tuning profile bought.
+"""The effect of each step of a tuning profile.
 
 Steps are measured in rounds: each goes through all of them, in an order of its own. A figure of one
 round is one observation, so what counts is how much rounds differ, which is what two runs by
@@ -34,16 +34,16 @@ from rtscope.statistics.figures import PERCENTS, Figures, figures_of_run, percen
 _RESOLUTION: Final = 1 / 1024
 _INTERRUPTS: Final = "device_interrupts"
 _SWITCHES: Final = "switches"
-"""facts of a measured CPU"""
+"""metrics of a measured CPU"""
 
 
 class StepOnCpus(msgspec.Struct, frozen=True):
-    """One step on the CPUs that the profile is for, or on the others."""
+    """One step on the CPUs of the profile, or on the others."""
 
     cpus: str
-    """empty where the threads are not pinned"""
+    """empty if the threads are not pinned"""
     chosen: bool
-    """the profile is for these"""
+    """whether these are the CPUs of the profile"""
     samples: int
     missed: int | None
     figures: list[Row]
@@ -51,7 +51,7 @@ class StepOnCpus(msgspec.Struct, frozen=True):
     since_first: list[Row]
     """a is the first step, mostly as booted"""
     interrupts_per_s: float | None = None
-    """of devices, that these CPUs took; None where it is not known"""
+    """device interrupts of these CPUs; None if unknown"""
     switches_per_s: float | None = None
 
 
@@ -64,9 +64,9 @@ class StepResult(msgspec.Struct, frozen=True):
     held: int
     """changes, of this step and those before"""
     exceptions: list[Change]
-    """that were not made or did not last, in any round"""
+    """changes that failed or did not last, in any round"""
     left_out: list[str]
-    """rules that take a boot"""
+    """rules that need a reboot"""
     runs: list[str]
     """ids"""
     on: list[StepOnCpus]
@@ -83,11 +83,11 @@ class Steps(msgspec.Struct, frozen=True, tag_field="type", tag="steps"):
     interval_ns: int | None
     results: list[StepResult]
     warnings: list[str] = []
-    """warnings that all of the runs have"""
+    """warnings of all runs"""
 
 
 def steps_among(runs: Sequence[Run]) -> list[Steps]:
-    """What the tuned ones of these runs tell of their steps, those measured alike together."""
+    """The steps of the tuned runs, one result for all runs measured alike."""
     alike: dict[tuple[object, ...], list[tuple[Run, Tuning]]] = {}
     for run in runs:
         if run.tuning and run.status in FINAL and any(thread.count for thread in run.threads):
@@ -135,7 +135,7 @@ def _steps(held: list[tuple[Run, Tuning]]) -> Steps:
 
 
 def _cpu_sets(runs: Sequence[Run], chosen: str) -> list[tuple[str, bool]]:
-    """The measured CPUs that the profile is for, and the others; all where it is for none."""
+    """The measured CPUs of the profile, and the others; all if the profile has none."""
     measured = {thread.cpu for run in runs for thread in run.threads if thread.cpu is not None}
     kept = measured & set(parse_cpu_list(chosen))
     if not measured:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether the cells of one sweep are faster or slower than the same ones of another.
+"""Whether the cells of one placement series are faster or slower than those of another.
 
-The rounds of two sweeps are not of the same moments, so they are not held against each other one by
-one: the logarithms of their medians are two samples, and their means differ by Welch's t ("The
+The rounds of two series were not measured at the same time, so they are not compared in pairs: the
+logarithms of their medians are two samples, and their means differ by Welch's t ("The
 Generalization of 'Student's' Problem when Several Different Population Variances are Involved",
 Biometrika 34, 1947). p-values are Holm's over all cells.
 """
@@ -26,22 +26,22 @@ from rtscope.statistics.placing import SMALLEST_GAIN, Ratio, corrected, time_ns
 Effect = Literal["faster", "slower", "same", "unknown"]
 
 _MOST_NAMED: Final = 4
-"""of the cells that only one has"""
+"""cells of only one side"""
 
 
 class CellChange(msgspec.Struct, frozen=True):
-    """One cell of both sweeps."""
+    """One cell of both series."""
 
     name: str
-    """of the thread that it is in both runs; without the program's name where these differ"""
+    """name of its thread in both runs; without the program's name if these differ"""
     placement: Placement
     load: str
     a_ns: float
     b_ns: float
     ratio: Ratio
-    """of the time of B to that of A"""
+    """ratio of the time of B to that of A"""
     effect: Effect
-    """B against A: another by more than chance and by 5 %; same: its limits are within 5 %"""
+    """B against A: significant and by 5 %; same: its limits are within 5 %"""
 
 
 class SweepComparison(msgspec.Struct, frozen=True):
@@ -52,13 +52,13 @@ class SweepComparison(msgspec.Struct, frozen=True):
     b: str
     changes: list[CellChange]
     differences: list[Difference] = []
-    """in what the runs were not alike"""
+    """differences between the measurements"""
 
 
 def compare_sweeps(a: Run, b: Run) -> SweepComparison:
-    """The cells that both have, those of two programs by placement and load alone.
+    """The cells of both series; those of two programs match by placement and load alone.
 
-    Raises RtscopeError where they have none in common.
+    Raises RtscopeError if they have none in common.
     """
     if a.probe != b.probe:
         raise RtscopeError(f"A measured {a.probe} and B {b.probe}: they cannot be compared")
@@ -99,7 +99,7 @@ def compare_sweeps(a: Run, b: Run) -> SweepComparison:
 
 
 def _named(run: Run, *, programs: bool) -> dict[str, Cell]:
-    """The cells by the names of their threads, or by what comes after the program's."""
+    """The cells by the names of their threads, or by the part after the program's name."""
     return {
         thread.name.removeprefix(f"{cell.workload}, ") if programs else thread.name: cell
         for thread, cell in zip(run.threads, sweep_of(run).cells, strict=True)

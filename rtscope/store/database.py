@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The store: every run of this user in one SQLite file, $XDG_DATA_HOME/rtscope/runs.sqlite.
 
-A row holds the run file as it would be written (column record) beside what a list of runs shows.
+A row holds the run file (column record) and the columns of a list of runs.
 """
 
 import os
@@ -91,12 +91,12 @@ def default_path() -> Path:
 
 
 def by_sudo() -> bool:
-    """Whether root acts for another user, who has another store."""
+    """Whether root runs it for another user, whose store is another one."""
     return os.geteuid() == 0 and os.environ.get("SUDO_USER") not in (None, "", "root")
 
 
 def report_path(name: str) -> Path:
-    """Where the report of a run or an experiment of this id is put, beside the store."""
+    """The path of the report of a run or an experiment, next to the store."""
     return default_path().parent / "reports" / f"{name}.html"
 
 

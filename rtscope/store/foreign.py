@@ -145,8 +145,8 @@ def machine_of(
     version: str | None,
     realtime: bool = False,
 ) -> Machine:
-    """What uname tells. `realtime` is the content of /sys/kernel/realtime, which mainline 6.12
-    and later do not have: there only the kernel's version string tells."""
+    """The machine according to uname. `realtime` is the content of /sys/kernel/realtime, which
+    mainline 6.12 and later do not have: there only the kernel's version string shows it."""
     named = "PREEMPT_RT" in (version or "") or "PREEMPT RT" in (version or "")
     evidence = "/sys/kernel/realtime" if realtime else "the kernel's version string"
     return Machine(

@@ -13,7 +13,7 @@ from rtscope.store.database import default_path
 
 @contextmanager
 def locked(plan: str, store: Path | None = None) -> Iterator[None]:
-    """Measure the plan of this hash alone: one byte for each plan of a file beside the store.
+    """Lock the plan of this hash: one byte for each plan in a file next to the store.
 
     Where the file cannot be made there is no store to share either. Raises RtscopeError where
     another process measures the plan.

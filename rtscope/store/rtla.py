@@ -135,7 +135,7 @@ def _check_width(table: _Table, figures: list[int] | list[int | None], number: i
 
 
 def _bucket_width(table: _Table) -> int:
-    """The width that -b asked for, as far as the rows tell.
+    """The width set by -b, as far as the rows show it.
 
     rtla does not print it and leaves rows of zeros out, but each latency is a multiple of it: their
     greatest common divisor is the width or a multiple of it, so no bucket is claimed to be narrower

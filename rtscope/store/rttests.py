@@ -38,14 +38,14 @@ class Head(msgspec.Struct, frozen=True):
 
     @property
     def machine(self) -> Machine:
-        """The fingerprint, as far as uname tells."""
+        """The fingerprint, as far as uname has it."""
         info = self.sysinfo
         realtime = info.realtime == 1
         return machine_of(info.nodename, info.machine, info.release, info.version, realtime)
 
     @property
     def status(self) -> Status:
-        """What the exit status tells; a break at a threshold exits with 0 as well."""
+        """The status according to the exit status; a break at a threshold exits with 0 as well."""
         return "complete" if self.return_code == 0 else "failed"
 
     @property

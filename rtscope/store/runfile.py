@@ -34,7 +34,7 @@ def encode_run(run: Run) -> bytes:
 
 
 def decode_run(data: bytes) -> Run:
-    """Read what encode_run wrote. Raises RtscopeError that says what is wrong with it."""
+    """Read the output of encode_run. Raises RtscopeError with the fault and its place."""
     if len(data) > MOST_BYTES:
         raise RtscopeError(f"larger than {MOST_BYTES // 1024**2} MiB, which no run file is")
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -177,7 +177,7 @@ def _problem_of_windows(windows: Windows) -> str | None:
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Check what msgspec lets pass (duplicate keys) or says less well (truncation, line)."""
+    """Check faults that msgspec accepts (duplicate keys) or reports badly (truncation, line)."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which tool wrote a file, told from its text alone."""
+"""The tool that wrote a file, detected from its text."""
 
 import re
 from typing import Final, Literal
@@ -24,7 +24,7 @@ FORMATS: Final[dict[Format, str]] = {
 }
 
 HEAD: Final = 65536
-"""characters that hold the keys by which JSON is told apart, in every format"""
+"""characters that contain the distinctive keys of each JSON format"""
 
 _KEY: Final = re.compile(r'"([a-z_]{1,32}:?)"[ \t]*:')
 _CYCLICTEST_LINE: Final = re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) [PI]:")
