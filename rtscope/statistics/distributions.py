@@ -10,6 +10,13 @@ def student_quantile(freedom: float, probability: float) -> float:
     return float(special.stdtrit(freedom, probability))
 
 
+def detectable(freedom: float, t: float, power: float) -> float:
+    """The noncentrality at which Student's t exceeds `t` with this power."""
+    from scipy import special
+
+    return float(special.nctdtrinc(freedom, 1 - power, t))
+
+
 def student_below(freedom: float, t: float) -> float:
     """The cumulative distribution function of Student's t."""
     from scipy import special

@@ -41,7 +41,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.model.units import counted
 from rtscope.statistics.alike import Difference, differences
-from rtscope.statistics.distributions import student_quantile
+from rtscope.statistics.distributions import detectable, student_quantile
 from rtscope.statistics.figures import PERCENTS, percent_name, quantile_ns
 from rtscope.statistics.response import Responses, responses_of_run
 
@@ -299,7 +299,7 @@ def _row(
 def _distance(tests: int, runs_a_side: int) -> float:
     """Standard errors between a margin and a difference that is found with POWER among `tests`."""
     freedom = 2 * runs_a_side - 2
-    return student_quantile(freedom, 1 - ERROR / tests) + student_quantile(freedom, POWER)
+    return detectable(freedom, student_quantile(freedom, 1 - ERROR / tests), POWER)
 
 
 def _runs_needed(distance: float, spread: float, tests: int) -> int | None:
