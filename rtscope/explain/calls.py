@@ -45,7 +45,7 @@ class _Frame(msgspec.Struct):
     stack_pointer: int
     """where it began; for one whose beginning was not seen, the highest so far"""
     seen: bool
-    """began within what was witnessed"""
+    """began within the trace"""
     invocation: int
     pieces: list[_Open] = []
     runs: bool = False
@@ -61,7 +61,7 @@ class _Stack(msgspec.Struct):
 
 
 def calls_of(steps: Sequence[Step], end_ns: int) -> list[Piece]:
-    """All calls, a caller before what it calls. A switch of tasks divides them.
+    """All calls, each caller before its callees. A task switch divides them.
 
     A frame is gone when the stack pointer is above where it began, or when the function below it
     goes on. A function that goes on where the outermost frame was had called it, or was
@@ -108,7 +108,7 @@ def calls_of(steps: Sequence[Step], end_ns: int) -> list[Piece]:
 
 
 def _close(frames: list[_Frame], at_ns: int) -> None:
-    """End what runs of these frames."""
+    """End the running calls of these frames."""
     for frame in frames:
         if frame.runs:
             frame.pieces[-1].end_ns = at_ns
@@ -121,7 +121,7 @@ def _goes_on_around(step: Step, outermost: _Frame) -> bool:
 
 
 def _put_around(caller: _Frame, outermost: _Frame, stack: _Stack) -> list[_Open]:
-    """Let the caller's pieces be those of what it called; the last one goes on."""
+    """Give the caller the pieces of its callee; the last one continues."""
     for piece in stack.pieces:
         piece.depth += 1
     caller.pieces = [

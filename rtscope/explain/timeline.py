@@ -89,7 +89,7 @@ def explanation(
         gap = ASLEEP
         if len(slept) > 1:
             notes.append(
-                "the CPU slept more than once: only what came after its last sleep is told"
+                "the CPU slept more than once: the explanation begins after its last sleep"
             )
     elif int(entries["before"][first]) > begin:
         gap = ASLEEP if first and entries["flags"][first - 1] & HALTS else BEFORE
@@ -135,8 +135,8 @@ def _clock_reading(entries: NDArray[np.void], notes: list[str]) -> int:
         if len(found):
             return int(found[-1])
     notes.append(
-        "the instruction that read the clock was not seen: instants are as much too late as the "
-        "thread took from there until it told the sample"
+        "the trace does not contain the instruction that read the clock: all times are too late by "
+        "the time from there until the thread reported the sample"
     )
     return len(entries) - 1
 
@@ -166,7 +166,7 @@ def _steps(
 
 
 def _longest(calls: list[Call]) -> list[Call]:
-    """In the order of time; a caller is never left out before what it calls."""
+    """In chronological order; a caller is never omitted before its callees."""
     order = sorted(range(len(calls)), key=lambda i: (-calls[i].ns, i))[:_MOST_CALLS]
     return [calls[i] for i in sorted(order) if calls[i].ns]
 
@@ -198,7 +198,7 @@ def _tasks(
     notes: list[str],
 ) -> list[Stretch] | None:
     if not window["task"].any():
-        notes.append("which task ran cannot be told with this emulator and this kernel")
+        notes.append("the running task is unknown with this emulator and this kernel")
         return None
     found = _stretches(window["task"], starts_ns, end_ns)
     named = [Stretch(start, ns, name_task(task)) for start, ns, task in found if ns]
@@ -216,7 +216,7 @@ def _where(
     what: str,
 ) -> list[Stretch] | None:
     if not known:
-        notes.append(f"{what} cannot be told with this emulator and this kernel")
+        notes.append(f"{what} is unknown with this emulator and this kernel")
         return None
     found = _stretches(holds, starts_ns, end_ns)
     kept = [Stretch(start, ns) for start, ns, held in found if held and ns]

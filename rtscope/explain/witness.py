@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read what the emulator's plugin saw (rtscope/lab/plugin). The file is not trusted."""
+"""Read the record of the emulator's plugin (rtscope/lab/plugin). The file is not trusted."""
 
 from typing import Final
 

@@ -85,7 +85,7 @@ def pairs_of(machine: Machine, usable: Sequence[int]) -> list[Pair]:
 
 
 def kinds_of(machine: Machine, usable: Sequence[int]) -> list[Placement]:
-    """One thread on the first CPU of each speed and kind that the kernel tells of."""
+    """One thread on the first CPU of each speed and kind reported by the kernel."""
     told = told_kinds(machine)
     first = {told.get(cpu): cpu for cpu in sorted(usable, reverse=True)}
     return [Placement((cpu,), 1) for cpu in sorted(first.values())]

@@ -38,7 +38,7 @@ def speed_rank(machine: Machine) -> dict[int, tuple[float, int]]:
 
 
 def is_lesser_kind(kind: str | None, than: Collection[str | None]) -> bool:
-    """Whether a core of this kind may be slower than those of others, as it is told.
+    """Whether a core of this kind is reported as slower than those of others.
 
     Of a hybrid x86 it is known which are; of other kinds only that they differ.
     """
@@ -49,7 +49,7 @@ def is_lesser_kind(kind: str | None, than: Collection[str | None]) -> bool:
 
 
 def told_kinds(machine: Machine) -> dict[int, tuple[float | None, str | None]]:
-    """Of each CPU its speed and kind: those that have the same are alike, as far as it is told."""
+    """The reported speed and kind of each CPU: CPUs with equal ones are equal."""
     told = told_speeds(machine)
     return {cpu.number: (told.get(cpu.number), cpu.kind) for cpu in machine.cpus}
 

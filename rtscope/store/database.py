@@ -189,7 +189,7 @@ def rescue(run: Run) -> Path:
                 continue
             return directory / name
     raise RtscopeError(
-        f"run {run.id} could not be kept anywhere and is lost when rtscope ends: "
+        f"run {run.id} could not be saved anywhere and is lost when rtscope ends: "
         + "; ".join(dict.fromkeys(refusals))
     )
 
@@ -369,7 +369,7 @@ def _explained(error: sqlite3.Error, path: Path) -> str:
         )
     if code in _REFUSED:
         return (
-            f"the store {path} cannot be opened or written ({error}): look at the permissions of "
+            f"the store {path} cannot be opened or written ({error}): check the permissions of "
             "its directory, or set XDG_DATA_HOME to another one"
         )
     return f"the store {path} cannot be used: {error}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sentences about two runs: which is better or faster, and in what they were not alike."""
+"""Sentences about two runs: the verdict, and differences between the measurements."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sentences about CPUs: what they share, how fast they are, which of them differ."""
+"""Sentences about CPUs: shared resources, speeds and differences."""
 
 from collections.abc import Sequence
 from functools import singledispatch

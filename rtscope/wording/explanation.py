@@ -57,7 +57,7 @@ def headline(run: Run, told: Explanation) -> str:
 
 
 def _spread(told: Explanation) -> str:
-    """Where no call took long: who had the CPU, and which function most often."""
+    """The tasks and the most frequent function, if no call was long."""
     times: dict[str, int] = {}
     for one in told.tasks or []:
         times[one.name] = times.get(one.name, 0) + one.ns
@@ -96,7 +96,7 @@ def tree(told: Explanation) -> list[Row]:
 
 
 def totals_line(told: Explanation) -> str:
-    """Where the time went, function by function, without what they called."""
+    """The time of each function without its callees."""
     shown = told.functions[:_MOST_FUNCTIONS]
     named = ", ".join(f"{plain(one.function)} {time_text(one.ns)}" for one in shown)
     rest = told.functions[_MOST_FUNCTIONS:]

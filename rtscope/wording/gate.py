@@ -16,7 +16,7 @@ _VERDICTS: Final[dict[Outcome, str]] = {
 
 
 def gate_sentence(verdict: Gate) -> str:
-    """The verdict, the deciding rows and, where it is inconclusive, what would decide."""
+    """The verdict with its deciding rows or, if it is inconclusive, the number of runs needed."""
     text = _VERDICTS[verdict.outcome].format(margin=f"{100 * verdict.margin:g} %")
     if verdict.outcome == "fail":
         failed = [row for row in verdict.rows if row.outcome == "fail"]

@@ -45,7 +45,7 @@ def range_words(option: Option) -> str:
 
 
 def wanted_words(option: Option) -> str:
-    """Return what an option accepts, to complete "--x 'y' is not ..."."""
+    """Return the accepted values of an option, to complete "--x 'y' is not ..."."""
     if option.choices:
         return _list(option.choices)
     if option.wanted:

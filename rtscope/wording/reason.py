@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Why a value is unknown, was not tested or decides nothing, in words."""
+"""Reasons in words: why a value is unknown, was not tested or does not decide."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -54,7 +54,7 @@ def reasons_text(reasons: Sequence[Reason]) -> str:
 
 
 def stalls_text(stalls: Stalls) -> str:
-    """How missed periods make plain percentiles look better than they are."""
+    """The effect of missed periods on plain percentiles."""
     return (
         f"{counted(stalls.missed, 'missed period')} without a sample: plain percentiles leave them "
         f"out (up to {100 * stalls.share:.2g} % of a thread's periods)"

@@ -35,7 +35,7 @@ def label_of(ours: Beside, number: int) -> str:
 
 
 def column_lines(ours: Beside) -> list[str]:
-    """Who is who: "here: board, 6.12.1"."""
+    """The column's system: "here: board, 6.12.1"."""
     return [f"{label_of(ours, index)}: {plain(words)}" for index, words in enumerate(ours.columns)]
 
 
@@ -75,7 +75,7 @@ def entry_lines(table: Table) -> list[str]:
 
 
 def beside_lines(ours: Beside) -> list[str]:
-    """What follows from the runs and the published figures, and what does not."""
+    """The conclusions from the runs and the published values, with their limits."""
     if not ours.filled:
         return []
     lines = ["Systems, kernels and loads differ, so a difference may come from any of them."]

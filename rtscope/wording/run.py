@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run lacks, how it was measured, and what to know of its system."""
+"""Words about a run: its flaws, its method and its system."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text, stalls_text
 from rtscope.wording.values import rate_text, span_text, thread_name
 
-REPEAT_BOTH = "This is of these two runs: repeat both to tell the machine from the moment."
+REPEAT_BOTH = "This compares these two runs only: repeat both, or use rtscope gate."
 _NO_IDLE_LIMIT_NS: Final = 2_000_000_000_000
-"""what the kernel reports where nobody limits the exit latency"""
+"""the kernel's value without a limit on the exit latency"""
 
 
 def quantity_text(run: Run) -> str:
@@ -72,7 +72,7 @@ def idle_states_text(run: Run) -> str:
 
 
 def load_lines(run: Run) -> list[str]:
-    """One line a load: its name and what it did per second."""
+    """One line for each load: its name and its work per second."""
     lines = []
     for load in run.loads:
         rates = work_per_second(load)
@@ -102,7 +102,7 @@ def caveats(run: Run) -> list[str]:
 
 
 def flaws(run: Run) -> list[str]:
-    """Describe what this run lacks: time, samples, percentiles that include missed periods."""
+    """Describe the flaws of this run: an early end, no samples, missed periods."""
     told = []
     if run.status != "complete":
         told.append(f"PARTIAL: {_how_it_ended(run)}")

@@ -28,7 +28,7 @@ def steps_title(steps: Steps) -> str:
 
 
 def step_lines(steps: Steps) -> list[str]:
-    """What all steps together bought, what did not hold, and what was not applied."""
+    """The total effect, the changes that failed, and the rules that were not applied."""
     return [*_whole_lines(steps), *_exception_lines(steps), *_left_out_lines(steps)]
 
 

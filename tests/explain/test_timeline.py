@@ -106,8 +106,8 @@ def test_what_an_emulator_cannot_tell_is_said_in_words() -> None:
     one = told(ASLEEP_BEFORE, 1017, known=False)
 
     assert (one.tasks, one.interrupts_off, one.preemption_off) == (None, None, None)
-    assert [note.split(" cannot be told")[0] for note in one.notes] == [
-        "which task ran",
+    assert [note.split(" is unknown")[0] for note in one.notes] == [
+        "the running task",
         "where interrupts were off",
         "where preemption was off",
     ]
@@ -118,7 +118,7 @@ def test_a_clock_that_was_read_unseen_is_said_to_be() -> None:
     blind = [block._replace(flags=block.flags & ~READS_CLOCK) for block in ASLEEP_BEFORE]
     one = told(blind, 1017)
 
-    assert [note for note in one.notes if "read the clock was not seen" in note]
+    assert [note for note in one.notes if "does not contain the instruction" in note]
     assert sum(function.ns for function in one.functions) == 1017
 
 

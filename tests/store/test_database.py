@@ -228,7 +228,7 @@ def test_a_run_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert rescue(a_run(FIRST)) == tmp_path / f"rtscope-{FIRST}.json"
     monkeypatch.setenv("TMPDIR", str(gone))
-    with pytest.raises(RtscopeError, match=f"run {FIRST} could not be kept anywhere"):
+    with pytest.raises(RtscopeError, match=f"run {FIRST} could not be saved anywhere"):
         rescue(a_run(FIRST))
 
 

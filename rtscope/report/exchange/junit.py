@@ -26,12 +26,12 @@ def junit_report(title: str, results: Sequence[CellResult]) -> bytes:
 def audit_junit_report(audit: Audit, fail_on: Severity) -> bytes:
     """The XML. A finding of `fail_on` or worse is a failure, a lesser one a word in a passed case.
 
-    A rule that could not look is skipped.
+    A rule that could not be checked is skipped.
     """
     cases = [_finding_case(found, fail_on) for found in audit.findings]
     for unseen in audit.unseen:
         case = junitparser.TestCase(unseen.rule, classname="rtscope.check")
-        case.result = [junitparser.Skipped(plain(f"could not look: {unseen.reason}"))]
+        case.result = [junitparser.Skipped(plain(f"not checked: {unseen.reason}"))]
         cases.append(case)
     cases += [junitparser.TestCase(rule, classname="rtscope.check") for rule in audit.sound]
     return _document(f"rtscope check {audit.target}", cases)

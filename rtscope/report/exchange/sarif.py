@@ -19,7 +19,7 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_report(audit: Audit) -> bytes:
-    """The file. Rules that could not look are notifications of the invocation."""
+    """The file. Rules that could not be checked are notifications of the invocation."""
     driver = {
         "name": "rtscope",
         "version": __version__,
@@ -28,7 +28,7 @@ def sarif_report(audit: Audit) -> bytes:
     notifications = [
         {
             "level": "warning",
-            "message": {"text": plain(f"{one.rule} could not look: {one.reason}")},
+            "message": {"text": plain(f"{one.rule} was not checked: {one.reason}")},
         }
         for one in audit.unseen
     ]

@@ -25,7 +25,7 @@ class Store(Observer):
             self.stored.add(run.id)
         except RtscopeError as error:
             self.lost = True
-            complain(f"{error}; the run is kept as {database.rescue(run)}")
+            complain(f"{error}; the run is saved as {database.rescue(run)}")
 
     def measured(self, cell: Cell, result: CellResult) -> None:
         """Store the run of a cell."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rtscope.report.page.scale import Scale, Tick, ticks
 
 GREY = -1
-"""the colour of what is no measurement: thresholds, published values of others"""
+"""the colour of thresholds and published values"""
 
 Floats = NDArray[np.float64]
 Shape = Literal["line", "hv", "vh", "dots"]
@@ -50,7 +50,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     high: Sequence[float] = ()
     """limits of each value: of y, or of x where the panel has rows"""
     texts: Sequence[str] = ()
-    """what the read-out says of each point; the values where there is none"""
+    """text of the read-out for each point; empty: the values"""
 
 
 class Bars(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair of axes and what is drawn between them."""
+    """A pair of axes and the elements between them."""
 
     x: Axis
     y: Axis

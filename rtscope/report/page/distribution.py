@@ -32,7 +32,7 @@ _AXES: Final[tuple[Literal["log", "linear"], ...]] = ("log", "linear")
 
 
 class Lines:
-    """The lines of one page and what they have in common: names, styles, thresholds, the axis."""
+    """The lines of one page and their common names, styles, thresholds and axis."""
 
     def __init__(
         self, drawn: Drawing, labels: Sequence[str], quantity: str, thresholds: Sequence[Threshold]

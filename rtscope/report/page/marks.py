@@ -15,7 +15,7 @@ class ProbeView(msgspec.Struct, frozen=True):
     """How a probe's figures are drawn."""
 
     quantity: str
-    """what a sample is"""
+    """the quantity of a sample"""
     marks: dict[str, str] = {}
     """the run's options that are times to be marked in the figures, and their words"""
     marks_interval: bool = False
@@ -46,7 +46,7 @@ def _view(probe: str) -> ProbeView:
 
 
 def view_of(runs: Sequence[Run]) -> ProbeView:
-    """The view that all of the runs share; "time" is what different probes measure."""
+    """The common view of all runs; "time" is the quantity of runs of different probes."""
     views = [_view(run.probe) for run in runs] or [_view("")]
     return views[0] if all(view == views[0] for view in views) else ProbeView("time")
 

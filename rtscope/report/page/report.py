@@ -114,7 +114,7 @@ def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
 
 
 class _ReferenceView(msgspec.Struct, frozen=True):
-    """A published table with ours beside it, as the template prints it."""
+    """A published table followed by ours, for the template."""
 
     table: Table
     columns: list[Column]
@@ -150,7 +150,7 @@ class _View(msgspec.Struct, frozen=True):
     label: str
     run: Run
     name: str
-    """with the label, what tells it from the page's other runs"""
+    """with the label, its distinction from the page's other runs"""
     title: str
     subtitle: str
     found: list[Sentence]

@@ -201,7 +201,7 @@ def _ints(values: Integers) -> list[int]:
 
 
 def _path(x: Integers, y: Integers, known: NDArray[np.bool_], shape: str) -> str:
-    """The `d` of a path; what is not known separates its parts."""
+    """The `d` of a path; unknown values separate its parts."""
     if shape == "dots":
         pairs = zip(x[known].tolist(), y[known].tolist(), strict=True)
         return "".join(f"M{a} {b}h0" for a, b in pairs)

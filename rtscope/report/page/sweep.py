@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep's page: what to do first, then what was found, the curves and the figures."""
+"""The page of a placement series: recommendation, findings, curves and values."""
 
 import shlex
 

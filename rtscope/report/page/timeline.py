@@ -22,7 +22,7 @@ class Bar(msgspec.Struct, frozen=True):
     """of call, task, interrupts, preemption"""
     name: str
     text: str
-    """what it says when it is pointed at"""
+    """its tooltip"""
 
 
 class Lanes(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Lanes(msgspec.Struct, frozen=True):
 
 
 def lanes(told: Explanation) -> Lanes:
-    """The timeline: who ran, what was off, and below them the calls by depth."""
+    """The timeline: tasks, interrupts off, preemption off, and the calls by depth."""
     bars: list[Bar] = []
     names: list[tuple[int, str]] = []
     lane = 0

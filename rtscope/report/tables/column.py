@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A column of a table, whoever draws it."""
+"""A column of a table, for the terminal and the page."""
 
 from dataclasses import dataclass, field
 

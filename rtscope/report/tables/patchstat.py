@@ -62,6 +62,6 @@ def _counts(areas: Sequence[Area]) -> list[Column]:
 
 
 def patch_name(name: str) -> str:
-    """As much of its end as there is room for: that tells patches apart."""
+    """The end of the path, shortened to the width: it distinguishes patches."""
     name = plain(name)
     return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"

@@ -41,7 +41,7 @@ def _wrapped(title: str) -> str:
 
 
 def columns_beside(table: Table, ours: Beside) -> list[Column]:
-    """The table with our columns beside the published ones."""
+    """The published columns followed by ours."""
     return _figures_below(table, ours) if table.rows == "figures" else _entries_below(table, ours)
 
 

@@ -20,7 +20,7 @@ _EFFECTS: dict[Effect, str] = {
 
 
 def step_columns(steps: Steps) -> list[Column]:
-    """A row for each step and set of CPUs: figures over the rounds, and what the step changed."""
+    """A row for each step and set of CPUs: metrics over the rounds, and the effect of the step."""
     rows = list(_rows(steps))
     sides = [on for _, on in rows]
     columns = [

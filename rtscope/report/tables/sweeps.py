@@ -35,7 +35,7 @@ def placements_together(sweeps: Labelled) -> list[Column]:
 
 
 def loads_together(sweeps: Labelled) -> list[Column]:
-    """One row a load, what slows most first, two columns a sweep; none without sweeps."""
+    """One row for each load, the slowest first, and two columns for each series."""
     found = _found(sweeps)
     workloads = _workloads(found)
     most: dict[_Key, float] = {}
@@ -48,7 +48,7 @@ def loads_together(sweeps: Labelled) -> list[Column]:
 
 
 def _found(sweeps: Labelled) -> list[_Found]:
-    """The cells of each sweep, with what they are held against in it.
+    """The cells of each series, with the cell that each is compared with.
 
     Where all measured a program it is the same row, though one may be another version of the other
     or lie in another folder. Where the loads run is no other row.
@@ -81,7 +81,7 @@ def _table(
     found: Sequence[_Found],
     what: str,
 ) -> list[Column]:
-    """These columns, the times of each sweep, and what they are against another of the same."""
+    """These columns, the times of each series, and their ratio to another series."""
     if not sweeps:
         return []
     if any(workload for workload, *_ in keys):

@@ -22,7 +22,7 @@ _STYLE: dict[Severity, str] = {
 }
 _GAP: Final = 2
 _NARROWEST: Final = 20
-"""columns that what was found and its remedy get at least"""
+"""least width of a finding and its remedy, in columns"""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class AuditView:
 
 
 def _lines(audit: Audit, width: int) -> RenderResult:
-    """Severity, rule, what was found and the first remedy; what does not fit is cut."""
+    """Severity, rule, finding and first remedy, truncated to the width."""
     if audit.findings:
         found = [plain(one.found) for one in audit.findings]
         fixed = [max(map(len, column)) for column in _named(audit.findings)]

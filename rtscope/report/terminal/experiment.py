@@ -78,7 +78,7 @@ def _run_id(result: CellResult) -> str:
 
 @dataclass
 class ExperimentState:
-    """What the runner knows while it measures."""
+    """The state of an experiment while it is measured."""
 
     title: str
     cells: int

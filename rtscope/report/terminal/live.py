@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The live view: what every thread has seen so far, redrawn from each progress line."""
+"""The live view: the metrics of every thread so far, redrawn from each progress line."""
 
 from dataclasses import dataclass, field
 
@@ -20,14 +20,14 @@ _MOST_WARNINGS = 3
 
 @dataclass
 class LiveState:
-    """What the runner knows while it measures; it sets `progress` anew for each progress line."""
+    """The state of a measurement; the runner replaces `progress` with each progress line."""
 
     title: str
     """such as "cyclic under mixed:2 on local" """
     cpus: dict[int, int | None] = field(default_factory=dict)
     """thread to CPU, from the agent's start line"""
     names: dict[int, str] = field(default_factory=dict)
-    """what tells the probe's threads apart, from the same line"""
+    """names of the probe's threads, from the same line"""
     duration_ns: int | None = None
     samples: int | None = None
     """of each thread, where that is how the run ends"""

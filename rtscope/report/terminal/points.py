@@ -19,7 +19,7 @@ _NARROWEST_TEXT = 12
 
 
 def points_view(points: Points, warnings: Sequence[RunWarning] = ()) -> "PointsView":
-    """A renderable of `points`, parts below what they are a part of."""
+    """A renderable of `points`, each point below its parent."""
     return PointsView(points, warnings)
 
 

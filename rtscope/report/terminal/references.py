@@ -51,7 +51,7 @@ def reference_page(reference: Reference) -> RenderableType:
 
 
 def reference_head(reference: Reference) -> RenderableType:
-    """Who published it, and on what it was measured."""
+    """Authors, hardware and kernel of the publication."""
     facts = [Text.assemble((f"{name}: ", "bold"), text) for name, text in facts_of(reference)]
     caveats = [_item(text) for text in reference.caveats]
     return Group(Text(citation(reference), style="bold"), *facts, *caveats)
@@ -60,7 +60,7 @@ def reference_head(reference: Reference) -> RenderableType:
 def beside_page(
     reference: Reference, found: Sequence[tuple[Table, Beside]], runs: Sequence[Run]
 ) -> RenderableType:
-    """The reference's tables with ours beside them."""
+    """The reference's tables followed by ours."""
     parts = [reference_head(reference)]
     parts += [
         Text.assemble(("! ", "bold yellow"), text)

@@ -80,7 +80,7 @@ def summary(
     phases: bool = False,
     warned: set[str] | None = None,
 ) -> "Summary":
-    """Show what was measured and where, its warnings, metrics and verdicts.
+    """Show a run: its system, warnings, metrics and verdicts.
 
     `phases` adds when the load came up and ended. Warnings in `warned` are only counted, the others
     are added to it.
@@ -136,7 +136,7 @@ class Summary:
 
 
 def _cells(run: Run, width: int) -> RenderResult:
-    """A sweep's cells and the laws that were fitted to them."""
+    """The cells of a placement series and the laws fitted to them."""
     yield fitted(table_of(run), width)
     laws = list(laws_of(run))
     if laws:
@@ -152,7 +152,7 @@ def _figures(run: Run, width: int) -> RenderResult:
 
 
 def _tables(run: Run, width: int) -> RenderResult:
-    """What the probe tells besides the samples' figures."""
+    """Tables besides the metrics of the samples."""
     if members := member_columns(run):
         yield Text()
         yield fitted(members, width)

@@ -22,7 +22,7 @@ def ready_streams() -> None:
 
 
 def abandon_output() -> None:
-    """Let what is still to be written go nowhere: Python would try, and complain, on exit."""
+    """Discard unwritten output: Python would try to write it on exit, and print an error."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
@@ -52,7 +52,7 @@ def why_not_written(error: OSError) -> str:
 
 
 def note(text: str) -> None:
-    """A line on standard error, for whoever still looks."""
+    """Print a line on standard error, if it is still open."""
     with suppress(OSError):
         print(plain(text), file=sys.stderr, flush=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A machine's threads as a table, who can preempt the others first.
+"""The threads of a system as a table, in order of preemption.
 
 The columns are those of `ps -Leo`, and some more.
 """
@@ -28,7 +28,7 @@ _SECOND_NS = 1_000_000_000
 def threads_view(
     seen: Threads, warnings: Sequence[RunWarning] = (), *, every: bool = False
 ) -> "ThreadsView":
-    """A renderable of a look: the real-time threads and those on isolated CPUs, or every one."""
+    """A renderable of one reading: real-time threads and those on isolated CPUs, or all threads."""
     return ThreadsView(seen, warnings, every)
 
 
@@ -124,7 +124,7 @@ def _serves(thread: SeenThread) -> str:
 
 
 def _wait_channel(thread: SeenThread) -> str:
-    """Without what the compiler has added to the function's name."""
+    """The function's name without the compiler's suffix."""
     return _cut(thread.wait_channel.partition(".")[0]) if thread.wait_channel else NOTHING
 
 
