@@ -8,7 +8,7 @@
 /* Of `describe`: increased when an option, a probe, a load or a metric is added, changed or removed. */
 #define DESCRIPTION_VERSION 3
 
-/* The variable that tells, in a sentence, what of the machine's boot was not over. */
+/* The variable with a sentence about the part of the boot that was not over. */
 #define HELLO_UNSETTLED "rtscope_unsettled"
 
 struct json;

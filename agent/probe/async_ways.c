@@ -32,7 +32,7 @@ static int cond_open(struct pair *pair)
 	return 0;
 }
 
-/* Announced under the mutex: who sees that while holding it sees a thread on the condition. */
+/* Set under the mutex: a sender that reads it with the mutex held finds a thread on the condition. */
 static bool cond_ready(struct pair *pair)
 {
 	bool ready;

@@ -98,7 +98,7 @@ static void eventfd_wait(struct receiver *receiver)
 		fetch(receiver);
 }
 
-/* To the process, as drivers are used: who does not want it, blocks it. */
+/* To the process, as drivers are used: threads that do not want it block it. */
 static int signal_open(struct receiver *receiver)
 {
 	int flags = fcntl(receiver->device, F_GETFL);
@@ -155,7 +155,7 @@ static void page_wait(struct receiver *receiver)
 	receiver->now_ns = clock_now_ns();
 	receiver->count = copy_slot(receiver);
 	receiver->watched++;
-	if (!receiver->count) /* it was late by all that are kept: on with the newest */
+	if (!receiver->count) /* late by all stored events: continue with the newest */
 		receiver->watched = __atomic_load_n(&map->interrupts, __ATOMIC_ACQUIRE);
 }
 

@@ -12,9 +12,9 @@ struct uring_result;
 
 struct uring {
 	int fd;
-	uint32_t *submitted; /* entries, as the kernel is told */
-	uint32_t *completed; /* results, as the kernel tells */
-	uint32_t *seen;	     /* results, as the kernel is told */
+	uint32_t *submitted; /* entries, reported to the kernel */
+	uint32_t *completed; /* results, reported by the kernel */
+	uint32_t *seen;	     /* results, reported to the kernel */
 	uint32_t *index;     /* of the entry that is submitted next */
 	struct uring_entry *entry;
 	const struct uring_result *result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gtod: what reading the clock costs, and how finely it tells the time.
+ * gtod: the cost of reading a clock, and the clock's resolution.
  *
  * The IBM real-time tests' gtod_latency: pairs of readings, one right after the
  * other, on a thread of priority 99; the latency is the second less the first.

@@ -36,7 +36,7 @@ void loop_in_program(struct measuring *measuring);
 /* By method; a loop in the kernel is never taken for a program's. */
 extern const char *const kernel_method_names[], *const kernel_loop_names[];
 
-/* Reach the module's loops, and have it look at what is asked. 0, or -1 with a sentence. */
+/* Open the module's loops, and let it check the request. 0, or -1 with a sentence. */
 int loop_reach_kernel(const struct session_options *session, int cpu, char *error,
 		      size_t error_size);
 

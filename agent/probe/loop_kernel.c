@@ -124,7 +124,7 @@ int loop_reach_kernel(const struct session_options *session, int cpu, char *erro
 	return 0;
 }
 
-/* What the loop runs as, in place of the thread that looks after it. */
+/* The loop's schedule, in place of that of the thread that supervises it. */
 static void show_schedule(struct measuring *measuring)
 {
 	unsigned int method = loop.method + measuring->index;
@@ -146,7 +146,7 @@ static void look(struct measuring *measuring)
 		watch_look(watch, &loop.limits, edges, 0, clock_now_ns());
 }
 
-/* In the middle of a period, as far as the last one tells. */
+/* In the middle of a period, predicted from the last one. */
 static uint64_t next_look_ns(const struct rtloop_page *page)
 {
 	uint64_t edges = pulse_edges(page), interval_ns = loop.limits.interval_ns;

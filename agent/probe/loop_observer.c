@@ -55,7 +55,7 @@ void loop_observe(struct measuring *measuring)
 {
 	uint64_t now_ns, before_ns, last_ns, rested_ns;
 
-	clock_sleep_until(measuring->start_ns); /* else who begins with it may not get a CPU */
+	clock_sleep_until(measuring->start_ns); /* else a thread that starts with it may not get a CPU */
 	now_ns = before_ns = last_ns = rested_ns = clock_now_ns();
 	while (record_get(measuring->control->until_ns)) {
 		bool found = look(before_ns, last_ns, &now_ns);

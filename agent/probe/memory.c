@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memory: how fast memory answers and moves, and who slows it for whom.
+ * memory: latency and bandwidth of memory, and disturbances between CPUs.
  *
  * For working sets from a page to twice the last cache: how long a load takes
  * that waits for the one before, at random places, and how much is read, written

@@ -175,7 +175,7 @@ static void leave_partitions(void)
 		partition_groups_leave(workers_member(i)->measuring->tid);
 }
 
-/* As beside @with without partitions, of which @alone is the rate too; false at the end. */
+/* As with @with without partitions, whose rate is @alone too; false at the end. */
 static bool disturb_partitioned(unsigned int victim, enum aggressor with, double alone)
 {
 	double beside;
@@ -279,7 +279,7 @@ static void warn_of_pages(void)
 		return;
 	if (!reach_in_huge_pages(&in_huge)) {
 		session_warn("pages-not-told",
-			     "the kernel does not tell whether the working sets got huge pages: it has no /proc/self/smaps_rollup");
+			     "it is unknown whether the working sets got huge pages: the kernel has no /proc/self/smaps_rollup");
 		return;
 	}
 	if (in_huge >= mapped)

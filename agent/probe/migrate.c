@@ -152,7 +152,7 @@ static int stay_on_cpus(void)
 	return sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Work, and find in the clock when this thread was first kept from its CPU. */
+/* Work, and find by the clock when this thread first lost its CPU. */
 static void work(struct run *run)
 {
 	uint64_t end_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + migrate.work_ns;

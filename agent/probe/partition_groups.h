@@ -2,7 +2,7 @@
 /*
  * Two groups of resctrl, each with half the ways of every cache that it divides.
  *
- * They are new ones beside all that are there, so that nobody else's share changes: whatever kills
+ * They are new ones besides the existing ones, so that nobody else's share changes: whatever kills
  * this process leaves two groups without threads, which the next one takes over and removes.
  */
 #ifndef RTSCOPE_PARTITION_GROUPS_H

@@ -67,7 +67,7 @@ void *reach_map(size_t size, size_t huge)
 	return start;
 }
 
-/* Of the CPU that asks: one that is offline, as CPU 0 may be, has none to tell. */
+/* Of the calling CPU: an offline one, as CPU 0 may be, reports none. */
 size_t reach_line_size(void)
 {
 	char path[80], text[32];

@@ -22,7 +22,7 @@ size_t reach_huge_page(void);
  */
 void *reach_map(size_t size, size_t huge);
 
-/* How many bytes of this process's memory lie in huge pages; false where the kernel does not tell. */
+/* Bytes of this process's memory in huge pages; false if the kernel does not report them. */
 bool reach_in_huge_pages(uint64_t *bytes);
 
 /* Bytes between two lines of the caches, as the kernel says; 64 where it does not. */

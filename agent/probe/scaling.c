@@ -49,7 +49,7 @@ static struct {
 	.items = ITEMS,
 };
 
-/* What the threads tell each other; each word is a futex with a cache line of its own. */
+/* Messages between the threads; each word is a futex with its own cache line. */
 static struct {
 	_Alignas(64) uint32_t period; /* the one to be computed */
 	_Alignas(64) uint32_t left;   /* shares of it that are not done */

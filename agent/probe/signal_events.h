@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Events that reach a program as real-time signals, and who took each. */
+/* Events that reach a program as real-time signals, and the recipient of each. */
 #ifndef RTSCOPE_SIGNAL_EVENTS_H
 #define RTSCOPE_SIGNAL_EVENTS_H
 

@@ -23,7 +23,7 @@ static struct {
 	unsigned int repeats;
 	struct matrix message, awake;
 	struct matrix slowdown[KINDS];
-	struct matrix alone[KINDS]; /* work a second beside a held CPU; one column */
+	struct matrix alone[KINDS]; /* work per second with a held CPU; one column */
 	struct matrix speed;	    /* the same by repeats; a column for each kind */
 	double *of_repeat;	    /* messages of a CPU in this repeat: cpus of each */
 } pairs;

@@ -83,7 +83,7 @@ void kinds_choose(unsigned int cpu)
 		kinds.stream = 0;
 	if (!kinds.size[0])
 		session_warn("caches-unknown",
-			     "the kernel does not tell the sizes of the caches here, so what CPUs share of them was not measured");
+			     "the kernel does not report the sizes of the caches, so sharing of caches was not measured");
 	if (!kinds.stream)
 		session_warn("little-memory",
 			     "less than an eighth of the free memory is twice the last cache, so what CPUs share of the memory's bandwidth was not measured");

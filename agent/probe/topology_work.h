@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What two CPUs do beside each other for topology: the kinds of work and the messages. */
+/* Work of two CPUs at once for topology: the kinds of work and the messages. */
 #ifndef RTSCOPE_TOPOLOGY_WORK_H
 #define RTSCOPE_TOPOLOGY_WORK_H
 
@@ -21,7 +21,7 @@ enum kind {
 
 extern const char *const kind_names[KINDS];
 
-/* Choose the working sets by @cpu's caches and the free memory; tells what is left out. */
+/* Choose the working sets by @cpu's caches and the free memory; warns of omitted ones. */
 void kinds_choose(unsigned int cpu);
 
 bool kind_is_measured(enum kind kind);
@@ -32,7 +32,7 @@ struct job kind_job(enum kind kind, unsigned int side);
 /* Whether all working sets could be had; known once each CPU was both sides once. */
 bool kinds_had_memory(void);
 
-/* The one who sends first, or the one who answers. */
+/* The side that sends first, or the side that answers. */
 struct job message_job(unsigned int side);
 
 /* Median time from one CPU to the other in the slot that was last; 0 where none arrived. */

@@ -44,7 +44,7 @@ struct watch {
 	uint64_t unseen;
 };
 
-/* How long the observer did not look. */
+/* The time since the observer's previous reading. */
 struct gaps {
 	struct histogram histogram;
 	uint64_t count;
@@ -57,7 +57,7 @@ static inline void pulse_show(struct rtloop_page *pulse, uint64_t now_ns, bool b
 {
 	uint64_t edge = pulse->edges + 1;
 
-	/* Release: who sees this mark also sees that the edge before it was counted. */
+	/* Release: a reader of this mark also sees that the edge before it was counted. */
 	__atomic_store_n(&pulse->mark[edge % PULSE_MARKS], now_ns << 1 | begins, __ATOMIC_RELEASE);
 	__atomic_store_n(&pulse->edges, edge, __ATOMIC_RELEASE);
 }

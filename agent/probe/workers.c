@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads that work together when they are told to. */
+/* Threads that work together on command. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define SPINS	   2000 /* before a wait gives its CPU away, for one whom it waits for */
 #define HELD_SPINS 200
 #define REST	   4 /* a slot's time by this: a pause after it */
-#define STAY	   4 /* slots that a member is beside others who still count */
+#define STAY	   4 /* slots of a member while others still count */
 
 static struct {
 	struct member *member;

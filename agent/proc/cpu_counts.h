@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How often a CPU was taken from who ran there, as the kernel counts it. */
+/* The kernel's counts of interrupts and context switches of a CPU. */
 #ifndef RTSCOPE_CPU_COUNTS_H
 #define RTSCOPE_CPU_COUNTS_H
 

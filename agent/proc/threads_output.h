@@ -6,11 +6,11 @@
 #include "base/json.h"
 #include "proc/threads_read.h"
 
-/* A line of the type "threads" with all of them; @since_ns since the last look, 0: the first. */
+/* A line of the type "threads" with all of them; @since_ns since the previous reading, 0: the first. */
 void threads_send(struct json *json, const struct thread_list *list, uint64_t time_ns,
 		  uint64_t since_ns);
 
-/* As a table: those of a real-time policy or on a CPU that is kept for them, or @all. */
+/* As a table: those of a real-time policy or on an isolated CPU, or @all. */
 void threads_print(const struct thread_list *list, bool all, uint64_t since_ns);
 
 #endif

@@ -225,7 +225,7 @@ static void put_work(struct session *session, unsigned int index, const struct l
 }
 
 /*
- * What its histogram has gained since the last look, so that it is not lost with the agent. The
+ * The histogram's increase since the last report, so that it is not lost with the agent. The
  * thread sets its limits after the bucket: the part beyond them is reported the next time.
  */
 static void put_gained(struct json *json, struct measuring *measuring)

@@ -71,7 +71,7 @@ struct measuring;
 
 /* A thread that a probe wants. */
 struct role {
-	const char *name; /* what tells it from the probe's others; "" for one kind */
+	const char *name; /* distinguishes it from the probe's others; "" for one kind */
 	void (*body)(struct measuring *measuring);
 	int cpu;	       /* -1: not pinned */
 	unsigned int priority; /* for FIFO; lowered where this user may not have it; 0: ordinary */
@@ -105,12 +105,12 @@ struct measuring {
 	bool completed;	     /* set by the body: it came to the end that was asked */
 	bool done;
 	struct cpu_counts at_start; /* of its CPU */
-	struct {		    /* the housekeeping thread's last look */
+	struct {		    /* the housekeeping thread's last reading */
 		uint64_t count;
 		uint64_t sum_ns;
 		uint64_t cpu_ns;
 		uint64_t cpu_checked_ns;
-		uint64_t coarse[HISTOGRAM_COARSE_BUCKETS]; /* of its histogram, as last told */
+		uint64_t coarse[HISTOGRAM_COARSE_BUCKETS]; /* of its histogram, as last reported */
 	} seen;
 };
 
@@ -159,7 +159,7 @@ static inline bool measuring_goes_on(struct measuring *measuring, uint64_t due_n
 	return measuring_lease_renewed(measuring, due_ns);
 }
 
-/* One more figure of this thread, beside those of its record. @key names the unit. */
+/* One more metric of this thread besides those of its record. @key names the unit. */
 void measuring_fact(struct measuring *measuring, const char *key, double value);
 
 /* Tell what lessens the figures' worth, from plan(). */

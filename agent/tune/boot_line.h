@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Read by whoever says that the loader is none that is known. */
+/* Read for the message that the boot loader is unknown. */
 #define BOOT_LINE_LOADERS \
 	"a Raspberry Pi's cmdline.txt, Armbian's armbianEnv.txt, an extlinux.conf with one entry"
 

@@ -95,7 +95,7 @@ struct tune_plan {
 	struct tune_change *change;
 	size_t count;
 	size_t room;
-	bool memory_short; /* not all changes could be kept */
+	bool memory_short; /* not all changes could be stored */
 };
 
 /*
@@ -119,7 +119,7 @@ const char *tune_error_text(const struct tune_kind *kind, int error);
 
 bool tune_same(const struct tune_kind *kind, const char *one, const char *other);
 
-/* Put a question mark for whatever may steer a terminal: names are chosen by whoever runs. */
+/* Put a question mark for whatever may steer a terminal: names are untrusted. */
 void tune_plain(char *text);
 
 /* A line of the type "change". */

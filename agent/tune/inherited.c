@@ -16,7 +16,7 @@
 #include "tune/threads.h"
 
 #define ANCESTORS_MAX 64
-#define PASSES_MAX    4 /* for those who are born meanwhile, by one that had its turn */
+#define PASSES_MAX    4 /* for threads started meanwhile by one that was handled already */
 
 static const struct tune_kind *const kinds[] = { &tune_thread_policy, &tune_thread_nice,
 						 &tune_thread_cpus };

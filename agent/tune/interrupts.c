@@ -32,7 +32,7 @@
 #define NAMES_MAX 32
 #define KEY_SIZE  1024
 
-/* The names of the folders of /proc/irq/N: each is of who acts on it. */
+/* The names of the folders of /proc/irq/N: each is that of an action. */
 static unsigned int read_names(int irq, char (*names)[NAME_MAX + 1], unsigned int most)
 {
 	unsigned int count = 0;

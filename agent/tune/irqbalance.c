@@ -40,7 +40,7 @@ static bool is_socket(const char *key)
 	return !strncmp(key, SOCKETS "/", strlen(SOCKETS "/"));
 }
 
-/* It believes who sends his credentials; a file descriptor or -1 with errno. */
+/* It trusts a sender with credentials; a file descriptor or -1 with errno. */
 static int send_words(const char *path, const char *words)
 {
 	struct ucred own = { .pid = getpid(), .uid = getuid(), .gid = getgid() };
@@ -199,7 +199,7 @@ const struct tune_kind tune_irqbalance = {
 	.replace = replace_banned,
 	.describe = describe,
 	.lacking = lacking,
-	.delayed = "irqbalance takes it up when it looks next, within 10 s",
+	.delayed = "irqbalance adopts it at its next scan, within 10 s",
 	.lasting = true,
 };
 

@@ -76,7 +76,7 @@ static int read_entries(struct journal *journal, bool change, warn_fn *warn)
 		if (known)
 			continue;
 		snprintf(text, sizeof(text),
-			 "this agent cannot read line %u of the journal %s, which a newer agent may have written: the line is kept, and what it changed is not undone",
+			 "this agent cannot read line %u of the journal %s, which a newer agent may have written: the line stays in the journal, and its change is not undone",
 			 number, journal->path);
 		warn("journal-unreadable", text);
 	}
@@ -135,9 +135,8 @@ int journal_open(struct journal *journal, const char *directory, bool change, wa
 	if (journal->directory < 0 && errno == ENOENT)
 		return 0;
 	if (journal->directory < 0)
-		return fail(journal, error, error_size,
-			    "cannot look into the journal's folder %s: %s", directory,
-			    strerror(errno));
+		return fail(journal, error, error_size, "cannot read the journal's folder %s: %s",
+			    directory, strerror(errno));
 	if (change && flock(journal->directory, LOCK_EX | LOCK_NB))
 		return fail(journal, error, error_size,
 			    "another rtscope is tuning this machine (it holds %s); wait until it has ended",

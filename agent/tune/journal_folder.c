@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the journal is kept. */
+/* The journal's folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ int journal_make_folder(const char *path)
 }
 
 /*
- * Also those that were there: who made them may have been killed before they were on disk. A file
+ * Also existing ones: their creator may have been killed before they were on disk. A file
  * system that cannot sync folders, or cannot be written, has nothing to lose.
  */
 int journal_sync_folders(const char *path)
@@ -72,7 +72,7 @@ int journal_may(const char *directory, char *error, size_t error_size)
 	if (!lacks)
 		return 0;
 	snprintf(error, error_size,
-		 "the journal of what is changed cannot be kept in %s without %s, which this user does not have; nothing was changed: run as root",
+		 "the journal cannot be written in %s without %s, which this user does not have; nothing was changed: run as root",
 		 directory, lacks);
 	return -1;
 }

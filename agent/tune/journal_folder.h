@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the journal is kept. */
+/* The journal's folder. */
 #ifndef RTSCOPE_TUNE_JOURNAL_FOLDER_H
 #define RTSCOPE_TUNE_JOURNAL_FOLDER_H
 

@@ -99,5 +99,5 @@ void tune_latency_resolve(const struct tune_rules *rules, struct tune_plan *plan
 		 (unsigned long long)(limit_ns / NSEC_PER_USEC));
 	change = tune_plan_want(plan, &tune_latency, CPU_LATENCY_DEVICE, old_value, new_value);
 	if (change)
-		change->state = TUNE_PLANNED; /* who asks for as little may end */
+		change->state = TUNE_PLANNED; /* the program that requests as little may end */
 }

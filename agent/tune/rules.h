@@ -84,7 +84,7 @@ struct tune_wish {
 	const struct tune_rule *policy_by, *nice_by, *cpus_by;
 };
 
-/* Whether a rule names a thread of this name, whoever's it is. A blank of the name matches '?'. */
+/* Whether a rule names a thread of this name, of any user. A blank of the name matches '?'. */
 bool tune_rules_name_thread(const struct tune_rules *rules, const char *name, bool kernel);
 
 /*

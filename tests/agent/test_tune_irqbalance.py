@@ -22,7 +22,7 @@ from tests.places import unshare
 SETTINGS = "# settings\nIRQBALANCE_ARGS=\n#IRQBALANCE_BANNED_CPULIST=\n"
 RULE = f"irqbalance ban={LAST_CPU}"
 LINE = f"IRQBALANCE_BANNED_CPULIST={LAST_CPU}"
-LATER = "irqbalance takes it up when it looks next, within 10 s"
+LATER = "irqbalance adopts it at its next scan, within 10 s"
 
 pytestmark = [needs_root, needs_two_cpus, pytest.mark.kernels]
 

@@ -11,7 +11,7 @@
  *	get_all_data();
  *	rtscope_end(daq, begun_ns);
  *
- * and, while it runs: rtscope points PID. docs/points.md tells what it costs.
+ * and, while it runs: rtscope points PID. Its cost: docs/points.md.
  *
  * rtscope_begin() and rtscope_end() take no lock and make no system call but
  * the clock's, which the vDSO answers. Any number of threads, and signal
@@ -394,7 +394,8 @@ static inline struct rtscope_point *rtscope_point_make(const struct rtscope_poin
  * A point of this program: the one that has this @name, or a new one. @parent, or NULL, is the
  * point that it is a part of, @budget_ns how long it may take (0: no budget), @text what it
  * measures. Never NULL: where no point can be had, one that is always off, and
- * rtscope_points_error() tells why. It makes system calls: add points before the loop begins.
+ * rtscope_points_error() returns the reason. It makes system calls: add points before the loop
+ * begins.
  */
 static inline struct rtscope_point *rtscope_point_add(const struct rtscope_point *parent,
 						      const char *name, uint64_t budget_ns,
