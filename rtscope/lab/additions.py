@@ -4,6 +4,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -36,8 +37,8 @@ class Additions(msgspec.Struct, frozen=True):
     """shell commands that the guest runs before the agent, in order"""
 
     def guest_files(self) -> dict[str, bytes]:
-        """The files, and the list of commands for the guest's init."""
-        if not self.commands:
+        """The files, and the list of commands for the guest's init: first busybox's own."""
+        if BUSYBOX not in self.files:
             return self.files
         lines = "".join(f"{command}\n" for command in [_APPLETS, *self.commands])
         return self.files | {"rtscope.run": lines.encode()}
@@ -67,9 +68,11 @@ def additions(spec: Spec, kernel: Kernel) -> Additions:
         for guest, path in files.items()
         if guest.startswith("bin/") or os.access(path, os.X_OK)
     ]
-    if spec.commands and BUSYBOX not in files:
-        contents[BUSYBOX] = busybox(kernel)
-        executables.append(BUSYBOX)
+    if (spec.commands or spec.files) and BUSYBOX not in files:
+        # A load cmd: needs a shell, too, but other uses of files do not.
+        with suppress(RtscopeError) if not spec.commands else nullcontext():
+            contents[BUSYBOX] = busybox(kernel)
+            executables.append(BUSYBOX)
     return Additions(own, parameters, contents, executables, spec.commands)
 
 

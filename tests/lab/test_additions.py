@@ -78,8 +78,10 @@ def test_a_directory_is_laid_over_the_guests_root(tmp_path: Path) -> None:
     (tmp_path / "bin" / "tool").chmod(0o755)
     (tmp_path / "conf").write_text("1")
     added = additions(parse_spec(f"x,file={tmp_path},file={tmp_path}/conf:/etc/c"), OTHER)
+    shell = added.files.pop("bin/busybox")
     assert added.files == {"bin/tool": b"#!/bin/sh\n", "conf": b"1", "etc/c": b"1"}
-    assert added.executables == ["bin/tool"]
+    assert shell.startswith(b"\x7fELF"), "for loads that are commands"
+    assert added.executables == ["bin/tool", "bin/busybox"]
 
 
 def run_of(target: str, samples: int = 400) -> tuple[Run, Heard]:
