@@ -45,7 +45,7 @@ def charts(*runs: Run) -> dict[str, Chart]:
 
 def rows(page: str) -> list[list[str]]:
     """The words of the table of all cells."""
-    table = page.partition("<h2>Figures</h2>")[2].partition("</table>")[0]
+    table = page.partition("<h2>Metrics</h2>")[2].partition("</table>")[0]
     found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
     return [[cell.replace("<br>", " ") for cell in row] for row in found]
 
