@@ -40,6 +40,7 @@ def is_stopped(pid: int) -> bool:
     return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
+@needs_root
 @needs_quiet
 def test_each_way_to_sleep_has_the_period_it_is_known_for() -> None:
     lines = measure("loop", "-D", "4s", "--work", "4ms", *HIGH)
