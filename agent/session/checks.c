@@ -41,13 +41,13 @@ static bool starves(const struct session *session, struct measuring *measuring, 
 }
 
 /* The samples of a thread that another CPU runs are not those of the CPU that they are shown with. */
-static const char *report_moved(const struct measuring *measuring, const char *why)
+static const char *report_moved(const struct measuring *measuring)
 {
 	char text[256];
 
 	snprintf(text, sizeof(text),
 		 "stopped: thread %u was pinned to CPU %d and no longer is: %s; up to %u ms of its last samples are from other CPUs",
-		 measuring->index, measuring->role.cpu, why,
+		 measuring->index, measuring->role.cpu, thread_moved_why(measuring),
 		 (unsigned int)(session_tick_ns() / NSEC_PER_MSEC));
 	session_warn("thread-moved", text);
 	return "failed";
@@ -70,10 +70,9 @@ const char *check_threads(const struct session *session)
 	for (unsigned int i = 0; i < session->threads; i++) {
 		const struct measuring *measuring = &session->measuring[i];
 		bool done = __atomic_load_n(&measuring->done, __ATOMIC_ACQUIRE);
-		const char *moved = done ? measuring->moved : thread_moved(measuring);
 
-		if (moved)
-			return report_moved(measuring, moved);
+		if (done ? measuring->moved : thread_moved(measuring))
+			return report_moved(measuring);
 		if (!done) {
 			running |= !measuring->role.silent;
 			continue;

@@ -100,7 +100,7 @@ struct measuring {
 	int tid;
 	int error;	     /* errno of a failed set-up */
 	const char *failure; /* a sentence where @error says too little */
-	const char *moved;   /* why it was not on its CPU any more when the body returned */
+	bool moved;	     /* it was no longer on its CPU when the body returned */
 	uint64_t ended_ns;   /* when the body returned */
 	bool completed;	     /* set by the body: it came to the end that was asked */
 	bool done;

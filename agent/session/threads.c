@@ -17,10 +17,12 @@
 #include "base/clock.h"
 #include "session/threads.h"
 
-#define STACK_TOUCHED  (16 * 1024)
-#define LEASE_GRACE_NS (500 * NSEC_PER_MSEC)
-#define LEASE_LOOK_NS  (5 * NSEC_PER_MSEC)
-#define SIGNAL_WAKE    SIGUSR1 /* ends a measuring thread's sleep */
+#define STACK_TOUCHED	(16 * 1024)
+#define LEASE_GRACE_NS	(500 * NSEC_PER_MSEC)
+#define LEASE_LOOK_NS	(5 * NSEC_PER_MSEC)
+#define OFFLINE_POLL_NS (10 * NSEC_PER_MSEC)
+#define OFFLINE_POLLS	100
+#define SIGNAL_WAKE	SIGUSR1 /* ends a measuring thread's sleep */
 
 static pthread_barrier_t ready, go;
 static pthread_t housekeeping;
@@ -65,17 +67,26 @@ static bool cpu_is_online(unsigned int cpu)
  * The affinity is what the kernel widens when it takes the CPU offline. To ask for the current CPU
  * with each sample is a system call on most architectures.
  */
-const char *thread_moved(const struct measuring *measuring)
+bool thread_moved(const struct measuring *measuring)
 {
 	cpu_set_t allowed;
 	int cpu = measuring->role.cpu;
 
-	if (cpu < 0 || sched_getaffinity(measuring->tid, sizeof(allowed), &allowed) ||
-	    (CPU_COUNT(&allowed) == 1 && CPU_ISSET((unsigned int)cpu, &allowed)))
-		return NULL;
-	return cpu_is_online((unsigned int)cpu) ?
-		       "its CPU affinity was changed while it measured" :
-		       "its CPU went offline, so the kernel moved it to another";
+	return cpu >= 0 && !sched_getaffinity(measuring->tid, sizeof(allowed), &allowed) &&
+	       (CPU_COUNT(&allowed) != 1 || !CPU_ISSET((unsigned int)cpu, &allowed));
+}
+
+/* The kernel moves the threads of a CPU that goes offline before it reports the CPU as offline. */
+const char *thread_moved_why(const struct measuring *measuring)
+{
+	const struct timespec wait = ns_to_timespec(OFFLINE_POLL_NS);
+
+	for (unsigned int polls = 0; polls < OFFLINE_POLLS; polls++) {
+		if (!cpu_is_online((unsigned int)measuring->role.cpu))
+			return "its CPU went offline, so the kernel moved it to another";
+		nanosleep(&wait, NULL);
+	}
+	return "its CPU affinity was changed while it measured";
 }
 
 static void *measuring_thread(void *argument)

@@ -25,8 +25,11 @@ void threads_go(void);
 /* End and join all threads, those asleep too. */
 void threads_end(struct session *session);
 
-/* Why the thread no longer runs on the CPU that it was pinned to; NULL while it does. */
-const char *thread_moved(const struct measuring *measuring);
+/* Whether the thread is no longer pinned to its CPU. */
+bool thread_moved(const struct measuring *measuring);
+
+/* The reason, for a message: it takes up to a second to find. */
+const char *thread_moved_why(const struct measuring *measuring);
 
 /* When the last thread that has figures ended. */
 uint64_t threads_ended_ns(const struct session *session);
