@@ -113,7 +113,7 @@ def _bad_values(state: State) -> str | None:
         elif parameter.key == "isolcpus":
             flags, _ = flags_and_cpus(parameter.value or "")
             unknown = [flag[:40] for flag in flags if flag not in ("nohz", "domain", "managed_irq")]
-            found += [f"isolcpus has no flag {flag}" for flag in unknown]
+            found += [f"the flag {flag} of isolcpus" for flag in unknown]
     return f"the kernel does not accept {', '.join(found[:8])}" if found else None
 
 
