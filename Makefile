@@ -93,7 +93,7 @@ units: build/units/build.ninja
 # What measures this machine does not run beside what keeps it busy, and mostly waits.
 pytest: .venv/.installed .venv/.check
 	$(BIN)/python -m pytest $(SHARED) --ignore tests/agent --ignore tests/cli
-	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal tests/agent tests/cli
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal tests/agent tests/cli
 
 .venv/.tools: pyproject.toml
 	@setup/python $(PYTHON)
