@@ -102,5 +102,5 @@ def test_a_thread_of_higher_priority_is_found_between_two_readings() -> None:
     # The other bursts begin between two pairs, where nothing is measured, or in a rest.
     left_ns = of_type(lines, "end")[0]["time_ns"] - bursts * burst_ns
     reading_ns = of_type(lines, "thread")[0]["count"] * statistics.median(samples(lines))
-    assert len(gaps) == pytest.approx(bursts * reading_ns / left_ns, rel=0.35)
+    assert len(gaps) == pytest.approx(bursts * reading_ns / left_ns, rel=0.6)
     assert statistics.median(gaps) == pytest.approx(burst_ns, rel=0.1)
