@@ -12,11 +12,11 @@ from rtscope.references.library import reference_named
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.comparison import comparison_table
 from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.placement_comparison import PlacementComparisonTable
 from rtscope.report.terminal.references import beside_page
-from rtscope.report.terminal.sweep_comparison import SweepComparisonTable
 from rtscope.statistics.comparison import compare_series
+from rtscope.statistics.placement_comparison import compare_placements
 from rtscope.statistics.reference import beside, tables_beside
-from rtscope.statistics.sweep_comparison import compare_sweeps
 from rtscope.store.naming import run_named, runs_named
 
 
@@ -65,8 +65,8 @@ def compare(
         )
 
     left, right = (run_named(name) for name in runs)
-    if left.sweep and right.sweep:
-        _sweeps(left, right, json=json)
+    if left.placement_series and right.placement_series:
+        _compare_placements(left, right, json=json)
         return
     for comparison in compare_series(left, right):
         if json:
@@ -75,13 +75,13 @@ def compare(
             output_console().print(comparison_table(comparison))
 
 
-def _sweeps(left: Run, right: Run, *, json: bool) -> None:
+def _compare_placements(left: Run, right: Run, *, json: bool) -> None:
 
-    comparison = compare_sweeps(left, right)
+    comparison = compare_placements(left, right)
     if json:
         print_json(comparison)
     else:
-        output_console().print(SweepComparisonTable(comparison, left, right))
+        output_console().print(PlacementComparisonTable(comparison, left, right))
 
 
 def _beside(names: list[str], reference_name: str, *, json: bool) -> None:

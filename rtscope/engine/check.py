@@ -155,8 +155,8 @@ def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "
     """
     names = list(dict.fromkeys(thread.name for thread in start.threads if thread.name))
     for limit in limits:
-        if limit.is_fact and not any(_names(fact, limit.figure) for fact in start.facts):
-            known = ", ".join([*start.facts, *FIGURES])
+        if limit.is_metric and not any(_names(metric, limit.figure) for metric in start.metrics):
+            known = ", ".join([*start.metrics, *FIGURES])
             raise RtscopeError(
                 f"'{limit.text}' can never pass: {start.probe} has no figure '{limit.figure}', "
                 f"only {known} and pNN.N, such as p99.9"
@@ -173,8 +173,8 @@ def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "
             )
 
 
-def _names(fact: str, figure: str) -> bool:
-    return re.fullmatch(re.escape(fact).replace("N", "[0-9]+"), figure) is not None
+def _names(metric: str, figure: str) -> bool:
+    return re.fullmatch(re.escape(metric).replace("N", "[0-9]+"), figure) is not None
 
 
 def cell_ns(start: protocol.Start) -> int | None:

@@ -159,7 +159,7 @@ def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
         stddev_ns=result.stddev_ns,
         missed=result.missed,
         name=result.name,
-        facts={key: value for key, value in result.facts.items() if value is not None},
+        metrics={key: value for key, value in result.metrics.items() if value is not None},
         takers=[Taker(t.name, t.tid, t.priority, t.cpu, t.count) for t in result.takers],
         worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
         windows=heard.so_far.windows_of(result.thread),
@@ -179,7 +179,7 @@ def _machine_warnings(
             )
         )
     # A spinning thread without interference has no gap, but reports how long it measured.
-    seen = any(thread.count or "observed_ns" in thread.facts for thread in threads)
+    seen = any(thread.count or "observed_ns" in thread.metrics for thread in threads)
     if elapsed_ns and not seen and not matrices:
         warnings.append(RunWarning("no-samples", "no sample was taken: nothing was measured"))
     return warnings
@@ -210,7 +210,7 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
             RunWarning(
                 "agent-died",
                 f"the run ended before its time: {failure}; what the agent told until then is "
-                "kept, its histograms in buckets of 3 %, without its worst samples and facts",
+                "kept, its histograms in buckets of 3 %, without its worst samples and metrics",
             )
         )
     resolved = [

@@ -60,14 +60,14 @@ def _with_facts(run: Run, edges_ns: np.ndarray[tuple[int], np.dtype[np.int64]]) 
     if not thread.count or len(periods_ns) < thread.count:
         return run
     low, high = (run.asked.options[key] for key in ("low_ns", "high_ns"))
-    facts = {
+    metrics = {
         "outside_in_range": np.sum((periods_ns >= low) & (periods_ns <= high)),
         "outside_over": np.sum(periods_ns > high),
         "outside_under": np.sum(periods_ns < low),
         "outside_longest_ns": periods_ns.max(),
         "outside_shortest_ns": periods_ns.min(),
     }
-    told = {key: float(value) for key, value in facts.items()}
-    thread = msgspec.structs.replace(thread, facts=thread.facts | told)
+    told = {key: float(value) for key, value in metrics.items()}
+    thread = msgspec.structs.replace(thread, metrics=thread.metrics | told)
     warnings = [warning for warning in run.warnings if warning.code != _NOBODY_WATCHED]
     return msgspec.structs.replace(run, threads=[thread], warnings=warnings)

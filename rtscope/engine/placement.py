@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from rtscope.engine.dryrun import dry_run, dry_run_on
-from rtscope.engine.rounds import Progress, RunOf, Slot, begun, checked, median_ns, swept
+from rtscope.engine.rounds import Progress, RunOf, Slot, begun, checked, measure_rounds, median_ns
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
@@ -15,7 +15,7 @@ from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, 
 from rtscope.model.plan import THREADS, PlacementSeries
 from rtscope.model.request import Request
 from rtscope.model.run import Asked, Run, RunWarning
-from rtscope.model.scaling import Placement, Swept
+from rtscope.model.scaling import Placement, SeriesRecord
 from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import Start
 
@@ -107,7 +107,7 @@ def measure_placements(
     record = msgspec.structs.replace(record, warnings=[*record.warnings, *warnings])
     if earlier and _goes_on(earlier, slots):
         record = earlier
-        held = {(one.workload, one.placement, one.load) for one in earlier.sweep.cells}  # type: ignore[union-attr]
+        held = {(one.workload, one.placement, one.load) for one in earlier.placement_series.cells}  # type: ignore[union-attr]
         slots = [slot for slot in slots if slot.key in held]
     else:
         earlier = None
@@ -116,14 +116,14 @@ def measure_placements(
             workloads, slots[0].placement.cpus[0], where.run_of
         )
         slots = [every(slot, interval_ns) for slot in slots]
-    return swept(slots, series.rounds, record, where.run_of, progress, earlier)
+    return measure_rounds(slots, series.rounds, record, where.run_of, progress, earlier)
 
 
 def _goes_on(earlier: Run, slots: Sequence[Slot]) -> bool:
     """Return whether more rounds of these slots can be added to a record."""
-    if earlier.sweep is None or not earlier.sweep.whole:
+    if earlier.placement_series is None or not earlier.placement_series.whole:
         return False
-    held = {(one.workload, one.placement, one.load) for one in earlier.sweep.cells}
+    held = {(one.workload, one.placement, one.load) for one in earlier.placement_series.cells}
     return held <= {slot.key for slot in slots}
 
 
@@ -145,7 +145,7 @@ def _scale(
         "scale",
         where.machine,
         where.target.name,
-        Swept(program=series.program, orders=orders, pairs=pairs),
+        SeriesRecord(program=series.program, orders=orders, pairs=pairs),
         asked=Asked(command=command, cpus=series.cpus, loads=["idle"]),
     )
     return slots_of(workloads, list(dict.fromkeys(placed))), record
@@ -169,7 +169,7 @@ def _interfere(
         "interfere",
         where.machine,
         where.target.name,
-        Swept(program=series.program, load_cpus=aggressors),
+        SeriesRecord(program=series.program, load_cpus=aggressors),
         load=", ".join(loads),
         asked=Asked(command=command, cpus=series.cpus, loads=["idle", *loads]),
         warnings=[] if beside else [RunWarning("loads-not-beside", text)],

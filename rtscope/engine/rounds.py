@@ -22,7 +22,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from rtscope.model.run import Asked, Run, RunWarning, Status, Thread, Windows
-from rtscope.model.scaling import Placement, Swept, SweptCell
+from rtscope.model.scaling import CellRecord, Placement, SeriesRecord
 from rtscope.statistics.figures import as_arrays, merge
 from rtscope.store.database import new_run_id
 
@@ -74,7 +74,7 @@ def begun(
     probe: str,
     machine: Machine,
     target: str,
-    sweep: Swept,
+    series: SeriesRecord,
     *,
     load: str = "idle",
     asked: Asked = Asked(),
@@ -91,12 +91,12 @@ def begun(
         threads=[],
         asked=asked,
         target=target,
-        sweep=sweep,
+        placement_series=series,
         warnings=list(warnings),
     )
 
 
-def swept(
+def measure_rounds(
     slots: Sequence[Slot],
     rounds: int,
     record: Run,
@@ -108,7 +108,7 @@ def swept(
 
     A record that ends in the first round has the cells measured until then. With `earlier`,
     the record of these slots, only the rounds after its own are measured. A load that cannot run
-    is left out, and a workload that fails ends the sweep, each with a warning. Raises RtscopeError
+    is left out, and a workload that fails ends the series, each with a warning. Raises RtscopeError
     where nothing was measured.
     """
     start_s = time.monotonic()
@@ -116,16 +116,16 @@ def swept(
     left = list(slots)
     taken: list[dict[Key, Run]] = []
     status: Status = "complete"
-    first = earlier.sweep.rounds if earlier and earlier.sweep else 0
+    first = earlier.placement_series.rounds if earlier and earlier.placement_series else 0
     done = first * len(slots)
     whole = True
 
     def so_far(status: Status) -> Run:
         elapsed_ns = int((time.monotonic() - start_s) * 1e9)
         kept = _kept(record, left, taken, warnings, status, elapsed_ns, earlier)
-        assert kept.sweep is not None
-        sweep = msgspec.structs.replace(kept.sweep, whole=whole)
-        return msgspec.structs.replace(kept, sweep=sweep)
+        assert kept.placement_series is not None
+        series = msgspec.structs.replace(kept.placement_series, whole=whole)
+        return msgspec.structs.replace(kept, placement_series=series)
 
     def on_slot(slot: Slot) -> None:
         nonlocal done
@@ -208,7 +208,7 @@ def _kept(
     earlier: Run | None,
 ) -> Run:
     """Return the record with all measurements, new and earlier ones."""
-    assert record.sweep is not None
+    assert record.placement_series is not None
     changes: dict[str, Any] = {
         "status": status,
         "elapsed_ns": elapsed_ns + ((earlier and earlier.elapsed_ns) or 0),
@@ -224,19 +224,23 @@ def _kept(
         medians_ns = [*(cell.medians_ns if cell else []), *map(median_ns, runs)]
         parts = [*([_part(cell, thread)] if cell and thread else []), *map(_part_of, runs)]
         cells.append(
-            SweptCell(slot.workload, slot.placement, slot.load, medians_ns, _busy_cpus(parts))
+            CellRecord(slot.workload, slot.placement, slot.load, medians_ns, _busy_cpus(parts))
         )
         threads.append(_thread(number, slot.name, runs, thread))
     first = taken[0][slots[0].key]
     options = {name: v for name, v in first.asked.options.items() if name not in _OF_A_CELL}
-    if record.sweep.program:
-        options["command"] = " ".join(record.sweep.program)
-    rounds = len(taken) + (earlier.sweep.rounds if earlier and earlier.sweep else 0)
+    if record.placement_series.program:
+        options["command"] = " ".join(record.placement_series.program)
+    rounds = len(taken) + (
+        earlier.placement_series.rounds if earlier and earlier.placement_series else 0
+    )
     return msgspec.structs.replace(
         record,
         **changes,
         threads=threads,
-        sweep=msgspec.structs.replace(record.sweep, rounds=rounds, cells=cells),
+        placement_series=msgspec.structs.replace(
+            record.placement_series, rounds=rounds, cells=cells
+        ),
         asked=msgspec.structs.replace(
             record.asked, options=options, interval_ns=first.asked.interval_ns or None
         ),
@@ -256,14 +260,14 @@ def _once(warnings: Iterable[RunWarning]) -> list[RunWarning]:
     return list(found.values())
 
 
-def _earlier_cells(earlier: Run | None) -> dict[Key, tuple[SweptCell, Thread]]:
-    if earlier is None or earlier.sweep is None:
+def _earlier_cells(earlier: Run | None) -> dict[Key, tuple[CellRecord, Thread]]:
+    if earlier is None or earlier.placement_series is None:
         return {}
-    pairs = zip(earlier.sweep.cells, earlier.threads, strict=True)
+    pairs = zip(earlier.placement_series.cells, earlier.threads, strict=True)
     return {(cell.workload, cell.placement, cell.load): (cell, thread) for cell, thread in pairs}
 
 
-def _part(cell: SweptCell, thread: Thread) -> tuple[float | None, float]:
+def _part(cell: CellRecord, thread: Thread) -> tuple[float | None, float]:
     """CPU time and elapsed time of the earlier rounds of a cell, in ns."""
     elapsed_ns = thread.count * (thread.mean_ns or 0.0)
     return None if cell.busy_cpus is None else cell.busy_cpus * elapsed_ns, elapsed_ns
@@ -272,7 +276,7 @@ def _part(cell: SweptCell, thread: Thread) -> tuple[float | None, float]:
 def _part_of(run: Run) -> tuple[float | None, float]:
     """CPU time and elapsed time of one round, in ns; only a program (probe exec) has the first."""
     thread = run.threads[0]
-    cpu_ns = thread.facts.get("cpu_ns")
+    cpu_ns = thread.metrics.get("cpu_ns")
     used_ns = None if cpu_ns is None else thread.count * cpu_ns
     return used_ns, thread.count * (thread.mean_ns or 0.0)
 

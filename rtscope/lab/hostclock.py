@@ -25,6 +25,6 @@ def emulated_tsc_khz() -> int | None:
         return None
     with started_agent(_COUNTER) as agent:
         for line in agent.lines(_SILENCE_S):
-            if isinstance(line, ThreadResult) and (hz := line.facts.get("frequency_hz")):
+            if isinstance(line, ThreadResult) and (hz := line.metrics.get("frequency_hz")):
                 return round(hz / _HZ_PER_MHZ) * 1000
     return None

@@ -29,7 +29,7 @@ class Limit(msgspec.Struct, frozen=True):
     """One limit: `figure` is to be below (or, `inclusive`, at most) `value` in every thread."""
 
     figure: str
-    """max, mean, missed, p99.9, p99.9.response, or the name of a fact of the probe: failed,
+    """max, mean, missed, p99.9, p99.9.response, or the name of a metric of the probe: failed,
     longest_ns"""
     value: int | float
     """nanoseconds where `in_ns`, else a plain number"""
@@ -51,14 +51,14 @@ class Limit(msgspec.Struct, frozen=True):
         return self.percent is not None and self.figure.endswith(RESPONSE)
 
     @property
-    def is_fact(self) -> bool:
+    def is_metric(self) -> bool:
         """True for a figure of one probe's own."""
         return self.percent is None and self.figure not in FIGURES
 
     @property
     def in_ns(self) -> bool:
         """True for a time, False for a count or a ratio."""
-        return self.figure.endswith("_ns") if self.is_fact else self.figure != "missed"
+        return self.figure.endswith("_ns") if self.is_metric else self.figure != "missed"
 
 
 def parse_limit(text: str) -> Limit:
@@ -66,10 +66,10 @@ def parse_limit(text: str) -> Limit:
     match = _LIMIT.fullmatch(text)
     if match is None:
         raise RtscopeError(
-            f"'{text}' is not a budget: write FIGURE<TIME (default unit: us) with max, mean, "
-            "pNN.N, pNN.N.response or a fact of the probe that ends in _ns, or FIGURE<NUMBER with "
-            "missed or another fact of the probe, such as 'max<50us', 'p99.99<=30us', "
-            "'p99.99.response<50us', 'missed<1', 'failed<1' or 'longest_ns<12ms'; FIGURE[NAME] is "
+            f"'{text}' is not a budget: write METRIC<TIME (default unit: us) with max, mean, "
+            "pNN.N, pNN.N.response or a metric of the probe that ends in _ns, or METRIC<NUMBER "
+            "with missed or another metric of the probe, such as 'max<50us', 'p99.99<=30us', "
+            "'p99.99.response<50us', 'missed<1', 'failed<1' or 'longest_ns<12ms'; METRIC[NAME] is "
             "that of the threads of this name, such as 'inversions[inherit]<1'"
         )
     if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?(?:\.response)?", match[1]) and not _QUANTILE.fullmatch(
@@ -93,6 +93,6 @@ def parse_limit(text: str) -> Limit:
     if not _PLAIN.fullmatch(number):
         raise RtscopeError(
             f"'{text}' is not a budget: {figure} is not one of max, mean, missed and pNN.N, so it "
-            "is a fact of the probe, and facts take a plain number unless their name ends in _ns"
+            "is a metric of the probe; it takes a plain number unless its name ends in _ns"
         )
     return msgspec.structs.replace(limit, value=float(number) if "." in number else int(number))

@@ -13,7 +13,7 @@ HOW_OURS: Final = (
     "min", "mean", "stddev", "max", "samples", "missed", "between", "threads above",
     "sum of ", "most of ", "least of ",
 )  # fmt: skip
-"""What `Figure.ours` may be; the last three are followed by the name of a probe's fact."""
+"""What `Figure.ours` may be; the last three are followed by the name of a probe's metric."""
 
 
 class Value(msgspec.Struct, frozen=True):

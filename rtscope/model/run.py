@@ -8,7 +8,7 @@ import msgspec
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
-from rtscope.model.scaling import Swept
+from rtscope.model.scaling import SeriesRecord
 from rtscope.model.timeline import Explanation
 from rtscope.model.tuning import Tuning
 
@@ -82,7 +82,7 @@ class Thread(msgspec.Struct, frozen=True):
     """periods that passed while the thread was late; None if the tool did not count them"""
     name: str = ""
     """name of its series: a clock, a method; "" if the probe has one series"""
-    facts: dict[str, float] = {}
+    metrics: dict[str, float] = msgspec.field(default_factory=dict, name="facts")
     """the probe's metrics, with their units in their names"""
     takers: list[Taker] = []
     """of signal and event: the threads that received the events, most events first"""
@@ -259,7 +259,7 @@ class Run(msgspec.Struct, frozen=True):
     """None: not recorded"""
     tuning: Tuning | None = None
     """changes to the system for this run alone; None: nothing"""
-    sweep: Swept | None = None
+    placement_series: SeriesRecord | None = msgspec.field(default=None, name="sweep")
     """of scale and interfere: the cells of the threads; None for the run of a probe"""
     members: list[Member] = []
     """of an ensemble: its runs, which the threads merge; empty for a single run"""

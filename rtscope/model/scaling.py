@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Placements of threads, which show how work scales over CPUs and how loads slow it.
 
-A sweep is kept as one run, whose threads are its cells: the times of all rounds of each.
+A series is kept as one run, whose threads are its cells: the times of all rounds of each.
 """
 
 import msgspec
@@ -32,7 +32,7 @@ class Pair(msgspec.Struct, frozen=True):
     placement: Placement
 
 
-class SweptCell(msgspec.Struct, frozen=True):
+class CellRecord(msgspec.Struct, frozen=True):
     """The cell that one thread of the run stands for: a workload at a placement under a load."""
 
     workload: str
@@ -45,12 +45,12 @@ class SweptCell(msgspec.Struct, frozen=True):
     """mean number of CPUs that a program used at a time; None if not measured"""
 
 
-class Swept(msgspec.Struct, frozen=True):
+class SeriesRecord(msgspec.Struct, frozen=True):
     """The placement series of a run of rtscope scale or interfere."""
 
     rounds: int = 0
     """number of complete rounds, at least 1"""
-    cells: list[SweptCell] = []
+    cells: list[CellRecord] = []
     """one for each thread of the run, in its order"""
     program: list[str] = []
     """the user's program; empty for the reference algorithm"""

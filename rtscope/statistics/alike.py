@@ -105,8 +105,8 @@ def _policies(run: Run) -> str:
 
 
 def _cpus(run: Run) -> str:
-    if run.sweep:
-        used = {cpu for cell in run.sweep.cells for cpu in cell.placement.cpus}
+    if run.placement_series:
+        used = {cpu for cell in run.placement_series.cells for cpu in cell.placement.cpus}
         return format_cpu_list(used)
     numbers = sorted(thread.cpu for thread in run.threads if thread.cpu is not None)
     loose = sum(thread.cpu is None for thread in run.threads)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Final
 
 from rtscope.model.finding import Finding
+from rtscope.model.placement_series import series_of
 from rtscope.model.run import Run
-from rtscope.model.sweep import sweep_of
 from rtscope.statistics.differing import differing
 from rtscope.statistics.placement_findings import advice, placement_findings
 from rtscope.statistics.reach import reach
@@ -21,12 +21,12 @@ _ANALYSES: Final[dict[str, Callable[[Run], list[Finding]]]] = {
 
 def findings_of(run: Run) -> list[Finding]:
     """Return the findings, most important first; empty for the probes that only measure."""
-    if run.sweep:
-        return placement_findings(sweep_of(run))
+    if run.placement_series:
+        return placement_findings(series_of(run))
     analysis = _ANALYSES.get(run.probe)
     return analysis(run) if analysis else []
 
 
 def advice_of(run: Run) -> list[Finding]:
     """Return what a placement series recommends; empty for other runs."""
-    return advice(sweep_of(run)) if run.sweep else []
+    return advice(series_of(run)) if run.placement_series else []

@@ -198,7 +198,7 @@ def _check_alike(runs: Sequence[Run]) -> None:
             raise RtscopeError(
                 f"run {run.id} ended early ({run.status}): leave it out, or measure it again"
             )
-        if run.sweep or run.probe != first.probe:
+        if run.placement_series or run.probe != first.probe:
             raise RtscopeError(
                 f"runs {first.id} ({first.probe}) and {run.id} ({run.probe}) cannot be compared: "
                 "a gate takes runs of one probe, and no placement series"

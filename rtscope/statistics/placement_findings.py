@@ -24,8 +24,8 @@ from rtscope.model.placement_finding import (
     Times,
     VectorUnitShared,
 )
+from rtscope.model.placement_series import Cell, MeasuredSeries
 from rtscope.model.scaling import Pair, Placement
-from rtscope.model.sweep import Cell, Sweep
 from rtscope.statistics.placing import (
     SMALLEST_GAIN,
     Choice,
@@ -49,23 +49,23 @@ from rtscope.statistics.placing import (
 from rtscope.statistics.scaling import SMALLEST_MISFIT
 
 
-def advice(sweep: Sweep) -> list[Finding]:
+def advice(series: MeasuredSeries) -> list[Finding]:
     """Return what each workload of a series should do: where to run, or which loads slow it."""
-    if sweep.has_loads:
-        return list(_interference(sweep))
-    return [_advised(sweep, workload) for workload in sweep.workloads]
+    if series.has_loads:
+        return list(_interference(series))
+    return [_advised(series, workload) for workload in series.workloads]
 
 
-def placement_findings(sweep: Sweep) -> list[Finding]:
+def placement_findings(series: MeasuredSeries) -> list[Finding]:
     """Return why: what CPUs share, where laws fail, and which CPUs were not used."""
-    if sweep.has_loads:
-        return list(_not_used(sweep))
+    if series.has_loads:
+        return list(_not_used(series))
     return [
-        *_shared(sweep),
-        *_turns(sweep),
-        *(found for curve in curves(sweep) for found in _misfits(sweep, curve)),
-        *_unlike(sweep),
-        *_not_used(sweep),
+        *_shared(series),
+        *_turns(series),
+        *(found for curve in curves(series) for found in _misfits(series, curve)),
+        *_unlike(series),
+        *_not_used(series),
     ]
 
 
@@ -77,8 +77,8 @@ def _threads(cell: Cell) -> Threads:
     return Threads(cell.placement.threads, list(cell.placement.cpus), jitter(cell))
 
 
-def _advised(sweep: Sweep, workload: str) -> Finding:
-    cells = sweep.idle_cells(workload)
+def _advised(series: MeasuredSeries, workload: str) -> Finding:
+    cells = series.idle_cells(workload)
     choice = chosen(cells)
     if choice is None:
         return NoSingleThread(workload=workload)
@@ -89,7 +89,7 @@ def _advised(sweep: Sweep, workload: str) -> Finding:
             workload=workload,
             threads=best,
             speedup=_times(gain),
-            rounds=sweep.rounds,
+            rounds=series.rounds,
         )
     if gain is None and several is None and len(cells) == 1:
         return OnlyPlacement(workload=workload, threads=best)
@@ -99,9 +99,9 @@ def _advised(sweep: Sweep, workload: str) -> Finding:
             workload=workload,
             threads=None,
             speedup=_times(several),
-            rounds=sweep.rounds,
+            rounds=series.rounds,
         )
-    slower = slower_cpus(sweep, workload)
+    slower = slower_cpus(series, workload)
     return BestPlacement(
         workload=workload,
         best=best,
@@ -139,38 +139,39 @@ def _largest(cells: Sequence[Cell], best: Cell) -> Largest | None:
     return Largest(_threads(other), _times(ratio(best, other)), _times(lost), lost.is_more)
 
 
-def _not_used(sweep: Sweep) -> Iterator[Finding]:
-    placed = {cpu for cell in sweep.cells for cpu in cell.placement.cpus} | {*sweep.load_cpus}
-    offline = [cpu.number for cpu in sweep.machine.cpus if not cpu.online]
-    unused = [cpu.number for cpu in sweep.machine.cpus if cpu.online and cpu.number not in placed]
+def _not_used(series: MeasuredSeries) -> Iterator[Finding]:
+    placed = {cpu for cell in series.cells for cpu in cell.placement.cpus} | {*series.load_cpus}
+    offline = [cpu.number for cpu in series.machine.cpus if not cpu.online]
+    unused = [cpu.number for cpu in series.machine.cpus if cpu.online and cpu.number not in placed]
     if offline:
         yield CpusNotMeasured(cpus=offline, offline=True)
     if unused:
         yield CpusNotMeasured(cpus=unused, offline=False)
 
 
-def _shared(sweep: Sweep) -> list[Finding]:
+def _shared(series: MeasuredSeries) -> list[Finding]:
     """Return what two threads at a pair lose against the farthest pair, and in vector code.
 
     The pairs of all workloads are corrected together, and so are those of the vector unit.
     """
-    slower = {workload: slower_cpus(sweep, workload) for workload in sweep.workloads}
+    slower = {workload: slower_cpus(series, workload) for workload in series.workloads}
     compared = []
     for workload, slow in slower.items():
         alike = [
             (pair, cell)
-            for pair in sweep.pairs
-            if (cell := sweep.cell(workload, pair.placement)) and not is_mixed(pair.placement, slow)
+            for pair in series.pairs
+            if (cell := series.cell(workload, pair.placement))
+            and not is_mixed(pair.placement, slow)
         ]
         compared += [
-            (pair, workload, alike[-1][0], _lost(sweep, near, alike[-1][1], slow))
+            (pair, workload, alike[-1][0], _lost(series, near, alike[-1][1], slow))
             for pair, near in alike[:-1]
         ]
     losses = corrected([lost for *_, lost in compared])
-    units = [(pair, *unit) for pair in sweep.pairs if (unit := _vector_unit(sweep, pair, slower))]
+    units = [(pair, *unit) for pair in series.pairs if (unit := _vector_unit(series, pair, slower))]
     excess = corrected([one for _, one, _ in units])
     found: list[Finding] = []
-    for pair in sweep.pairs:
+    for pair in series.pairs:
         found += [
             NearCpusSlower(
                 workload=workload,
@@ -191,31 +192,31 @@ def _shared(sweep: Sweep) -> list[Finding]:
     return found
 
 
-def _lost(sweep: Sweep, near: Cell, far: Cell, slower: Collection[int]) -> Ratio:
+def _lost(series: MeasuredSeries, near: Cell, far: Cell, slower: Collection[int]) -> Ratio:
     """Return times of the near two over those of the far two.
 
     Where CPUs are slower by themselves, each side is relative to one thread on its slowest CPU.
     """
     is_slower = any(cpu in slower for cpu in (*near.placement.cpus, *far.placement.cpus))
-    own = [beside_slowest(sweep, cell) for cell in (near, far)]
+    own = [beside_slowest(series, cell) for cell in (near, far)]
     if own[0] is None or own[1] is None or not is_slower:
         return ratio(near, far)
     return ratio_of([a - b for a, b in zip(own[0], own[1], strict=True)])
 
 
 def _vector_unit(
-    sweep: Sweep, pair: Pair, slower: Mapping[str, Collection[int]]
+    series: MeasuredSeries, pair: Pair, slower: Mapping[str, Collection[int]]
 ) -> tuple[Ratio, VectorUnitShared] | None:
     """Return how much less the second thread brings to vector code than to scalar code."""
     one = Placement(pair.placement.cpus[:1], 1)
     cells = [
-        sweep.cell(form, place) for form in ("scalar", "vector") for place in (one, pair.placement)
+        series.cell(form, place) for form in ("scalar", "vector") for place in (one, pair.placement)
     ]
     if any(cell is None or is_mixed(cell.placement, slower[cell.workload]) for cell in cells):
         return None
     scalar_one, scalar_two, vector_one, vector_two = (cell for cell in cells if cell)
-    scalar = _gain(sweep, scalar_one, scalar_two)
-    vector = _gain(sweep, vector_one, vector_two)
+    scalar = _gain(series, scalar_one, scalar_two)
+    vector = _gain(series, vector_one, vector_two)
     found = VectorUnitShared(
         cpus=list(pair.placement.cpus),
         vector_speedup=_times(ratio_of(vector)),
@@ -224,18 +225,18 @@ def _vector_unit(
     return ratio_of([a - b for a, b in zip(scalar, vector, strict=True)]), found
 
 
-def _gain(sweep: Sweep, one: Cell, two: Cell) -> list[float]:
+def _gain(series: MeasuredSeries, one: Cell, two: Cell) -> list[float]:
     """Return logarithms of the speedup of two threads over one on the slower of their CPUs."""
-    own = beside_slowest(sweep, two)
+    own = beside_slowest(series, two)
     return logarithms(one, two) if own is None else [-lost for lost in own]
 
 
-def _turns(sweep: Sweep) -> Iterator[Finding]:
+def _turns(series: MeasuredSeries) -> Iterator[Finding]:
     """Yield several threads that are no faster than one."""
-    for workload in sweep.workloads:
-        for order in sweep.orders[:1]:
-            cells = [cell for one in order.placements if (cell := sweep.cell(workload, one))]
-            slow = slower_cpus(sweep, workload).keys()
+    for workload in series.workloads:
+        for order in series.orders[:1]:
+            cells = [cell for one in order.placements if (cell := series.cell(workload, one))]
+            slow = slower_cpus(series, workload).keys()
             several = [
                 cell
                 for cell in cells
@@ -273,7 +274,7 @@ def _forced(workload: str, cells: Sequence[Cell]) -> Iterator[Finding]:
                 )
 
 
-def _misfits(sweep: Sweep, curve: Curve) -> Iterator[Finding]:
+def _misfits(series: MeasuredSeries, curve: Curve) -> Iterator[Finding]:
     bent = kink(curve)
     if bent is None or bent.miss < SMALLEST_MISFIT:
         return
@@ -285,36 +286,36 @@ def _misfits(sweep: Sweep, curve: Curve) -> Iterator[Finding]:
         up_to=bent.up_to,
         beyond=bent.beyond,
         excess=bent.miss,
-        slow_cpus=sorted(added & slower_cpus(sweep, curve.workload).keys()),
+        slow_cpus=sorted(added & slower_cpus(series, curve.workload).keys()),
     )
 
 
-def _unlike(sweep: Sweep) -> Iterator[Finding]:
+def _unlike(series: MeasuredSeries) -> Iterator[Finding]:
     """Yield CPUs of another speed."""
-    for workload in sweep.workloads:
-        if slower := slower_cpus(sweep, workload):
+    for workload in series.workloads:
+        if slower := slower_cpus(series, workload):
             worst = max(slower.values(), key=lambda one: one.value)
             yield SlowCpus(
                 workload=workload,
                 slow=sorted(slower),
-                fast=[cpu for cpu in alone(sweep, workload) if cpu not in slower],
+                fast=[cpu for cpu in alone(series, workload) if cpu not in slower],
                 slowdown=_times(worst),
                 is_one_value=len({one.value for one in slower.values()}) == 1,
             )
 
 
-def _interference(sweep: Sweep) -> Iterator[Finding]:
+def _interference(series: MeasuredSeries) -> Iterator[Finding]:
     """Yield the loads that slow each workload, the worst first."""
-    for workload in sweep.workloads:
-        if not sweep.idle_cells(workload):
+    for workload in series.workloads:
+        if not series.idle_cells(workload):
             yield NoBaseline(workload=workload)
-        found = slowdowns(sweep, workload)
+        found = slowdowns(series, workload)
         loud = [one for one in found if _differs(one.ratio)]
         for one in loud:
             yield Interference(
                 workload=workload,
                 load=one.cell.load,
-                load_cpus=sweep.load_cpus,
+                load_cpus=series.load_cpus,
                 slowdown=_times(one.ratio),
             )
         rest = [one for one in found if one not in loud]
@@ -328,7 +329,7 @@ def _interference(sweep: Sweep) -> Iterator[Finding]:
                 workload=workload,
                 loads=[one.cell.load for one in unknown],
                 at_most=None if None in limits else max(high for high in limits if high),
-                rounds=sweep.rounds,
+                rounds=series.rounds,
             )
 
 

@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from rtscope.model.placement_series import Cell, MeasuredSeries
 from rtscope.model.scaling import Order, Placement
 from rtscope.model.speeds import told_kinds
-from rtscope.model.sweep import Cell, Sweep
 from rtscope.statistics.confidence import LEVEL, holm
 from rtscope.statistics.distributions import student_below, student_quantile
 from rtscope.statistics.figures import quantile_ns
@@ -130,10 +130,10 @@ def jitter(cell: Cell) -> float | None:
     return None if not median or high is None else high / median - 1
 
 
-def alone(sweep: Sweep, workload: str) -> dict[int, Cell]:
+def alone(series: MeasuredSeries, workload: str) -> dict[int, Cell]:
     """The cell of one thread on each CPU, or on a CPU that is reported as equal."""
-    told = told_kinds(sweep.machine)
-    cells = sweep.idle_cells(workload)
+    told = told_kinds(series.machine)
+    cells = series.idle_cells(workload)
     measured = {
         cell.placement.cpus[0]: cell
         for cell in cells
@@ -145,12 +145,12 @@ def alone(sweep: Sweep, workload: str) -> dict[int, Cell]:
     return {cpu: cell for cpu, cell in found.items() if cell}
 
 
-def slower_cpus(sweep: Sweep, workload: str) -> dict[int, Ratio]:
+def slower_cpus(series: MeasuredSeries, workload: str) -> dict[int, Ratio]:
     """The CPUs on which one thread is slower than on the fastest, each with its ratio of times.
 
     The same times determine the fastest CPU, so the correction is for all pairs.
     """
-    of_cpu = alone(sweep, workload)
+    of_cpu = alone(series, workload)
     cells = list({cell.placement: cell for cell in of_cpu.values()}.values())
     if not cells:
         return {}
@@ -170,25 +170,25 @@ def is_mixed(placement: Placement, slower: Collection[int]) -> bool:
     return len({cpu in slower for cpu in placement.cpus}) > 1
 
 
-def beside_slowest(sweep: Sweep, cell: Cell) -> list[float] | None:
+def beside_slowest(series: MeasuredSeries, cell: Cell) -> list[float] | None:
     """Logarithms of the ratios of its times to those of one thread on its slowest CPU, by round.
 
     None if one of its CPUs was not measured alone.
     """
-    of_cpu = alone(sweep, cell.workload)
+    of_cpu = alone(series, cell.workload)
     if not set(cell.placement.cpus) <= of_cpu.keys():
         return None
     singles = zip(*(of_cpu[cpu].medians_ns for cpu in cell.placement.cpus), strict=True)
     return [math.log(time / max(one)) for time, one in zip(cell.medians_ns, singles, strict=True)]
 
 
-def curves(sweep: Sweep) -> list[Curve]:
+def curves(series: MeasuredSeries) -> list[Curve]:
     """Each workload in each order; the fit excludes cells in which two threads share a CPU."""
     found = []
-    for workload in sweep.workloads:
-        for order in sweep.orders:
+    for workload in series.workloads:
+        for order in series.orders:
             cells = [
-                cell for one in order.placements if (cell := sweep.cell(workload, one)) is not None
+                cell for one in order.placements if (cell := series.cell(workload, one)) is not None
             ]
             if not cells or cells[0].placement.threads != 1:
                 continue
@@ -320,9 +320,9 @@ def _place(cell: Cell) -> Placement:
     return cell.placement
 
 
-def slowdowns(sweep: Sweep, workload: str) -> list[Slowdown]:
+def slowdowns(series: MeasuredSeries, workload: str) -> list[Slowdown]:
     """The effect of each load on a workload, worst first; empty if it was not measured alone."""
-    cells = [cell for cell in sweep.cells if cell.workload == workload]
+    cells = [cell for cell in series.cells if cell.workload == workload]
     alone = next((cell for cell in cells if cell.load == "idle"), None)
     if alone is None:
         return []

@@ -324,11 +324,11 @@ def _cell(figure: Figure, pooled: Figures, threads: list[Thread]) -> Cell:
     }
     if figure.ours in plain:
         return Cell(plain[figure.ours])
-    rule, _, fact = figure.ours.partition(" of ")
+    rule, _, metric = figure.ours.partition(" of ")
     known = [
         value
         for thread in threads
-        if (value := thread.facts.get(fact)) is not None and math.isfinite(value)
+        if (value := thread.metrics.get(metric)) is not None and math.isfinite(value)
     ]
     return Cell(float(_RULES[rule](known)) if known else None)
 

@@ -262,8 +262,8 @@ def _error(values: Sequence[float], level: float) -> float:
     return max(stdev(values), _RESOLUTION * abs(level)) / math.sqrt(len(values))
 
 
-def _per_second(seen: Iterable[_Seen], fact: str) -> float | None:
-    counts = [thread.facts.get(fact) for one in seen for thread in one.threads]
+def _per_second(seen: Iterable[_Seen], metric: str) -> float | None:
+    counts = [thread.metrics.get(metric) for one in seen for thread in one.threads]
     seconds = sum(one.seconds for one in seen)
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts) or not seconds:

@@ -8,7 +8,7 @@ samples beyond the quantile cannot pass a limit, ten samples above it fail it ho
 was. A limit on p99.9.response is judged alike, with the missed periods filled in (response.py). A
 run that was cut short can fail a limit but not pass it.
 
-A limit on a fact of the probe holds for every thread that has it, a limit on a series for the
+A limit on a metric of the probe holds for every thread that has it, a limit on a series for the
 threads of that name; where there is no such thread the verdict is inconclusive.
 """
 
@@ -43,7 +43,7 @@ class Judgement(msgspec.Struct, frozen=True):
     limit: Limit
     outcome: Outcome
     value: float | None = None
-    """ns, a count for missed, or a fact as it is; None where it is not known"""
+    """ns, a count for missed, or a metric as it is; None where it is not known"""
     at_least: bool = False
     """the value is only a bound"""
     thread: int | None = None
@@ -95,8 +95,8 @@ def _judge(run: Run, limit: Limit) -> Judgement:
     judged = [thread for thread in run.threads if limit.series in ("", thread.name)]
     if not judged:
         return _undecided(limit, _no_series(run))
-    if limit.is_fact:
-        judged = [thread for thread in judged if limit.figure in thread.facts]
+    if limit.is_metric:
+        judged = [thread for thread in judged if limit.figure in thread.metrics]
         if not judged:
             return _undecided(limit, _no_fact(run))
     elif not any(thread.count for thread in judged):
@@ -139,12 +139,12 @@ def _no_series(run: Run) -> Reason:
 
 
 def _no_fact(run: Run) -> Reason:
-    names = sorted({name for thread in run.threads for name in thread.facts})
+    names = sorted({name for thread in run.threads for name in thread.metrics})
     return Reason("no-metric", of=run.probe, known=names)
 
 
 def _find(run: Run, thread: Thread, limit: Limit) -> _Result:
-    if not (thread.count or limit.is_fact):
+    if not (thread.count or limit.is_metric):
         return _Result("inconclusive", None, Reason("no-samples"))
     if limit.is_response:
         answered = responses(run, thread)
@@ -156,7 +156,7 @@ def _find(run: Run, thread: Thread, limit: Limit) -> _Result:
         too_much = int(limit.value) + 1 if limit.inclusive else int(limit.value)
         return _find_quantile(thread, limit.percent, too_much)
     figures = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}
-    value = thread.facts[limit.figure] if limit.is_fact else figures[limit.figure]
+    value = thread.metrics[limit.figure] if limit.is_metric else figures[limit.figure]
     if value is None or math.isnan(value):
         return _Result("inconclusive", None, Reason("not-recorded", of=limit.figure))
     broken = value > limit.value or (value == limit.value and not limit.inclusive)

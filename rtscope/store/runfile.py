@@ -84,9 +84,9 @@ def check_run(run: Run) -> None:
         problem = _problem_of(thread)
         if problem:
             raise RtscopeError(f"not a valid run: thread {thread.thread} has {problem}")
-    problem = _problem_of_sweep(run)
+    problem = _problem_of_placements(run)
     if problem:
-        raise RtscopeError(f"not a valid run: its sweep {problem}")
+        raise RtscopeError(f"not a valid run: its series {problem}")
 
 
 def is_cut(error: json.JSONDecodeError) -> bool:
@@ -115,20 +115,20 @@ def _problem_of(thread: Thread) -> str | None:
     return _contradiction_in(thread) or _problem_of_windows(thread.windows)
 
 
-def _problem_of_sweep(run: Run) -> str | None:
-    sweep = run.sweep
-    if sweep is None:
+def _problem_of_placements(run: Run) -> str | None:
+    series = run.placement_series
+    if series is None:
         return None
-    medians = [cell.medians_ns for cell in sweep.cells]
-    placements = [cell.placement for cell in sweep.cells]
-    placements += [place for order in sweep.orders for place in order.placements]
-    placements += [pair.placement for pair in sweep.pairs]
+    medians = [cell.medians_ns for cell in series.cells]
+    placements = [cell.placement for cell in series.cells]
+    placements += [place for order in series.orders for place in order.placements]
+    placements += [pair.placement for pair in series.pairs]
     told = {
         f"has {len(medians)} cells for {len(run.threads)} threads": len(medians)
         == len(run.threads),
         "has a cell without samples": all(thread.histogram.lower_ns for thread in run.threads),
-        f"has a cell without a median for each of {sweep.rounds} rounds": all(
-            len(one) == sweep.rounds > 0 for one in medians
+        f"has a cell without a median for each of {series.rounds} rounds": all(
+            len(one) == series.rounds > 0 for one in medians
         ),
         "has a median that is no time": all(0 < ns < LONGEST_NS for one in medians for ns in one),
         "has a placement without a CPU or without a thread": all(

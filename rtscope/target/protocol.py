@@ -134,7 +134,7 @@ class Start(Line, frozen=True, tag="start"):
     samples: Count = 0
     loads: list[StartLoad] = []
     options: dict[str, str | int | float | bool] = {}
-    facts: list[str] = []
+    metrics: list[str] = msgspec.field(default_factory=list, name="facts")
     """all that a thread of this probe may have; N stands for a number"""
     high_resolution: bool | None = None
     idle_states: StartIdleStates | None = None
@@ -179,7 +179,7 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     mean_ns: Figure | None = None
     stddev_ns: Figure | None = None
     worst: Annotated[list[WorstSample], msgspec.Meta(max_length=64)] = []
-    facts: dict[str, float | None] = {}
+    metrics: dict[str, float | None] = msgspec.field(default_factory=dict, name="facts")
     takers: Annotated[list[ThreadTaker], msgspec.Meta(max_length=1024)] = []
 
 

@@ -18,8 +18,8 @@ from rtscope.statistics.comparison import (
     Row,
     compare_series,
 )
+from rtscope.statistics.placement_comparison import PlacementComparison
 from rtscope.statistics.placing import SMALLEST_GAIN
-from rtscope.statistics.sweep_comparison import SweepComparison
 from rtscope.wording.plain import plain
 from rtscope.wording.reason import reasons_text
 from rtscope.wording.run import REPEAT_BOTH
@@ -117,7 +117,7 @@ def difference_sentence(one: Difference) -> str:
     )
 
 
-def sweep_comparison_sentence(comparison: SweepComparison) -> str:
+def placement_comparison_sentence(comparison: PlacementComparison) -> str:
     """B is slower than A in 1 of 8 cases, by 5 % or more."""
     effects = [one.effect for one in comparison.changes]
     counts = {word: effects.count(word) for word in ("slower", "faster") if word in effects}

@@ -13,7 +13,7 @@ _SCALED: Final = {"_hz": ("Hz", 6), "_bytes_per_s": ("B/s", 4), "_operations_per
 """units by how a name ends, and how many digits are shown"""
 
 
-def fact_title(key: str) -> str:
+def metric_title(key: str) -> str:
     """ "longest gap" for longest_gap_ns, "drift per s" for drift_ns_per_s, "L1 load"."""
     key = re.sub(r"(_bytes|(?<=_operations))_per_s$", "", plain(key))
     words = [word for word in key.split("_") if word not in ("ns", "percent", "hz")]
@@ -21,8 +21,8 @@ def fact_title(key: str) -> str:
     return re.sub(r"([0-9])pct\b", r"\1 %", text)
 
 
-def fact_text(key: str, value: float | None) -> str:
-    """A fact with its unit: 26.5 ns, 10.87 ms, 16.5 %, 2.00 GHz, 3.217 G/s, 12,345, yes."""
+def metric_text(key: str, value: float | None) -> str:
+    """A metric with its unit: 26.5 ns, 10.87 ms, 16.5 %, 2.00 GHz, 3.217 G/s, 12,345, yes."""
     if value is None or not math.isfinite(value):
         return NOTHING
     parts = key.split("_")

@@ -207,7 +207,7 @@ def test_an_undisturbed_cpu_is_no_failed_measurement(rtscope: Rtscope) -> None:
     assert done.returncode == 0, done.stderr
     run = decode_run(done.stdout.encode())
     assert "no-samples" not in {warning.code for warning in run.warnings}
-    assert all(thread.facts["observed_ns"] > 0 for thread in run.threads)
+    assert all(thread.metrics["observed_ns"] > 0 for thread in run.threads)
 
 
 @pytest.mark.parametrize(("criterion", "code"), [("1h", 0), ("1ns", 1)])

@@ -45,8 +45,8 @@ def thread_of(name: str, *, events: int = EVENTS, **options: str) -> Thread:
     run = measured(f"vm:{name}", events=events, **options)
     (thread,) = run.threads
     assert (run.status, thread.count) == ("complete", events)
-    assert thread.facts["data_errors"] == 0
-    assert set(thread.facts) == set(dry_run(Request(probe="daq", samples=1)).facts)
+    assert thread.metrics["data_errors"] == 0
+    assert set(thread.metrics) == set(dry_run(Request(probe="daq", samples=1)).metrics)
     return thread
 
 
@@ -59,13 +59,13 @@ def test_scatter_and_mapped_copy_nothing_and_copy_copies_each_byte(
         thread_of(name, transfer=way) for way in ("copy", "mapped", "scatter")
     )
 
-    assert copied.facts["copied_bytes_per_event"] == EVENT_BYTES
-    assert copied.facts["bytes_per_event"] == scattered.facts["bytes_per_event"] == EVENT_BYTES
+    assert copied.metrics["copied_bytes_per_event"] == EVENT_BYTES
+    assert copied.metrics["bytes_per_event"] == scattered.metrics["bytes_per_event"] == EVENT_BYTES
     for thread in (mapped, scattered):
-        assert thread.facts["copied_bytes_per_event"] == 0
-        assert thread.facts["cpu_ns_per_event"] < copied.facts["cpu_ns_per_event"]
+        assert thread.metrics["copied_bytes_per_event"] == 0
+        assert thread.metrics["cpu_ns_per_event"] < copied.metrics["cpu_ns_per_event"]
         assert (thread.min_ns or 0) < (copied.min_ns or 0)
-    assert copied.facts["lost"] == mapped.facts["lost"] == scattered.facts["lost"] == 0
+    assert copied.metrics["lost"] == mapped.metrics["lost"] == scattered.metrics["lost"] == 0
 
 
 @pytest.mark.parametrize("name", [DEBIAN_RT, *BUILT, ARM64_STD, *BUILT_OTHERS])
@@ -74,7 +74,7 @@ def test_twice_the_data_cost_a_copy_more_and_scatter_nothing_but_the_look_at_the
 ) -> None:
     kernel_named(name)
     cpu_ns = {
-        (way, samples): thread_of(name, transfer=way, samples_per_channel=samples).facts[
+        (way, samples): thread_of(name, transfer=way, samples_per_channel=samples).metrics[
             "cpu_ns_per_event"
         ]
         for way in ("copy", "scatter")
@@ -93,10 +93,10 @@ def test_an_interrupt_a_channel_is_1440_a_second_and_one_an_event_is_120(
     kernel_named(name)
     each, once = (thread_of(name, interrupts=way) for way in ("channel", "event"))
 
-    assert each.facts["interrupts_per_event"] * 120 == 1440
-    assert once.facts["interrupts_per_event"] * 120 == 120
-    assert each.facts["cpu_ns_per_event"] > 4 * once.facts["cpu_ns_per_event"]
-    assert each.facts["whole_mean_ns"] > 2 * once.facts["whole_mean_ns"]
+    assert each.metrics["interrupts_per_event"] * 120 == 1440
+    assert once.metrics["interrupts_per_event"] * 120 == 120
+    assert each.metrics["cpu_ns_per_event"] > 4 * once.metrics["cpu_ns_per_event"]
+    assert each.metrics["whole_mean_ns"] > 2 * once.metrics["whole_mean_ns"]
 
 
 @pytest.mark.kernels
@@ -110,10 +110,10 @@ def test_under_load_two_calls_lose_events_and_one_that_arms_and_waits_loses_none
         for arm in ("separate", "atomic")
     )
 
-    assert separate.facts["lost"] >= separate.facts["unseen_interrupts"] > 0
-    assert separate.facts["timeouts"] == separate.facts["unseen_interrupts"]
-    assert separate.missed == separate.facts["lost"]
-    assert atomic.facts["lost"] == atomic.facts["unseen_interrupts"] == atomic.missed == 0
+    assert separate.metrics["lost"] >= separate.metrics["unseen_interrupts"] > 0
+    assert separate.metrics["timeouts"] == separate.metrics["unseen_interrupts"]
+    assert separate.missed == separate.metrics["lost"]
+    assert atomic.metrics["lost"] == atomic.metrics["unseen_interrupts"] == atomic.missed == 0
 
 
 @pytest.mark.long
@@ -125,7 +125,7 @@ def test_the_same_run_is_the_same_to_the_nanosecond(kernel_named: KernelNamed) -
     )
 
     assert first.histogram == second.histogram
-    assert first.facts == second.facts
+    assert first.metrics == second.metrics
 
 
 @pytest.mark.long
@@ -133,11 +133,11 @@ def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
     kernel_named: KernelNamed,
 ) -> None:
     kernel_named(RT)
-    facts = thread_of(RT, work="9ms").facts
+    metrics = thread_of(RT, work="9ms").metrics
 
     # Of nine periods of 8.33 ms it has time for eight.
-    assert facts["overwritten"] == pytest.approx(EVENTS / 12, rel=0.2)
-    assert facts["lost"] == pytest.approx(facts["overwritten"], abs=2)
+    assert metrics["overwritten"] == pytest.approx(EVENTS / 12, rel=0.2)
+    assert metrics["lost"] == pytest.approx(metrics["overwritten"], abs=2)
 
 
 @pytest.mark.kernels
@@ -148,7 +148,7 @@ def test_eight_digitizers_are_read_by_eight_threads(kernel_named: KernelNamed) -
     assert [thread.name for thread in run.threads] == [f"module {n}" for n in range(1, 9)]
     for thread in run.threads:
         assert thread.count == EVENTS
-        assert thread.facts["lost"] == thread.facts["data_errors"] == 0
+        assert thread.metrics["lost"] == thread.metrics["data_errors"] == 0
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def measured(kernel: Kernel, method: str, periods: int, load: str = "idle") -> R
 def drift_ns(run: Run) -> float:
     """How much later the last period ended than it was asked, beside the first's beginning."""
     thread = run.threads[0]
-    return thread.facts["expected"] * PERIOD_NS - thread.count * PERIOD_NS
+    return thread.metrics["expected"] * PERIOD_NS - thread.count * PERIOD_NS
 
 
 @pytest.mark.parametrize("name", [*BUILT, *BUILT_OTHERS])
@@ -77,9 +77,9 @@ def test_the_emulator_sees_the_periods_that_the_loop_itself_reads_from_the_clock
 
     for seen, own in [("longest_ns", thread.max_ns), ("shortest_ns", thread.min_ns)]:
         assert own is not None
-        assert abs(thread.facts[f"outside_{seen}"] - own) < 2000
-    counts = [thread.facts[f"outside_{name}"] for name in ("in_range", "over", "under")]
-    assert counts == [thread.facts[name] for name in ("in_range", "over", "under")]
+        assert abs(thread.metrics[f"outside_{seen}"] - own) < 2000
+    counts = [thread.metrics[f"outside_{name}"] for name in ("in_range", "over", "under")]
+    assert counts == [thread.metrics[name] for name in ("in_range", "over", "under")]
     assert "loop-no-observer" not in {warning.code for warning in run.warnings}
 
 
@@ -93,11 +93,11 @@ def test_a_thread_on_another_cpu_watches_where_there_is_one(kernel_named: Kernel
     assert run.asked.options["observer"] == "CPU 1"
     assert [thread.name for thread in run.threads] == [f"kernel-{method}" for method in METHODS]
     for thread in run.threads:
-        counted = sum(thread.facts[name] for name in ("in_range", "over", "under"))
+        counted = sum(thread.metrics[name] for name in ("in_range", "over", "under"))
         assert counted == thread.count > 20
-        assert thread.facts["uncertain"] <= thread.count
-        assert thread.facts["observer_gap_max_ns"] > 0
-        assert "outside_over" not in thread.facts
+        assert thread.metrics["uncertain"] <= thread.count
+        assert thread.metrics["observer_gap_max_ns"] > 0
+        assert "outside_over" not in thread.metrics
 
 
 def test_what_made_a_period_long_in_the_kernel_is_not_explained_by_what_came_later() -> None:
@@ -116,7 +116,7 @@ def test_each_loop_is_the_same_to_the_nanosecond_on_every_run(
 
     assert one.threads == other.threads
     assert one.threads[0].missed == 0
-    assert abs(one.threads[0].facts["drift_ns_per_s"]) < 0.1e9
+    assert abs(one.threads[0].metrics["drift_ns_per_s"]) < 0.1e9
 
 
 @pytest.mark.kernels

@@ -38,7 +38,7 @@ def test_a_limit_is_read(text: str, limit: Limit) -> None:
         ("maximum<50us", "maximum is not one of max, mean, missed"),
         ("failed<many", "a plain number"),
         ("p100<5us", "a quantile is below p100"),
-        ("failed", "FIGURE<NUMBER"),
+        ("failed", "METRIC<NUMBER"),
         ("max[]<5us", "is not a budget"),
         ("max[a<5us", "is not a budget"),
         ("", "is not a budget"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rtscope.model.machine import Machine
 from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
 from rtscope.model.scaling import Pair, Placement
-from tests.sweeps import T2080, T4240, machine_of
+from tests.placements import T2080, T4240, machine_of
 
 
 def placed(machine: Machine, usable: Sequence[int], counts: Sequence[int]) -> dict[str, list[int]]:

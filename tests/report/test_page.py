@@ -65,7 +65,7 @@ def hostile_run() -> Run:
         notes=[ATTACK],
     )  # fmt: skip
     run = measured_run()
-    facts = {ATTACK: 1.5, "cost_ns": 20.0, "cpu0": 3.0}
+    metrics = {ATTACK: 1.5, "cost_ns": 20.0, "cpu0": 3.0}
     return msgspec.structs.replace(
         run,
         **dict.fromkeys(["probe", "load", "source", "target", "agent_version"], ATTACK),
@@ -74,7 +74,7 @@ def hostile_run() -> Run:
         warnings=[RunWarning(ATTACK, ATTACK)],
         explanations=[explanation],
         threads=[
-            msgspec.structs.replace(thread, policy=ATTACK, name=ATTACK, facts=facts)
+            msgspec.structs.replace(thread, policy=ATTACK, name=ATTACK, metrics=metrics)
             for thread in run.threads
         ],
         asked=Asked(["rtscope", ATTACK], 200_000, options={ATTACK: ATTACK}),
@@ -207,7 +207,7 @@ def test_a_hostile_run_executes_nothing(chromium: str, tmp_path: Path) -> None:
 
 
 def probe_run(probe: str) -> Run:
-    """A run as the probe's: its names, facts and options, with latencies around 3 us."""
+    """A run as the probe's: its names, metrics and options, with latencies around 3 us."""
     rng = np.random.default_rng(7)
     names = {
         "gtod": ["gettimeofday", "CLOCK_TAI", "rdtsc"],
@@ -217,14 +217,14 @@ def probe_run(probe: str) -> Run:
         "migrate": ["rank 1", "rank 2"],
         "daq": ["module 1", "module 2"],
     }.get(probe, ["", ""])
-    facts = {"cost_ns": 20.5, "cpu0": 7.0, "cpu1": 5.0} if probe in ("gtod", "migrate") else {}
+    metrics = {"cost_ns": 20.5, "cpu0": 7.0, "cpu1": 5.0} if probe in ("gtod", "migrate") else {}
     options: dict[str, str | int | float | bool] = {
         "low_ns": 2900, "high_ns": 3100, "hold_ns": 2000, "medium_ns": 9000,
         "deadline_ns": 5000, "threshold_ns": 1000, "criterion_ns": 6000, "tolerance_ns": 4000,
     }  # fmt: skip
     threads = [
         msgspec.structs.replace(
-            thread_of(latencies(rng, "independent", 5000), cpu), name=name, facts=facts
+            thread_of(latencies(rng, "independent", 5000), cpu), name=name, metrics=metrics
         )
         for cpu, name in enumerate(names)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep's page and table: what to do comes first, and the figures are those measured."""
+"""A series's page and table: what to do comes first, and the figures are those measured."""
 
 import io
 
@@ -7,32 +7,42 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from rtscope.model.placement_series import MeasuredSeries
 from rtscope.model.run import Asked, RunWarning
 from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Sweep
+from rtscope.report.page.placement_charts import placement_charts
 from rtscope.report.page.report import html_report
 from rtscope.report.page.scale import Scale
-from rtscope.report.page.sweep_charts import sweep_charts
 from rtscope.report.terminal.run import summary
-from tests.sweeps import ONE_NS, T2080, cell_of, machine_of, run_of_sweep, swept, vector_unit_a_core
+from tests.placements import (
+    ONE_NS,
+    T2080,
+    cell_of,
+    machine_of,
+    measured_on,
+    run_of_series,
+    vector_unit_a_core,
+)
 
 
-def shown(sweep: Sweep) -> str:
+def shown(series: MeasuredSeries) -> str:
     out = io.StringIO()
-    Console(file=out, width=160).print(summary(run_of_sweep(sweep)))
+    Console(file=out, width=160).print(summary(run_of_series(series)))
     return out.getvalue()
 
 
-def page_of(sweep: Sweep) -> str:
-    return html_report([run_of_sweep(sweep)])
+def page_of(series: MeasuredSeries) -> str:
+    return html_report([run_of_series(series)])
 
 
 @pytest.fixture(scope="module")
-def t2080() -> Sweep:
-    return swept(T2080, vector_unit_a_core)
+def t2080() -> MeasuredSeries:
+    return measured_on(T2080, vector_unit_a_core)
 
 
-def test_the_recommendation_comes_before_everything_that_was_measured(t2080: Sweep) -> None:
+def test_the_recommendation_comes_before_everything_that_was_measured(
+    t2080: MeasuredSeries,
+) -> None:
     for text in (shown(t2080), page_of(t2080).partition("<body")[2]):
         advice = text.index("Use CPUs 0, 2, 4, 6 for 4 vector threads")
         finding = text.index("share a vector unit")
@@ -40,16 +50,16 @@ def test_the_recommendation_comes_before_everything_that_was_measured(t2080: Swe
         assert advice < finding < table
 
 
-def test_a_hostile_name_stays_text_on_the_page(t2080: Sweep) -> None:
+def test_a_hostile_name_stays_text_on_the_page(t2080: MeasuredSeries) -> None:
     name = "</script><b>\x1b[31m"
     asked = Asked(command=["rtscope", name])
-    page = html_report([run_of_sweep(t2080, name, warnings=[RunWarning("w", name)], asked=asked)])
+    page = html_report([run_of_series(t2080, name, warnings=[RunWarning("w", name)], asked=asked)])
     assert "<b>" not in page.partition("<body")[2].partition("<script>")[0]
     assert page.count("<figure ") == 3
 
 
-def test_curves_are_drawn_with_both_laws(t2080: Sweep) -> None:
-    speedup, time, jitter = sweep_charts(t2080)
+def test_curves_are_drawn_with_both_laws(t2080: MeasuredSeries) -> None:
+    speedup, time, jitter = placement_charts(t2080)
     assert (speedup.title, time.title, jitter.title) == ("Speed-up", "Time", "Jitter")
     names = [mark.name for mark in speedup.marks]
     assert names[:3] == [
@@ -71,13 +81,13 @@ def test_slowdowns_are_drawn_and_told_worst_first() -> None:
     place = Placement((1,), 1)
     times = {"idle": 1.0, "cache": 1.5, "memory": 2.0}
     cells = [cell_of(rng, "./app", place, ONE_NS * t, load=load) for load, t in times.items()]
-    sweep = Sweep(machine_of(2, 1), cells, 5, load_cpus=[0])
-    [chart] = sweep_charts(sweep)
+    series = MeasuredSeries(machine_of(2, 1), cells, 5, load_cpus=[0])
+    [chart] = placement_charts(series)
     [bars] = chart.bars
     rows = chart.panels[0].y
     assert [rows.rows[row] for row in bars.rows] == ["memory", "cache"]
     assert rows.ticks[0].text == "memory"
     assert rows.scale.share([0.5])[0] > rows.scale.share([1.5])[0]
     assert bars.end[0] == pytest.approx(100, abs=3)
-    told = [line.split()[0] for line in shown(sweep).splitlines() if "./app  " in line]
+    told = [line.split()[0] for line in shown(series).splitlines() if "./app  " in line]
     assert told == ["idle", "memory", "cache"]

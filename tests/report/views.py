@@ -35,9 +35,9 @@ from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
+from tests.placements import T2080, measured_on, run_of_series, vector_unit_a_core
 from tests.statistics.test_gate import side
 from tests.statistics.test_sharing import machine_of, run_with
-from tests.sweeps import T2080, run_of_sweep, swept, vector_unit_a_core
 
 LIMITS: Final = [parse_limit(text) for text in ("max<10us", "mean<5us", "p99.99<1ms")]
 CALLS: Final = [
@@ -54,9 +54,9 @@ INTERRUPT: Final = SeenThread(
 )  # fmt: skip
 
 
-def named(name: str, cpu: int | None = 0, **facts: float) -> Thread:
+def named(name: str, cpu: int | None = 0, **metrics: float) -> Thread:
     plain = thread_of([1000] * 50, cpu)
-    return replace(plain, name=name, facts=facts, worst=[])
+    return replace(plain, name=name, metrics=metrics, worst=[])
 
 
 def a_run(name: str = "board") -> Run:
@@ -98,13 +98,13 @@ def signal_run(takers: int, name: str = "main") -> Run:
 
 def clocks(name: str) -> RenderableType:
     threads = [
-        replace(thread_of([20] * 99 + [1500]), name=name, facts={"cost_ns": 20.5}),
+        replace(thread_of([20] * 99 + [1500]), name=name, metrics={"cost_ns": 20.5}),
         replace(thread_of([1000] * 100), thread=1, name="gettimeofday"),
     ]
     return summary(run_of(*threads, probe="gtod"))
 
 
-def facts(name: str) -> RenderableType:
+def metrics(name: str) -> RenderableType:
     many = {f"taken_by_priority_{number}": 1e6 for number in range(16)}
     return summary(run_of(*(named(f"{name} {number}", number, **many) for number in range(9))))
 
@@ -268,7 +268,7 @@ def published(name: str) -> RenderableType:
 
 
 def scaled(name: str) -> RenderableType:
-    run = run_of_sweep(swept(T2080, vector_unit_a_core), warnings=[RunWarning("w", name)])
+    run = run_of_series(measured_on(T2080, vector_unit_a_core), warnings=[RunWarning("w", name)])
     return summary(replace(run, asked=Asked(command=["rtscope", name])))
 
 
@@ -332,7 +332,7 @@ VIEWS: Final[dict[str, View]] = {
     "explained": explained,
     "waiters": lambda name: summary(signal_run(30, name)),
     "clocks": clocks,
-    "facts": facts,
+    "metrics": metrics,
     "matrices": lambda name: summary(
         replace(run_with(machine_of(2), vector={(0, 1): 1.9}), warnings=[RunWarning("w", name)])
     ),

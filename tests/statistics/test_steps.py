@@ -116,7 +116,7 @@ def test_interrupts_and_switches_of_each_cpu_are_shown_where_the_runs_have_them(
         msgspec.structs.replace(
             run,
             threads=[
-                msgspec.structs.replace(thread, facts={"device_interrupts": n, "switches": 10.0})
+                msgspec.structs.replace(thread, metrics={"device_interrupts": n, "switches": 10.0})
                 for thread, n in zip(run.threads, (5.0, 7.0), strict=True)
             ],
         )

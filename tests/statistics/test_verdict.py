@@ -42,10 +42,10 @@ CUT = run_of(
     )
 )
 METRICS = {"failed": 0.0, "over": 3.0, "longest_ns": 12_000_000.0, "share": 0.25}
-OF_A_PROBE = run_of(a_thread(facts=METRICS, name="timerfd"), a_thread(1))
+OF_A_PROBE = run_of(a_thread(metrics=METRICS, name="timerfd"), a_thread(1))
 SERIES = run_of(
-    a_thread(name="inherit", facts={"inversions": 0.0}),
-    a_thread(ns=9000, name="none", facts={"inversions": 7.0}),
+    a_thread(name="inherit", metrics={"inversions": 0.0}),
+    a_thread(ns=9000, name="none", metrics={"inversions": 7.0}),
 )
 
 
@@ -136,7 +136,7 @@ def test_a_run_cut_short_breaks_limits_but_proves_none(status: Status) -> None:
 
 def test_a_metric_is_judged_by_its_worst_thread_which_is_named() -> None:
     silent = [
-        msgspec.structs.replace(thread_of([], n), facts={"over": float(n)}) for n in (4, 7, 5)
+        msgspec.structs.replace(thread_of([], n), metrics={"over": float(n)}) for n in (4, 7, 5)
     ]
     found = judged(run_of(*silent), "over<6")
     assert (found.outcome, found.cpu, found.value) == ("fail", 7, 7.0)

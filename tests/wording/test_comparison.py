@@ -17,14 +17,14 @@ from rtscope.model.scaling import Placement
 from rtscope.statistics.alike import Difference
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.figures import Stalls
+from rtscope.statistics.placement_comparison import CellChange, Effect, PlacementComparison
 from rtscope.statistics.placing import Ratio
-from rtscope.statistics.sweep_comparison import CellChange, Effect, SweepComparison
 from rtscope.statistics.verdict import judge
 from rtscope.wording.budget import judgement_sentence
 from rtscope.wording.comparison import (
     comparison_sentence,
     difference_sentence,
-    sweep_comparison_sentence,
+    placement_comparison_sentence,
 )
 from rtscope.wording.reason import reason_text, stalls_text
 from tests.measured import latencies, run_of, thread_of
@@ -59,13 +59,13 @@ def comparisons() -> Iterator[str]:
         yield comparison_sentence(compare(a, b))
 
 
-def sweeps() -> Iterator[str]:
+def series() -> Iterator[str]:
     effects: list[list[Effect]] = [["same"], ["same", "unknown"], ["slower", "faster", "same"]]
     for each in effects:
         changes = [
             CellChange("x", Placement((0,), 1), "idle", 1, 2, Ratio(2.0), effect) for effect in each
         ]
-        yield sweep_comparison_sentence(SweepComparison("1", "2", changes))
+        yield placement_comparison_sentence(PlacementComparison("1", "2", changes))
 
 
 def reasons() -> Iterator[str]:
@@ -79,7 +79,7 @@ def reasons() -> Iterator[str]:
 
 def lines() -> str:
     differences = map(difference_sentence, DIFFERENCES)
-    told = [*judgements(), *comparisons(), *differences, *sweeps(), *reasons()]
+    told = [*judgements(), *comparisons(), *differences, *series(), *reasons()]
     return "".join(f"{one}\n" for one in told)
 
 

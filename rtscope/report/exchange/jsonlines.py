@@ -35,7 +35,7 @@ def print_json(value: object) -> None:
 def print_run(run: Run) -> None:
     """Print a run as a line of JSON, with its findings; a placement series with its advice."""
     record = msgspec.json.decode(encode_run(run))
-    if run.sweep:
+    if run.placement_series:
         record["advice"] = msgspec.to_builtins(advice_of(run))
     record["findings"] = msgspec.to_builtins(findings_of(run))
     print_json(record)

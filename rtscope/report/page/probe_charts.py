@@ -86,7 +86,7 @@ def _name(one: Labelled, name: str) -> str:
 def _cost(labelled: Sequence[Labelled]) -> Chart:
     """What one reading of each clock costs, dearest last."""
     costs = [
-        {t.name: t.facts["cost_ns"] for t in one.run.threads if t.facts.get("cost_ns", 0) > 0}
+        {t.name: t.metrics["cost_ns"] for t in one.run.threads if t.metrics.get("cost_ns", 0) > 0}
         for one in labelled
     ]
     most = {name: max(cost.get(name, 0) for cost in costs) for cost in costs for name in cost}
@@ -248,9 +248,9 @@ def _figures(labelled: Sequence[Labelled]) -> Chart:
 
 
 def _ran_on(run: Run) -> list[str]:
-    """The facts that count on which CPU a thread ran, by CPU."""
-    keys = {key for thread in run.threads for key in thread.facts if _RAN_ON.fullmatch(key)}
-    others = {key for thread in run.threads for key in thread.facts if key == "other_cpus"}
+    """The metrics that count on which CPU a thread ran, by CPU."""
+    keys = {key for thread in run.threads for key in thread.metrics if _RAN_ON.fullmatch(key)}
+    others = {key for thread in run.threads for key in thread.metrics if key == "other_cpus"}
     return [*sorted(keys, key=lambda key: int(key[3:])), *others]
 
 
@@ -258,7 +258,7 @@ def _where(one: Labelled) -> Chart:
     """How often each thread ran on each CPU."""
     run = one.run
     keys = _ran_on(run)
-    counts = [[thread.facts.get(key, 0.0) for key in keys] for thread in run.threads]
+    counts = [[thread.metrics.get(key, 0.0) for key in keys] for thread in run.threads]
     most = max((count for row in counts for count in row), default=0.0) or 1.0
     heat = Heat(
         "CPU",

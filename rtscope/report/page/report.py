@@ -16,18 +16,18 @@ from rtscope.report.page.bins import drawing
 from rtscope.report.page.chart import Chart
 from rtscope.report.page.distribution import Lines, shared_charts
 from rtscope.report.page.marks import marks_of, view_of
+from rtscope.report.page.placement_comparison import placement_comparison_page
+from rtscope.report.page.placement_series import placement_page
 from rtscope.report.page.probe_charts import Labelled, charts_of
 from rtscope.report.page.reference_charts import samples_chart
 from rtscope.report.page.render import render_page
 from rtscope.report.page.step_charts import step_chart
-from rtscope.report.page.sweep import sweep_page
-from rtscope.report.page.sweeps import sweeps_page
 from rtscope.report.page.timeline import Lanes, lanes
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
 from rtscope.report.tables.explanation import tree_columns
-from rtscope.report.tables.facts import facts_columns
 from rtscope.report.tables.matrices import matrix_columns
+from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.references import columns_beside
 from rtscope.report.tables.response import response_table
@@ -187,8 +187,8 @@ def html_report(
     Raises RtscopeError where a run's counts are impossible, or no table of `reference` was measured
     as one of the runs.
     """
-    if runs and all(run.sweep for run in runs) and not reference:
-        return sweep_page(runs[0]) if len(runs) == 1 else sweeps_page(runs)
+    if runs and all(run.placement_series for run in runs) and not reference:
+        return placement_page(runs[0]) if len(runs) == 1 else placement_comparison_page(runs)
     judged = [*judgements, *([()] * (len(runs) - len(judgements)))]
     views = [
         _view(column_label(index), run, verdicts)
@@ -293,7 +293,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         instructions_line(run),
         member_columns(run),
         member_lines(run),
-        facts_columns(run.threads),
+        metrics_columns(run.threads),
         takers_columns(run.threads),
         [
             *response_table(run),

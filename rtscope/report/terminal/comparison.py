@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A comparison of two runs or of two sweeps on the terminal."""
+"""A comparison of two runs or of two series on the terminal."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -21,11 +21,11 @@ from rtscope.model.units import format_duration_ns
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
 from rtscope.report.tables.explanation import tree_columns
-from rtscope.report.tables.facts import facts_columns
 from rtscope.report.tables.matrices import matrix_columns
+from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
+from rtscope.report.tables.placement_series import table_of
 from rtscope.report.tables.response import response_table
-from rtscope.report.tables.sweep import table_of
 from rtscope.report.tables.takers import takers_columns
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.figures import Figures, figures
@@ -36,6 +36,7 @@ from rtscope.wording.explanation import headline, off_line, totals_line, tree
 from rtscope.wording.findings import sentences_of
 from rtscope.wording.groups import figures_of_group, groups_of
 from rtscope.wording.matrices import matrix_title
+from rtscope.wording.placement_series import laws_of, settings_text
 from rtscope.wording.plain import plain
 from rtscope.wording.run import (
     flaws,
@@ -50,7 +51,6 @@ from rtscope.wording.run import (
     tuning_text,
     warnings_of,
 )
-from rtscope.wording.sweep import laws_of, settings_text
 from rtscope.wording.values import (
     NOTHING,
     count_text,
@@ -111,7 +111,7 @@ class Summary:
             yield marked_line(_MARKS[found.severity], plain(found.text), "bold cyan")
         if self.run.threads:
             yield Text()
-            if self.run.sweep:
+            if self.run.placement_series:
                 yield from _cells(self.run, options.max_width)
             else:
                 yield from _figures(self.run, options.max_width)
@@ -161,7 +161,7 @@ def _tables(run: Run, width: int) -> RenderResult:
         yield Text()
         yield Text(title, style="bold")
         yield fitted(columns, width)
-    for columns in (facts_columns(run.threads), takers_columns(run.threads)):
+    for columns in (metrics_columns(run.threads), takers_columns(run.threads)):
         if columns:
             yield Text()
             yield fitted(columns, width)
@@ -204,14 +204,15 @@ def marked_line(mark: str, text: str, style: str = "") -> Text:
 
 def _heading(run: Run) -> list[Text]:
     machine, asked = run.machine, run.asked
-    how = [f"{'beside each of' if run.sweep and run.load != 'idle' else 'load'} {plain(run.load)}"]
+    each = run.placement_series is not None and run.load != "idle"
+    how = [f"{'under each of' if each else 'load'} {plain(run.load)}"]
     if run.tuning:
         how.insert(0, tuning_text(run))
     if asked.interval_ns:
         how.append(f"every {format_duration_ns(asked.interval_ns)}")
     if run.elapsed_ns is not None:
         how.append(f"for {span_text(run.elapsed_ns)}")
-    if run.sweep:
+    if run.placement_series:
         how.append(settings_text(run))
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")

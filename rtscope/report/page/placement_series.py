@@ -3,30 +3,30 @@
 
 import shlex
 
+from rtscope.model.placement_series import series_of
 from rtscope.model.run import Run
-from rtscope.model.sweep import sweep_of
+from rtscope.report.page.placement_charts import placement_charts
 from rtscope.report.page.render import render_page
-from rtscope.report.page.sweep_charts import sweep_charts
-from rtscope.report.tables.sweep import table_of
+from rtscope.report.tables.placement_series import table_of
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.findings import advice_of, findings_of
 from rtscope.wording.findings import sentence
 from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.placement_series import how_text, laws_of, where_text
 from rtscope.wording.plain import plain
 from rtscope.wording.run import caveats
-from rtscope.wording.sweep import how_text, laws_of, where_text
 
 
-def sweep_page(run: Run) -> str:
-    """The sweep as a page."""
-    sweep = sweep_of(run)
+def placement_page(run: Run) -> str:
+    """The series as a page."""
+    series = series_of(run)
     first = [sentence(found).text for found in advice_of(run)]
     more = [sentence(found).text for found in findings_of(run)]
-    charts = sweep_charts(sweep)
+    charts = placement_charts(series)
     facts, details = fingerprint(run)
     return render_page(
-        "sweep.html.jinja",
-        title="Who disturbs whom" if sweep.has_loads else "How it scales",
+        "placement_series.html.jinja",
+        title="Who disturbs whom" if series.has_loads else "How it scales",
         where=where_text(run),
         how=how_text(run),
         caveats=caveats(run),
@@ -35,7 +35,7 @@ def sweep_page(run: Run) -> str:
         table=table_of(run),
         laws=list(laws_of(run)),
         charts=charts,
-        jitter=not sweep.has_loads,
+        jitter=not series.has_loads,
         command=plain(shlex.join(run.asked.command)),
         facts=facts,
         details=details,

@@ -27,7 +27,7 @@ class Cell(msgspec.Struct, frozen=True):
     """mean number of CPUs that a program used at a time; None if not measured"""
 
 
-class Sweep(msgspec.Struct, frozen=True):
+class MeasuredSeries(msgspec.Struct, frozen=True):
     """All cells, measured in turns, in another order in each round."""
 
     machine: Machine
@@ -66,9 +66,9 @@ class Sweep(msgspec.Struct, frozen=True):
         return any(cell.load != "idle" for cell in self.cells)
 
 
-def sweep_of(run: Run) -> Sweep:
+def series_of(run: Run) -> MeasuredSeries:
     """The cells of a run of rtscope scale or interfere. Raises RtscopeError for other runs."""
-    kept = run.sweep
+    kept = run.placement_series
     if kept is None:
         raise RtscopeError(f"run {run.id} is none of rtscope scale or interfere: it has no cells")
     cells = [
@@ -83,6 +83,6 @@ def sweep_of(run: Run) -> Sweep:
         )
         for one, thread in zip(kept.cells, run.threads, strict=True)
     ]
-    return Sweep(
+    return MeasuredSeries(
         run.machine, cells, kept.rounds, kept.orders, kept.pairs, kept.load_cpus, kept.program
     )

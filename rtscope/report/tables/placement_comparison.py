@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cells of several sweeps side by side."""
+"""The cells of several series side by side."""
 
 from collections.abc import Sequence
 
 from rtscope.model.cpulist import format_cpu_list
+from rtscope.model.placement_series import Cell, MeasuredSeries
 from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Cell, Sweep
 from rtscope.report.tables.column import Column
-from rtscope.report.tables.sweep import gains_of
+from rtscope.report.tables.placement_series import gains_of
 from rtscope.statistics.placing import Ratio, time_ns
 from rtscope.wording.placement import ratio_text
 from rtscope.wording.plain import plain
 from rtscope.wording.values import NOTHING, time_text
 
-Labelled = Sequence[tuple[str, Sweep]]
+Labelled = Sequence[tuple[str, MeasuredSeries]]
 _Key = tuple[str, Placement | None, str]
 _Found = dict[_Key, tuple[Cell, Ratio | None]]
 
 
-def placements_together(sweeps: Labelled) -> list[Column]:
-    """One row a placement, two columns a sweep; none without sweeps."""
-    found = _found(sweeps)
+def placements_together(labelled: Labelled) -> list[Column]:
+    """One row a placement, two columns a series; none without series."""
+    found = _found(labelled)
     workloads = _workloads(found)
     rows = sorted(
         {(workload, place) for cells in found for workload, place, _ in cells if place},
@@ -31,12 +31,12 @@ def placements_together(sweeps: Labelled) -> list[Column]:
         Column("CPUs", 0, [format_cpu_list(place.cpus) for _, place in rows], left=True),
     ]
     keys: list[_Key] = [(workload, place, "idle") for workload, place in rows]
-    return _table(columns, keys, sweeps, found, "times as fast")
+    return _table(columns, keys, labelled, found, "times as fast")
 
 
-def loads_together(sweeps: Labelled) -> list[Column]:
+def loads_together(labelled: Labelled) -> list[Column]:
     """One row for each load, the slowest first, and two columns for each series."""
-    found = _found(sweeps)
+    found = _found(labelled)
     workloads = _workloads(found)
     most: dict[_Key, float] = {}
     for cells in found:
@@ -44,27 +44,27 @@ def loads_together(sweeps: Labelled) -> list[Column]:
             most[key] = max(most.get(key, 0.0), slower.value if slower else 0.0)
     keys = sorted(most, key=lambda key: (workloads.index(key[0]), key[2] != "idle", -most[key]))
     columns = [Column("beside", 0, [plain(load) for *_, load in keys], left=True)]
-    return _table(columns, keys, sweeps, found, "times as long")
+    return _table(columns, keys, labelled, found, "times as long")
 
 
-def _found(sweeps: Labelled) -> list[_Found]:
+def _found(labelled: Labelled) -> list[_Found]:
     """The cells of each series, with the cell that each is compared with.
 
     Where all measured a program it is the same row, though one may be another version of the other
     or lie in another folder. Where the loads run is no other row.
     """
-    programs = all(sweep.program for _, sweep in sweeps)
+    programs = all(series.program for _, series in labelled)
     held = []
-    for _, sweep in sweeps:
-        gains = gains_of(sweep)
+    for _, series in labelled:
+        gains = gains_of(series)
         held.append(
             {
                 (
                     "" if programs else cell.workload,
-                    None if sweep.has_loads else cell.placement,
+                    None if series.has_loads else cell.placement,
                     cell.load,
                 ): (cell, gains.get((cell.workload, cell.placement, cell.load)))
-                for cell in sweep.cells
+                for cell in series.cells
             }
         )
     return held
@@ -77,18 +77,18 @@ def _workloads(found: Sequence[_Found]) -> list[str]:
 def _table(
     columns: list[Column],
     keys: Sequence[_Key],
-    sweeps: Labelled,
+    labelled: Labelled,
     found: Sequence[_Found],
     what: str,
 ) -> list[Column]:
     """These columns, the times of each series, and their ratio to another series."""
-    if not sweeps:
+    if not labelled:
         return []
     if any(workload for workload, *_ in keys):
         names = [plain(workload) for workload, *_ in keys]
         columns = [Column("workload", 0, [*names], left=True), *columns]
     times, ratios = [], []
-    for (label, _), cells in zip(sweeps, found, strict=True):
+    for (label, _), cells in zip(labelled, found, strict=True):
         row = [cells.get(key, (None, None)) for key in keys]
         shown = [time_text(time_ns(cell) if cell else None) for cell, _ in row]
         times.append(Column(f"{label}\ntime", 0, [*shown]))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cells of a sweep as a table."""
+"""The cells of a series as a table."""
 
 from rtscope.model.cpulist import format_cpu_list
+from rtscope.model.placement_series import Cell, MeasuredSeries, series_of
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Cell, Sweep, sweep_of
 from rtscope.report.tables.column import Column
 from rtscope.statistics.placing import (
     Ratio,
@@ -21,22 +21,22 @@ from rtscope.wording.values import NOTHING, time_text
 
 def table_of(run: Run) -> list[Column]:
     """One row a cell."""
-    sweep = sweep_of(run)
-    return _load_table(sweep) if sweep.has_loads else _placement_table(sweep)
+    series = series_of(run)
+    return _load_table(series) if series.has_loads else _placement_table(series)
 
 
-def gains_of(sweep: Sweep) -> dict[tuple[str, Placement, str], Ratio]:
+def gains_of(series: MeasuredSeries) -> dict[tuple[str, Placement, str], Ratio]:
     """Of each cell by workload, placement and load, how much faster it is than one thread.
 
     Beside loads, how much longer it takes than alone. The one that others are held against has
     none, nor have they where that was not measured.
     """
-    if sweep.has_loads:
-        found = [one for workload in sweep.workloads for one in slowdowns(sweep, workload)]
+    if series.has_loads:
+        found = [one for workload in series.workloads for one in slowdowns(series, workload)]
         return {(o.cell.workload, o.cell.placement, o.cell.load): o.ratio for o in found}
     gains = {}
-    for workload in sweep.workloads:
-        cells = [cell for cell in sweep.cells if cell.workload == workload]
+    for workload in series.workloads:
+        cells = [cell for cell in series.cells if cell.workload == workload]
         singles = [cell for cell in cells if cell.placement.threads == 1]
         one = min(singles, key=time_ns, default=None)
         for cell in cells:
@@ -45,16 +45,16 @@ def gains_of(sweep: Sweep) -> dict[tuple[str, Placement, str], Ratio]:
     return gains
 
 
-def _placement_table(sweep: Sweep) -> list[Column]:
+def _placement_table(series: MeasuredSeries) -> list[Column]:
     cells = sorted(
-        sweep.cells,
+        series.cells,
         key=lambda cell: (
-            sweep.workloads.index(cell.workload),
+            series.workloads.index(cell.workload),
             cell.placement.threads,
             cell.placement.cpus,
         ),
     )
-    found = gains_of(sweep)
+    found = gains_of(series)
     gains = [found.get((cell.workload, cell.placement, cell.load)) for cell in cells]
     return [
         Column("workload", 0, [plain(cell.workload) for cell in cells], left=True),
@@ -68,16 +68,16 @@ def _placement_table(sweep: Sweep) -> list[Column]:
     ]
 
 
-def _load_table(sweep: Sweep) -> list[Column]:
+def _load_table(series: MeasuredSeries) -> list[Column]:
     rows: list[tuple[Cell, Ratio | None, float | None, float | None]] = []
-    for workload in sweep.workloads:
-        alone = sweep.cell(workload, _first(sweep, workload).placement)
+    for workload in series.workloads:
+        alone = series.cell(workload, _first(series, workload).placement)
         if alone:
             rows.append((alone, None, None, None))
-            for one in slowdowns(sweep, workload):
+            for one in slowdowns(series, workload):
                 rows.append((one.cell, one.ratio, one.tail.value, one.ratio.p_value))
         else:
-            rows += [(c, None, None, None) for c in sweep.cells if c.workload == workload]
+            rows += [(c, None, None, None) for c in series.cells if c.workload == workload]
     return [
         Column("beside", 0, [plain(cell.load) for cell, *_ in rows], left=True),
         Column("workload", 6, [plain(cell.workload) for cell, *_ in rows], left=True),
@@ -89,8 +89,8 @@ def _load_table(sweep: Sweep) -> list[Column]:
     ]
 
 
-def _first(sweep: Sweep, workload: str) -> Cell:
-    return next(cell for cell in sweep.cells if cell.workload == workload)
+def _first(series: MeasuredSeries, workload: str) -> Cell:
+    return next(cell for cell in series.cells if cell.workload == workload)
 
 
 def _share(value: float | None) -> str:

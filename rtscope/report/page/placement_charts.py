@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures of sweeps: speed-up with its laws, time, jitter, and slowdowns."""
+"""The figures of labelled: speed-up with its laws, time, jitter, and slowdowns."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from rtscope.model.sweep import Sweep
+from rtscope.model.placement_series import MeasuredSeries
 from rtscope.report.page.chart import Axis, Bars, Chart, Mark, Panel, axis, floats, row_axis
 from rtscope.report.page.probe_charts import numbered
 from rtscope.report.page.scale import Scale, Tick, linear, ticks
@@ -49,16 +49,16 @@ class _Bars(NamedTuple):
     colour: int
 
 
-def sweep_charts(sweep: Sweep) -> list[Chart]:
+def placement_charts(series: MeasuredSeries) -> list[Chart]:
     """Speed-up with the fitted laws, time, jitter, or the slowdowns."""
-    if sweep.has_loads:
-        where = f"By each load on {cpus_text(sweep.load_cpus)}, with 95 % limits."
+    if series.has_loads:
+        where = f"By each load on {cpus_text(series.load_cpus)}, with 95 % limits."
         bars = [
-            _Bars(slowdowns(sweep, one), plain(one), number)
-            for number, one in enumerate(sweep.workloads)
+            _Bars(slowdowns(series, one), plain(one), number)
+            for number, one in enumerate(series.workloads)
         ]
         return numbered([_slowdown_chart(bars, where)])
-    drawn = [curve for curve in curves(sweep) if len(curve.cells) > 1]
+    drawn = [curve for curve in curves(series) if len(curve.cells) > 1]
     lines = [_Line(curve, curve_name(curve), number) for number, curve in enumerate(drawn)]
     if not lines:
         return []
@@ -73,22 +73,22 @@ def sweep_charts(sweep: Sweep) -> list[Chart]:
     )
 
 
-def charts_together(sweeps: Sequence[tuple[str, Sweep]]) -> list[Chart]:
-    """The same of several sweeps by their labels, without laws; each sweep has a colour.
+def charts_together(labelled: Sequence[tuple[str, MeasuredSeries]]) -> list[Chart]:
+    """The same of several series by their labels, without laws; each series has a colour.
 
     Where some have several workloads beside loads, each of these has one.
     """
     lines: list[_Line] = []
     bars: list[_Bars] = []
-    lone = all(len(sweep.workloads) == 1 for _, sweep in sweeps if sweep.has_loads)
-    for number, (label, sweep) in enumerate(sweeps):
-        if sweep.has_loads:
-            for workload in sweep.workloads:
+    lone = all(len(series.workloads) == 1 for _, series in labelled if series.has_loads)
+    for number, (label, series) in enumerate(labelled):
+        if series.has_loads:
+            for workload in series.workloads:
                 colour = number if lone else len(bars)
                 name = f"{label}, {plain(workload)}"
-                bars.append(_Bars(slowdowns(sweep, workload), name, colour))
+                bars.append(_Bars(slowdowns(series, workload), name, colour))
             continue
-        drawn = [curve for curve in curves(sweep) if len(curve.cells) > 1]
+        drawn = [curve for curve in curves(series) if len(curve.cells) > 1]
         lines += [
             _Line(curve, f"{label}, {curve_name(curve)}", number, turn)
             for turn, curve in enumerate(drawn)

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.placement_series import Cell, series_of
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Cell, sweep_of
 from rtscope.statistics.alike import Difference, differences
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.distributions import student_below, student_quantile
@@ -44,7 +44,7 @@ class CellChange(msgspec.Struct, frozen=True):
     """B against A: significant and by 5 %; same: its limits are within 5 %"""
 
 
-class SweepComparison(msgspec.Struct, frozen=True):
+class PlacementComparison(msgspec.Struct, frozen=True):
     """B against A."""
 
     a: str
@@ -55,14 +55,19 @@ class SweepComparison(msgspec.Struct, frozen=True):
     """differences between the measurements"""
 
 
-def compare_sweeps(a: Run, b: Run) -> SweepComparison:
+def compare_placements(a: Run, b: Run) -> PlacementComparison:
     """The cells of both series; those of two programs match by placement and load alone.
 
     Raises RtscopeError if they have none in common.
     """
     if a.probe != b.probe:
         raise RtscopeError(f"A measured {a.probe} and B {b.probe}: they cannot be compared")
-    programs = bool(a.sweep and b.sweep and a.sweep.program and b.sweep.program)
+    programs = bool(
+        a.placement_series
+        and b.placement_series
+        and a.placement_series.program
+        and b.placement_series.program
+    )
     left, right = (_named(run, programs=programs) for run in (a, b))
     both = [name for name in left if name in right]
     if not both:
@@ -95,14 +100,14 @@ def compare_sweeps(a: Run, b: Run) -> SweepComparison:
     for held, other in ((left, right), (right, left)):
         if alone := [name for name in held if name not in other]:
             told.append(Difference("only", names=alone, side="A" if held is left else "B"))
-    return SweepComparison(a.id, b.id, changes, told)
+    return PlacementComparison(a.id, b.id, changes, told)
 
 
 def _named(run: Run, *, programs: bool) -> dict[str, Cell]:
     """The cells by the names of their threads, or by the part after the program's name."""
     return {
         thread.name.removeprefix(f"{cell.workload}, ") if programs else thread.name: cell
-        for thread, cell in zip(run.threads, sweep_of(run).cells, strict=True)
+        for thread, cell in zip(run.threads, series_of(run).cells, strict=True)
     }
 
 

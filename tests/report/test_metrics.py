@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.report.tables.facts import facts_columns
+from rtscope.report.tables.metrics import metrics_columns
 from rtscope.wording.groups import groups_of
-from rtscope.wording.metrics import fact_text, fact_title
+from rtscope.wording.metrics import metric_text, metric_title
 from tests.measured import run_of
 from tests.report.views import named
 
@@ -34,23 +34,23 @@ from tests.report.views import named
     ],
 )
 def test_a_fact_has_its_unit(key: str, value: float, title: str, text: str) -> None:
-    assert fact_title(key) == title
-    assert fact_text(key, value) == text
+    assert metric_title(key) == title
+    assert metric_text(key, value) == text
 
 
 @given(st.text(max_size=30), st.floats())
 def test_any_fact_can_be_shown(key: str, value: float) -> None:
-    assert fact_text(key, value)
-    assert not set("\x1b\x07\u202e\n") & set(fact_title(key))
+    assert metric_text(key, value)
+    assert not set("\x1b\x07\u202e\n") & set(metric_title(key))
 
 
 def test_the_shorter_side_is_across() -> None:
-    few = facts_columns([named("a", 0, x=1, y=2, z=3), named("b", 1, x=4)])
+    few = metrics_columns([named("a", 0, x=1, y=2, z=3), named("b", 1, x=4)])
     assert [column.title for column in few] == ["", "a\non CPU 0", "b\non CPU 1"]
     assert few[2].cells == ["4", "–", "–"]
-    many = facts_columns([named("", cpu, gaps=cpu) for cpu in range(8)])
+    many = metrics_columns([named("", cpu, gaps=cpu) for cpu in range(8)])
     assert [column.title for column in many] == ["", "gaps"]
-    assert facts_columns([named("a")]) == []
+    assert metrics_columns([named("a")]) == []
 
 
 def test_only_threads_of_one_name_are_put_together() -> None:

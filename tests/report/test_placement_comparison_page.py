@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several sweeps on a page: what to do of each first, then one figure of all, cell by cell."""
+"""Several series on a page: what to do of each first, then one figure of all, cell by cell."""
 
 import re
 
@@ -7,39 +7,39 @@ import msgspec
 import numpy as np
 import pytest
 
+from rtscope.model.placement_series import MeasuredSeries, series_of
 from rtscope.model.run import Run
 from rtscope.model.scaling import Placement
-from rtscope.model.sweep import Sweep, sweep_of
 from rtscope.report.page.chart import Chart
+from rtscope.report.page.placement_charts import charts_together
 from rtscope.report.page.report import html_report
-from rtscope.report.page.sweep_charts import charts_together
 from rtscope.statistics.reference import column_label
-from tests.sweeps import (
+from tests.placements import (
     ONE_NS,
     T2080,
     alike,
     cell_of,
     machine_of,
+    measured_on,
     one_bucket,
-    run_of_sweep,
-    swept,
+    run_of_series,
     vector_unit_a_core,
 )
 
 
-def of_program(sweep: Sweep, name: str) -> Run:
-    return run_of_sweep(msgspec.structs.replace(sweep, program=[name]), name)
+def of_program(series: MeasuredSeries, name: str) -> Run:
+    return run_of_series(msgspec.structs.replace(series, program=[name]), name)
 
 
 def beside(seed: int, **times: float) -> Run:
     rng = np.random.default_rng(seed)
     place = Placement((1,), 1)
     cells = [cell_of(rng, "./app", place, ONE_NS * t, load=load) for load, t in times.items()]
-    return of_program(Sweep(machine_of(2, 1), cells, 5, load_cpus=[0]), "./app")
+    return of_program(MeasuredSeries(machine_of(2, 1), cells, 5, load_cpus=[0]), "./app")
 
 
 def charts(*runs: Run) -> dict[str, Chart]:
-    labelled = [(column_label(n), sweep_of(run)) for n, run in enumerate(runs)]
+    labelled = [(column_label(n), series_of(run)) for n, run in enumerate(runs)]
     return {chart.title: chart for chart in charts_together(labelled)}
 
 
@@ -52,8 +52,8 @@ def rows(page: str) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def two() -> list[Run]:
-    a, b = swept(T2080, vector_unit_a_core), swept(T2080, alike, seed=5)
-    return [run_of_sweep(a), run_of_sweep(b)]
+    a, b = measured_on(T2080, vector_unit_a_core), measured_on(T2080, alike, seed=5)
+    return [run_of_series(a), run_of_series(b)]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_the_same_cell_of_each_stands_in_one_row(both: str) -> None:
 
 
 def test_two_versions_of_a_program_are_held_side_by_side_though_their_names_differ() -> None:
-    old, new = (swept(T2080, how, workloads=["./app"]) for how in (one_bucket, alike))
+    old, new = (measured_on(T2080, how, workloads=["./app"]) for how in (one_bucket, alike))
     runs = [of_program(old, "./old"), of_program(new, "./new")]
     page = html_report(runs)
     head, *cells = rows(page)
@@ -104,7 +104,7 @@ def test_two_versions_of_a_program_are_held_side_by_side_though_their_names_diff
     assert {"A, ./old, cores first", "B, ./new, cores first"} <= names
 
 
-def test_what_each_load_does_in_each_sweep_is_side_by_side_worst_first() -> None:
+def test_what_each_load_does_in_each_series_is_side_by_side_worst_first() -> None:
     a = beside(1, idle=1, cache=1.4, memory=1.2, disk=1)
     b = beside(2, idle=2, cache=2.8, memory=4, network=2)
     page = html_report([a, b])

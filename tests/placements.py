@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Machines whose sharing is known, and what a sweep over them would measure."""
+"""Machines whose sharing is known, and what a series over them would measure."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,10 +7,10 @@ import numpy as np
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Cache, Cpu, Machine
+from rtscope.model.placement_series import Cell, MeasuredSeries
 from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of
 from rtscope.model.run import Run, Thread
-from rtscope.model.scaling import Placement, Swept, SweptCell
-from rtscope.model.sweep import Cell, Sweep
+from rtscope.model.scaling import CellRecord, Placement, SeriesRecord
 from tests.measured import run_of
 
 Speed = Callable[[str, int, Placement], float]
@@ -72,7 +72,7 @@ def one_bucket(workload: str, cpu: int, placement: Placement) -> float:
     return 1 / placement.threads
 
 
-def swept(
+def measured_on(
     machine: Machine,
     speed: Speed,
     *,
@@ -81,7 +81,7 @@ def swept(
     serial: float = 0.05,
     seed: int = 1,
     alone: bool = False,
-) -> Sweep:
+) -> MeasuredSeries:
     """What 95 % parallel work, divided evenly, takes on such a machine; jitter where it shares.
 
     The first CPU of a placement does the serial part. With `alone` each CPU is measured alone.
@@ -104,14 +104,14 @@ def swept(
             spread = 0.3 if slowest < 1 and place.threads > 1 else NOISE
             head = serial / speed(workload, place.cpus[0], Placement(place.cpus[:1], 1))
             cells.append(cell_of(rng, workload, place, ONE_NS * (head + share), spread))
-    return Sweep(machine, cells, ROUNDS, orders=orders, pairs=pairs)
+    return MeasuredSeries(machine, cells, ROUNDS, orders=orders, pairs=pairs)
 
 
-def run_of_sweep(sweep: Sweep, workload: str = "", **fields: object) -> Run:
-    """The run that this sweep is kept as."""
+def run_of_series(series: MeasuredSeries, workload: str = "", **fields: object) -> Run:
+    """The run that this series is kept as."""
     cells = [
-        SweptCell(workload or one.workload, one.placement, one.load, one.medians_ns)
-        for one in sweep.cells
+        CellRecord(workload or one.workload, one.placement, one.load, one.medians_ns)
+        for one in series.cells
     ]
     threads = [
         Thread(
@@ -125,11 +125,13 @@ def run_of_sweep(sweep: Sweep, workload: str = "", **fields: object) -> Run:
             one.histogram.lower_ns[-1],
             name=f"{one.workload}, {one.placement.threads} on {one.placement.cpus}, {one.load}",
         )
-        for number, one in enumerate(sweep.cells)
+        for number, one in enumerate(series.cells)
     ]
-    kept = Swept(sweep.rounds, cells, sweep.program, sweep.orders, sweep.pairs, sweep.load_cpus)
-    probe = "interfere" if sweep.has_loads else "scale"
-    return run_of(*threads, probe=probe, sweep=kept, machine=sweep.machine, **fields)
+    kept = SeriesRecord(
+        series.rounds, cells, series.program, series.orders, series.pairs, series.load_cpus
+    )
+    probe = "interfere" if series.has_loads else "scale"
+    return run_of(*threads, probe=probe, placement_series=kept, machine=series.machine, **fields)
 
 
 def cell_of(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two sweeps side by side, as the terminal shows them."""
+"""Two series side by side, as the terminal shows them."""
 
 from typing import Final
 
@@ -9,22 +9,22 @@ from rich.text import Text
 from rtscope.model.run import Run
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
-from rtscope.statistics.sweep_comparison import CellChange, Effect, SweepComparison
-from rtscope.wording.comparison import difference_sentence, sweep_comparison_sentence
+from rtscope.statistics.placement_comparison import CellChange, Effect, PlacementComparison
+from rtscope.wording.comparison import difference_sentence, placement_comparison_sentence
 from rtscope.wording.placement import ratio_text
+from rtscope.wording.placement_series import how_text
 from rtscope.wording.plain import plain
 from rtscope.wording.run import REPEAT_BOTH
-from rtscope.wording.sweep import how_text
 from rtscope.wording.values import time_text
 
 _SHOWN: Final[dict[Effect, str]] = {"slower": "red", "faster": "green"}
 """effects that are differences, and their colours"""
 
 
-class SweepComparisonTable:
+class PlacementComparisonTable:
     """Renders itself to the width it gets."""
 
-    def __init__(self, comparison: SweepComparison, a: Run, b: Run) -> None:
+    def __init__(self, comparison: PlacementComparison, a: Run, b: Run) -> None:
         """A table of this comparison of these runs."""
         self._comparison = comparison
         self._runs = (("A", a), ("B", b))
@@ -32,7 +32,7 @@ class SweepComparisonTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         changes = self._comparison.changes
-        yield Text(sweep_comparison_sentence(self._comparison), style="bold")
+        yield Text(placement_comparison_sentence(self._comparison), style="bold")
         if any(one.effect in _SHOWN for one in changes):
             yield Text(REPEAT_BOTH, style="dim")
         for difference in self._comparison.differences:

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator
 
+from rtscope.model.placement_series import series_of
 from rtscope.model.run import Run
-from rtscope.model.sweep import sweep_of
 from rtscope.model.units import format_duration_ns, format_size
 from rtscope.statistics.placing import (
     curves,
@@ -24,7 +24,11 @@ def where_text(run: Run) -> str:
 
 def how_text(run: Run) -> str:
     """What was measured, when, and how."""
-    workloads = list(dict.fromkeys(cell.workload for cell in run.sweep.cells)) if run.sweep else []
+    workloads = (
+        list(dict.fromkeys(cell.workload for cell in run.placement_series.cells))
+        if run.placement_series
+        else []
+    )
     told = [" and ".join(plain(one) for one in workloads), settings_text(run)]
     if run.asked.interval_ns:
         told.append(f"every {format_duration_ns(run.asked.interval_ns)}")
@@ -34,10 +38,10 @@ def how_text(run: Run) -> str:
 
 
 def settings_text(run: Run) -> str:
-    """5 rounds, parallel 95 %, table 16 KiB; of a run that is no sweep empty."""
-    if run.sweep is None:
+    """5 rounds, parallel 95 %, table 16 KiB; of a run that is no series empty."""
+    if run.placement_series is None:
         return ""
-    rounds, options = run.sweep.rounds, run.asked.options
+    rounds, options = run.placement_series.rounds, run.asked.options
     told = [f"{rounds} round{'s' if rounds > 1 else ''}"]
     if "parallel_percent" in options:
         told.append(f"parallel {options['parallel_percent']} %")
@@ -48,11 +52,11 @@ def settings_text(run: Run) -> str:
 
 def laws_of(run: Run) -> Iterator[str]:
     """Each curve's laws, with their parameters."""
-    sweep = sweep_of(run)
-    if sweep.has_loads:
+    series = series_of(run)
+    if series.has_loads:
         return
-    for curve in curves(sweep):
-        slow = sorted(slower_cpus(sweep, curve.workload))
+    for curve in curves(series):
+        slow = sorted(slower_cpus(series, curve.workload))
         unlike = f"; it takes {cpus_text(slow)} for as fast as the others" if slow else ""
         for law in (curve.amdahl, curve.usl):
             if law:

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several sweeps on a page: the advice of each, their curves in one figure, and all cells."""
+"""Several series on a page: the advice of each, their curves in one figure, and all cells."""
 
 import shlex
 from collections.abc import Sequence
 
 import msgspec
 
+from rtscope.model.placement_series import series_of
 from rtscope.model.run import Run
-from rtscope.model.sweep import sweep_of
+from rtscope.report.page.placement_charts import charts_together
 from rtscope.report.page.render import render_page
-from rtscope.report.page.sweep_charts import charts_together
-from rtscope.report.tables.sweeps import loads_together, placements_together
+from rtscope.report.tables.placement_comparison import loads_together, placements_together
 from rtscope.statistics.confidence import LEVEL
 from rtscope.statistics.findings import advice_of, findings_of
 from rtscope.statistics.reference import column_label
 from rtscope.wording.findings import sentence
 from rtscope.wording.fingerprint import fingerprint
+from rtscope.wording.placement_series import how_text, laws_of, where_text
 from rtscope.wording.plain import plain
 from rtscope.wording.run import caveats_of_all
-from rtscope.wording.sweep import how_text, laws_of, where_text
 
 
 class _View(msgspec.Struct, frozen=True):
-    """One sweep as the template prints it."""
+    """One series as the template prints it."""
 
     label: str
     where: str
@@ -35,15 +35,15 @@ class _View(msgspec.Struct, frozen=True):
     details: list[tuple[str, list[str]]]
 
 
-def sweeps_page(runs: Sequence[Run]) -> str:
-    """The sweeps as a page."""
-    labelled = [(column_label(index), sweep_of(run)) for index, run in enumerate(runs)]
+def placement_comparison_page(runs: Sequence[Run]) -> str:
+    """The series as a page."""
+    labelled = [(column_label(index), series_of(run)) for index, run in enumerate(runs)]
     views = [_view(label, run) for (label, _), run in zip(labelled, runs, strict=True)]
     charts = charts_together(labelled)
-    placed = [(label, sweep) for label, sweep in labelled if not sweep.has_loads]
-    loaded = [(label, sweep) for label, sweep in labelled if sweep.has_loads]
+    placed = [(label, series) for label, series in labelled if not series.has_loads]
+    loaded = [(label, series) for label, series in labelled if series.has_loads]
     return render_page(
-        "sweeps.html.jinja",
+        "placement_comparison.html.jinja",
         title=_title(len(placed), len(loaded)),
         views=views,
         caveats=caveats_of_all([(view.label, run) for view, run in zip(views, runs, strict=True)]),
@@ -56,7 +56,7 @@ def sweeps_page(runs: Sequence[Run]) -> str:
 
 def _title(placed: int, loaded: int) -> str:
     what = ["how they scale"] * bool(placed) + ["who disturbs whom"] * bool(loaded)
-    return f"{placed + loaded} sweeps: {', and '.join(what)}"
+    return f"{placed + loaded} all_series: {', and '.join(what)}"
 
 
 def _view(label: str, run: Run) -> _View:
