@@ -43,7 +43,7 @@ exec >/dev/console 2>&1
 """
 
 
-class Figures(NamedTuple):
+class Metrics(NamedTuple):
     """Nanoseconds of a guest that executes one instruction in each."""
 
     min: int
@@ -75,7 +75,7 @@ def write_image(directory: Path, files: dict[str, bytes]) -> None:
         )  # fmt: skip
 
 
-def measured(kernel_name: str, command: str) -> Figures:
+def measured(kernel_name: str, command: str) -> Metrics:
     """What one program measures on a machine of its own."""
     cyclictest = shutil.which("cyclictest")
     assert cyclictest
@@ -97,7 +97,7 @@ def measured(kernel_name: str, command: str) -> Figures:
     found = re.search(r"Min:\s*(\d+).*Avg:\s*(\d+)", console)
     if not found:
         raise SystemExit(f"{command} measured nothing:\n{console[-2000:]}")
-    return Figures(int(found[1]), int(found[2]))
+    return Metrics(int(found[1]), int(found[2]))
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ TEXT = st.text(max_size=20)
 COUNTS = st.integers(0, 2**40)
 SPANS_NS = st.integers(1, 2**40)
 CPUS = st.integers(0, 8191)
-FIGURES = st.floats(0, 1e12)
+METRICS = st.floats(0, 1e12)
 
 
 @st.composite
@@ -62,7 +62,7 @@ def figures_of(histogram: Histogram) -> tuple[int | None, int | None]:
 @st.composite
 def windows(draw: st.DrawFn) -> Windows:
     """Up to five windows."""
-    rows = draw(st.lists(st.tuples(SPANS_NS, COUNTS, FIGURES, SPANS_NS), max_size=5))
+    rows = draw(st.lists(st.tuples(SPANS_NS, COUNTS, METRICS, SPANS_NS), max_size=5))
     ends = sorted(row[0] for row in rows)
     return Windows(ends, [row[1] for row in rows], [row[2] for row in rows], [r[3] for r in rows])
 
@@ -83,7 +83,7 @@ def threads(draw: st.DrawFn, number: int = 0, beyond: bool = True) -> Thread:
         min_ns=low,
         max_ns=high,
         mean_ns=None if low is None or high is None else draw(st.floats(low, high)),
-        stddev_ns=draw(st.none() | FIGURES),
+        stddev_ns=draw(st.none() | METRICS),
         missed=draw(st.none() | COUNTS),
         takers=draw(
             st.lists(

@@ -62,7 +62,7 @@ def gate_command(
     json: Json = False,
 ) -> None:
     """
-    The unit is the run, not the sample: each run gives one figure per percentile, of its response
+    The unit is the run, not the sample: each run gives one metric per percentile, of its response
     times. A candidate fails if some percentile or the spread of the runs is larger by more than the
     margin, with an error probability of 1 % over all of them; it passes if every percentile is
     below the margin, each with 1 %. Everything else is inconclusive, with the number of runs that

@@ -105,7 +105,7 @@ class _Commands(LazyGroup):
         ),
         "list": Source("rtscope.cli.keep:list_runs", "List the newest runs in the store."),
         "show": Source(
-            "rtscope.cli.keep:show", "Show one run's figures, and judge it by a budget."
+            "rtscope.cli.keep:show", "Show one run's metrics, and judge it by a budget."
         ),
         "rm": Source(
             "rtscope.cli.keep:remove",

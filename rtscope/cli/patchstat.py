@@ -30,7 +30,7 @@ def patchstat(
         typer.Option("--strip", "-p", min=0, max=99, metavar="N", help="As patch -p takes it."),
     ] = 1,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the tables and figures here.")
+        Path | None, typer.Option(metavar="FILE", help="Write the tables and charts here.")
     ] = None,
     force: Force = False,
     json: Annotated[

@@ -17,7 +17,7 @@ from rtscope.engine.planfile import PlanFile
 from rtscope.engine.targets import target_of
 from rtscope.engine.tuned import filled
 from rtscope.lab.vm import vm_target
-from rtscope.model.budget import FIGURES, Limit, parse_limit
+from rtscope.model.budget import METRICS, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import Measure, PlacementSeries
@@ -155,10 +155,10 @@ def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "
     """
     names = list(dict.fromkeys(thread.name for thread in start.threads if thread.name))
     for limit in limits:
-        if limit.is_metric and not any(_names(metric, limit.figure) for metric in start.metrics):
-            known = ", ".join([*start.metrics, *FIGURES])
+        if limit.is_metric and not any(_names(metric, limit.metric) for metric in start.metrics):
+            known = ", ".join([*start.metrics, *METRICS])
             raise RtscopeError(
-                f"'{limit.text}' can never pass: {start.probe} has no figure '{limit.figure}', "
+                f"'{limit.text}' can never pass: {start.probe} has no metric '{limit.metric}', "
                 f"only {known} and pNN.N, such as p99.9"
             )
         if limit.is_response and start.probe not in PERIODIC:
@@ -173,8 +173,8 @@ def check_limits(start: protocol.Start, limits: Sequence[Limit], target: str = "
             )
 
 
-def _names(metric: str, figure: str) -> bool:
-    return re.fullmatch(re.escape(metric).replace("N", "[0-9]+"), figure) is not None
+def _names(pattern: str, metric: str) -> bool:
+    return re.fullmatch(re.escape(pattern).replace("N", "[0-9]+"), metric) is not None
 
 
 def cell_ns(start: protocol.Start) -> int | None:

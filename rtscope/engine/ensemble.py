@@ -15,7 +15,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from rtscope.model.run import LoadWork, Member, Run, Status, Thread
-from rtscope.statistics.figures import figures_of_run, merge
+from rtscope.statistics.metrics import merge, metrics_of_run
 from rtscope.store.database import new_run_id
 from rtscope.target.agent import Target
 from rtscope.target.protocol import AnyLine
@@ -113,7 +113,7 @@ def _threads(runs: Sequence[Run]) -> list[Thread]:
 
 
 def _together(run: Run, threads: list[Thread]) -> Thread:
-    pooled = figures_of_run(msgspec.structs.replace(run, threads=threads))
+    pooled = metrics_of_run(msgspec.structs.replace(run, threads=threads))
     worst = sorted(
         (sample for thread in threads for sample in thread.worst),
         key=lambda sample: -sample.latency_ns,

@@ -31,7 +31,7 @@ from rtscope.model.run import (
     Thread,
 )
 from rtscope.model.tuning import Change
-from rtscope.statistics.figures import figures_of_run
+from rtscope.statistics.metrics import metrics_of_run
 from rtscope.store.database import new_run_id
 from rtscope.store.runfile import check_run
 from rtscope.target import protocol
@@ -328,7 +328,7 @@ def instructions(run: Run, lab: Lab) -> dict[str, float]:
     """Return min, mean and max of all threads in instructions; empty where they are not counted."""
     if lab.mips is None:
         return {}
-    known = figures_of_run(run)
+    known = metrics_of_run(run)
     figures_ns = {"min": known.min_ns, "mean": known.mean_ns, "max": known.max_ns}
     return {
         name: round(ns * lab.mips / 1000, 1) for name, ns in figures_ns.items() if ns is not None
@@ -336,7 +336,7 @@ def instructions(run: Run, lab: Lab) -> dict[str, float]:
 
 
 def in_lab(run: Run, lab: Lab, begun: str) -> Run:
-    """Return the run of a VM with the host's date and the limits of its figures as warnings."""
+    """Return the run of a VM with the host's date and the limits of its clock as warnings."""
     if lab.mode == "exact":
         text = (
             f"measured in the lab at {lab.mips:g} million instructions a second: time is the "
@@ -355,7 +355,7 @@ def in_lab(run: Run, lab: Lab, begun: str) -> Run:
         turns = "the CPUs take turns on one thread, and the turns appear as latency"
         warnings.append(RunWarning("cpus-take-turns", turns))
     if lab.command[0] == "qemu-system-riscv64":
-        coarse = "the clock of the riscv64 board ticks every 100 ns: no figure here is finer"
+        coarse = "the clock of the riscv64 board ticks every 100 ns: no time here is finer"
         warnings.append(RunWarning("coarse-clock", coarse))
     if complaint := _COMPLAINT.search(lab.console):
         said = f'the guest\'s console has "{complaint[0].strip()}": the record keeps all of it'

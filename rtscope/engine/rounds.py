@@ -23,7 +23,7 @@ from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from rtscope.model.run import Asked, Run, RunWarning, Status, Thread, Windows
 from rtscope.model.scaling import CellRecord, Placement, SeriesRecord
-from rtscope.statistics.figures import as_arrays, merge
+from rtscope.statistics.metrics import as_arrays, merge
 from rtscope.store.database import new_run_id
 
 _REASONS: Final = ("thread-failed", "thread-moved", "watchdog")

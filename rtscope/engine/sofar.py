@@ -83,8 +83,8 @@ class SoFar(msgspec.Struct):
     def _histogram(
         self, thread: int, last: ThreadProgress | None
     ) -> tuple[Histogram, int | None, int | None]:
-        """With the limits of its samples. A line's figures are read while the thread goes on, so
-        that it may have a sample in its buckets that its other figures lack."""
+        """With the limits of its samples. A line's metrics are read while the thread goes on, so
+        that it may have a sample in its buckets that its other metrics lack."""
         low, high = (last.min_ns, last.max_ns) if last else (None, None)
         counts = sorted((lower, n) for lower, n in self.gained.get(thread, {}).items() if n)
         if not counts:

@@ -12,7 +12,7 @@ import msgspec
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 
-FIGURES: Final = ("max", "mean", "missed")
+METRICS: Final = ("max", "mean", "missed")
 """what every probe has, besides quantiles"""
 
 RESPONSE: Final = ".response"
@@ -26,9 +26,9 @@ _PLAIN: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?", re.ASCII)
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """One limit: `figure` is to be below (or, `inclusive`, at most) `value` in every thread."""
+    """One limit: `metric` is to be below (or, `inclusive`, at most) `value` in every thread."""
 
-    figure: str
+    metric: str = msgspec.field(name="figure")
     """max, mean, missed, p99.9, p99.9.response, or the name of a metric of the probe: failed,
     longest_ns"""
     value: int | float
@@ -40,25 +40,25 @@ class Limit(msgspec.Struct, frozen=True):
 
     @property
     def percent(self) -> float | None:
-        """99.9 for the figures p99.9 and p99.9.response, None for the others."""
-        if not _QUANTILE.fullmatch(self.figure):
+        """99.9 for the metrics p99.9 and p99.9.response, None for the others."""
+        if not _QUANTILE.fullmatch(self.metric):
             return None
-        return float(self.figure[1:].removesuffix(RESPONSE))
+        return float(self.metric[1:].removesuffix(RESPONSE))
 
     @property
     def is_response(self) -> bool:
         """True for a quantile of the response times."""
-        return self.percent is not None and self.figure.endswith(RESPONSE)
+        return self.percent is not None and self.metric.endswith(RESPONSE)
 
     @property
     def is_metric(self) -> bool:
-        """True for a figure of one probe's own."""
-        return self.percent is None and self.figure not in FIGURES
+        """True for a metric of one probe's own."""
+        return self.percent is None and self.metric not in METRICS
 
     @property
     def in_ns(self) -> bool:
         """True for a time, False for a count or a ratio."""
-        return self.figure.endswith("_ns") if self.is_metric else self.figure != "missed"
+        return self.metric.endswith("_ns") if self.is_metric else self.metric != "missed"
 
 
 def parse_limit(text: str) -> Limit:
@@ -79,20 +79,20 @@ def parse_limit(text: str) -> Limit:
             f"'{text}' is not a budget: a quantile is below p100, such as p99.99; the largest "
             "sample is max"
         )
-    figure = "mean" if match[1] == "avg" else match[1]
+    metric = "mean" if match[1] == "avg" else match[1]
     series = (match[2] or "").strip()
     shown = f"{match[1]}{f'[{series}]' if series else ''}{match[3]}{match[4].replace(' ', '')}"
-    limit = Limit(figure, 0, match[3] == "<=", shown, series)
+    limit = Limit(metric, 0, match[3] == "<=", shown, series)
     number = match[4].strip()
     if limit.in_ns:
         unit = "us" if _PLAIN.fullmatch(number) else ""
         value = parse_time_ns(number, "us")
         return msgspec.structs.replace(limit, value=value, text=shown + unit)
-    if figure == "missed" and not re.fullmatch(r"[0-9]{1,18}", number, re.ASCII):
+    if metric == "missed" and not re.fullmatch(r"[0-9]{1,18}", number, re.ASCII):
         raise RtscopeError(f"'{text}' is not a budget: missed periods are a plain count")
     if not _PLAIN.fullmatch(number):
         raise RtscopeError(
-            f"'{text}' is not a budget: {figure} is not one of max, mean, missed and pNN.N, so it "
+            f"'{text}' is not a budget: {metric} is not one of max, mean, missed and pNN.N, so it "
             "is a metric of the probe; it takes a plain number unless its name ends in _ns"
         )
     return msgspec.structs.replace(limit, value=float(number) if "." in number else int(number))

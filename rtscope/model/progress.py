@@ -11,7 +11,7 @@ Ns = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
 Moment = Annotated[int, msgspec.Meta(ge=-LONGEST_NS, le=LONGEST_NS)]
 """ns since a run's start, negative before it"""
 Count = Annotated[int, msgspec.Meta(ge=0, le=LONGEST_NS)]
-Figure = Annotated[float, msgspec.Meta(ge=0, le=2.0**63)]
+Quantity = Annotated[float, msgspec.Meta(ge=0, le=2.0**63)]
 """of several latencies, in ns"""
 ThreadIndex = Annotated[int, msgspec.Meta(ge=0, lt=8192)]
 
@@ -20,7 +20,7 @@ class WindowProgress(msgspec.Struct, frozen=True):
     """What one thread saw since the last progress line; None where it took no sample."""
 
     count: Count = 0
-    mean_ns: Figure | None = None
+    mean_ns: Quantity | None = None
     max_ns: Ns | None = None
 
 
@@ -31,7 +31,7 @@ class ThreadProgress(msgspec.Struct, frozen=True):
     count: Count
     missed: Count = 0
     min_ns: Ns | None = None
-    mean_ns: Figure | None = None
+    mean_ns: Quantity | None = None
     p999_ns: Ns | None = None
     max_ns: Ns | None = None
     window: WindowProgress = WindowProgress()

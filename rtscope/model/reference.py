@@ -13,7 +13,7 @@ HOW_OURS: Final = (
     "min", "mean", "stddev", "max", "samples", "missed", "between", "threads above",
     "sum of ", "most of ", "least of ",
 )  # fmt: skip
-"""What `Figure.ours` may be; the last three are followed by the name of a probe's metric."""
+"""What `Metric.ours` may be; the last three are followed by the name of a probe's metric."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Value(msgspec.Struct, frozen=True):
     """how the number was published: 30, ~30, >160, <2"""
 
 
-class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The meaning of a value: the longest period, a count of samples in a bucket."""
 
     name: str
@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """as printed"""
     values: list[Value]
-    """one for each of the table's figures, in their order"""
+    """one for each of the table's metrics, in their order"""
     loads: list[str] = []
     """equivalent loads of rtscope: "files+network:2"; without a strength, any strength"""
     threads: list[str] = []
@@ -81,7 +81,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """section, table or slide"""
     rows: Literal["entries", "figures"]
     """the rows of the published table"""
-    figures: list[Figure]
+    metrics: list[Metric] = msgspec.field(name="figures")
     entries: list[Entry]
     probe: str | None = None
     """equivalent probe of rtscope; None if there is none"""

@@ -109,9 +109,9 @@ class Matrix(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         tables: list[Sequence[Sequence[object]]] = [self.value, self.low, self.high]
-        for figures in tables + [self.repeats] * bool(self.repeats):
-            if len(figures) != len(self.rows) or any(
-                len(row) != len(self.columns) for row in figures
+        for values in tables + [self.repeats] * bool(self.repeats):
+            if len(values) != len(self.rows) or any(
+                len(row) != len(self.columns) for row in values
             ):
                 raise ValueError(f"the matrix {self.name[:40]!r} has not the shape of its labels")
 

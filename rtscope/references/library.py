@@ -69,25 +69,25 @@ def _value(value: object) -> dict[str, object]:
 
 
 def _check(table: Table) -> None:
-    _check_names(f"table {table.name}: figures", (figure.name for figure in table.figures))
+    _check_names(f"table {table.name}: figures", (metric.name for metric in table.metrics))
     _check_names(f"table {table.name}: entries", (entry.name for entry in table.entries))
     for entry in table.entries:
-        if len(entry.values) != len(table.figures):
+        if len(entry.values) != len(table.metrics):
             raise ValueError(
                 f"table {table.name}: '{entry.name}' has {len(entry.values)} values for "
-                f"{len(table.figures)} figures"
+                f"{len(table.metrics)} figures"
             )
-        for figure, value in zip(table.figures, entry.values, strict=True):
+        for metric, value in zip(table.metrics, entry.values, strict=True):
             verdict = value.number is None and value.text != NOTHING
-            if verdict != (figure.unit == "verdict") and value.text != NOTHING:
+            if verdict != (metric.unit == "verdict") and value.text != NOTHING:
                 raise ValueError(
-                    f"table {table.name}: '{entry.name}' has {value.text} as '{figure.name}', "
-                    f"which is in {figure.unit}"
+                    f"table {table.name}: '{entry.name}' has {value.text} as '{metric.name}', "
+                    f"which is in {metric.unit}"
                 )
-    for figure in table.figures:
-        if figure.ours and not figure.ours.startswith(HOW_OURS):
+    for metric in table.metrics:
+        if metric.ours and not metric.ours.startswith(HOW_OURS):
             raise ValueError(
-                f"table {table.name}: figure '{figure.name}' is had by '{figure.ours}', which is "
+                f"table {table.name}: '{metric.name}' is computed by '{metric.ours}', which is "
                 f"none of {', '.join(HOW_OURS)}"
             )
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures, confidence, comparison and verdicts: pure functions over the model."""
+"""Metrics, confidence, comparison and verdicts: pure functions over the model."""

@@ -24,13 +24,13 @@ from rtscope.model.run import Run
 from rtscope.statistics import confidence
 from rtscope.statistics.alike import Difference, differences
 from rtscope.statistics.confidence import Interval, Ranks
-from rtscope.statistics.figures import (
+from rtscope.statistics.metrics import (
     PERCENTS,
     SAMPLES_BEYOND,
-    Figures,
-    figures_of_run,
+    Metrics,
     fraction_of,
     merge,
+    metrics_of_run,
     percent_name,
 )
 
@@ -53,7 +53,7 @@ class Estimate(msgspec.Struct, frozen=True):
 class Row(msgspec.Struct, frozen=True):
     """One metric of both runs."""
 
-    figure: str
+    metric: str = msgspec.field(name="figure")
     """mean, max, or p99.9"""
     a: Estimate
     b: Estimate
@@ -74,8 +74,8 @@ class Comparison(msgspec.Struct, frozen=True):
     decider: str | None
     """the metric that decided: the deepest tail that differs"""
     rows: list[Row]
-    a: Figures
-    b: Figures
+    a: Metrics
+    b: Metrics
     probes: tuple[str, str]
     """what A and B measured"""
     differences: list[Difference] = []
@@ -87,7 +87,7 @@ class Comparison(msgspec.Struct, frozen=True):
 class Side(msgspec.Struct, frozen=True):
     """One side of a comparison."""
 
-    figures: Figures
+    metrics: Metrics
     ranks: Ranks
     batches: confidence.Batches
     effective: dict[float, float]
@@ -129,7 +129,7 @@ def _only(run: Run, name: str) -> Run:
 def compare(a: Run, b: Run) -> Comparison:
     """The metrics of both runs, and whether B is better or worse than A.
 
-    Raises RtscopeError where a run's counts are impossible (figures.merge).
+    Raises RtscopeError where a run's counts are impossible (metrics.merge).
     """
     return compare_sides(a, side_of(a), b, side_of(b))
 
@@ -145,21 +145,21 @@ def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
     rows = [_mean_row(left, right), *holm(tested), _max_row(left, right)]
     probes = (a.probe, b.probe)
     if refused:
-        return Comparison("not comparable", None, rows, left.figures, right.figures, probes, told)
+        return Comparison("not comparable", None, rows, left.metrics, right.metrics, probes, told)
     outcome, decider = _conclude(rows[1:-1])
     unknown = [name for name, side in (("A", left), ("B", right)) if not side.batches.number]
     if unknown and outcome in ("better", "worse"):
         told.append(Difference("assumed-independent", names=unknown))
-    return Comparison(outcome, decider, rows, left.figures, right.figures, probes, told)
+    return Comparison(outcome, decider, rows, left.metrics, right.metrics, probes, told)
 
 
 def side_of(run: Run) -> Side:
     """A run as one side of a comparison. Raises RtscopeError as compare does."""
     threads = [thread for thread in run.threads if thread.count]
-    figures = figures_of_run(run)
+    metrics = metrics_of_run(run)
     windows = confidence.pooled_windows(threads)
     ranks = Ranks(merge([thread.histogram for thread in threads]))
-    batches = confidence.batch_means(windows, figures.stddev_ns)
+    batches = confidence.batch_means(windows, metrics.stddev_ns)
     body = confidence.body_batches(windows, ranks)
     inflations = {
         percent: max(
@@ -170,7 +170,7 @@ def side_of(run: Run) -> Side:
         for percent in PERCENTS
     }
     effective = {percent: ranks.total / one for percent, one in inflations.items()}
-    return Side(figures, ranks, batches, effective)
+    return Side(metrics, ranks, batches, effective)
 
 
 def _mean_row(a: Side, b: Side) -> Row:
@@ -179,17 +179,17 @@ def _mean_row(a: Side, b: Side) -> Row:
 
 
 def _mean(side: Side) -> Estimate:
-    figures = side.figures
-    if figures.mean_ns is None or figures.stddev_ns is None:
-        return Estimate(figures.mean_ns)
+    metrics = side.metrics
+    if metrics.mean_ns is None or metrics.stddev_ns is None:
+        return Estimate(metrics.mean_ns)
     return Estimate(
-        figures.mean_ns,
-        confidence.mean_interval(figures.mean_ns, figures.stddev_ns, figures.count, side.batches),
+        metrics.mean_ns,
+        confidence.mean_interval(metrics.mean_ns, metrics.stddev_ns, metrics.count, side.batches),
     )
 
 
 def _max_row(a: Side, b: Side) -> Row:
-    left, right = Estimate(a.figures.max_ns), Estimate(b.figures.max_ns)
+    left, right = Estimate(a.metrics.max_ns), Estimate(b.metrics.max_ns)
     one_sample = [Reason("one-sample")]
     return Row("max", left, right, _difference(left, right), reasons=one_sample)
 
@@ -208,7 +208,7 @@ def _quantile_row(a: Side, b: Side, percent: float, index: int, refused: bool) -
     reasons: list[Reason] = []
     sides: tuple[tuple[Literal["A", "B"], Side], ...] = (("A", a), ("B", b))
     for label, side in sides:
-        quantile = side.figures.quantiles[index]
+        quantile = side.metrics.quantiles[index]
         beyond = side.effective[percent] * float(1 - fraction_of(percent))
         if quantile.reason:
             reasons.append(msgspec.structs.replace(quantile.reason, side=label))
@@ -223,7 +223,7 @@ def _quantile_row(a: Side, b: Side, percent: float, index: int, refused: bool) -
 
 
 def _quantile(side: Side, percent: float, index: int) -> Estimate:
-    quantile = side.figures.quantiles[index]
+    quantile = side.metrics.quantiles[index]
     if quantile.value_ns is None:
         return Estimate(None)
     interval = confidence.quantile_interval(side.ranks, percent, side.effective[percent])
@@ -276,4 +276,4 @@ def _conclude(rows: list[Row]) -> tuple[Outcome, str | None]:
     found = [row for row in tested if row.effect in ("better", "worse")]
     if not found:
         return "no evidence", None
-    return ("better" if found[-1].effect == "better" else "worse"), found[-1].figure
+    return ("better" if found[-1].effect == "better" else "worse"), found[-1].metric

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far chance may have moved a figure.
+"""How far chance may have moved a metric.
 
 **Quantiles** have distribution-free limits made of order statistics: with Y ~ Bin(n, p), the
 samples of rank r and s enclose the quantile of p with the probability P(r <= Y < s) (Conover,
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Thread, Windows
 from rtscope.statistics.distributions import incomplete_beta, normal_quantile, student_quantile
-from rtscope.statistics.figures import as_arrays, fraction_of
+from rtscope.statistics.metrics import as_arrays, fraction_of
 
 LEVEL: Final = 0.95
 _BATCHES: Final = (20, 10, 5)

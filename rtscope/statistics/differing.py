@@ -19,7 +19,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
 from rtscope.statistics.comparison import Row, compare_sides, side_of
 from rtscope.statistics.confidence import LEVEL
-from rtscope.statistics.figures import PERCENTS, percent_name, quantile_ns
+from rtscope.statistics.metrics import PERCENTS, percent_name, quantile_ns
 
 SMALLEST_DIFFERENCE: Final = 0.1
 
@@ -51,7 +51,7 @@ def differing(run: Run) -> list[Finding]:
     found: list[Finding] = [
         CpuDiffers(
             cpu=one.thread.cpu,
-            metric="median" if one.row.figure == percent_name(50.0) else one.row.figure,
+            metric="median" if one.row.metric == percent_name(50.0) else one.row.metric,
             ns=one.row.b.value_ns or 0,
             median_cpu=middle,
             median_cpu_ns=one.row.a.value_ns or 0,
@@ -90,7 +90,7 @@ def spread_of(run: Run) -> Spread | None:
         sure = [row for row in rows if _differs(row, len(others))]
         if sure:
             found.append(Different(thread, sure[-1]))
-        elif any(row.figure == percent_name(50.0) and _may_differ(row, width) for row in rows):
+        elif any(row.metric == percent_name(50.0) and _may_differ(row, width) for row in rows):
             undecided.append(thread)
     return Spread(middle, found, undecided, len(others))
 

@@ -2,7 +2,7 @@
 """Whether a candidate is slower than a baseline by more than a margin, from several runs of each.
 
 **The unit is the run, never the sample.** Samples of one run share its boot, its memory layout and
-its neighbours, so that a million of them say little about the next boot. Each run gives one figure
+its neighbours, so that a million of them say little about the next boot. Each run gives one metric
 per metric: a percentile of its response times (response.py), in logarithms, because latencies
 differ by factors.
 
@@ -42,7 +42,7 @@ from rtscope.model.run import Run
 from rtscope.model.units import counted
 from rtscope.statistics.alike import Difference, differences
 from rtscope.statistics.distributions import detectable, student_quantile
-from rtscope.statistics.figures import PERCENTS, percent_name, quantile_ns
+from rtscope.statistics.metrics import PERCENTS, percent_name, quantile_ns
 from rtscope.statistics.response import Responses, responses_of_run
 
 Outcome = Literal["pass", "fail", "inconclusive"]
@@ -117,7 +117,7 @@ def gate(baseline: Sequence[Run], candidate: Sequence[Run], margin: float) -> Ga
                 "repetitions = 10 in the plan"
             )
     _check_alike([*baseline, *candidate])
-    left, right = ([_figures(run) for run in runs] for runs in (baseline, candidate))
+    left, right = ([_metrics(run) for run in runs] for runs in (baseline, candidate))
     percents = [percent for percent in PERCENTS if all(percent in one for one in [*left, *right])]
     if not percents:
         raise RtscopeError("the runs have too few samples for any percentile: measure longer")
@@ -173,11 +173,11 @@ def calibrated(runs: Sequence[Run], margin: float) -> Calibration:
             f"{_FEWEST_TO_CALIBRATE} of one system, better 20"
         )
     _check_alike(runs)
-    figures = [_figures(run) for run in runs]
+    metrics = [_metrics(run) for run in runs]
     rows = []
-    percents = [percent for percent in PERCENTS if all(percent in one for one in figures)]
+    percents = [percent for percent in PERCENTS if all(percent in one for one in metrics)]
     for percent in percents:
-        logs = np.log([one[percent] for one in figures])
+        logs = np.log([one[percent] for one in metrics])
         spread = float(np.std(logs, ddof=1))
         found = [
             (1 + margin)
@@ -211,7 +211,7 @@ def _check_alike(runs: Sequence[Run]) -> None:
                 )
 
 
-def _figures(run: Run) -> dict[float, float]:
+def _metrics(run: Run) -> dict[float, float]:
     """The percentiles of a run's response times in ns; of its samples where those are unknown."""
     told = responses_of_run(run, run.threads)
     if not isinstance(told, Responses):

@@ -20,7 +20,7 @@ from rtscope.model.scaling import Order, Placement
 from rtscope.model.speeds import told_kinds
 from rtscope.statistics.confidence import LEVEL, holm
 from rtscope.statistics.distributions import student_below, student_quantile
-from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.metrics import quantile_ns
 from rtscope.statistics.scaling import Fit, fit
 
 SMALLEST_GAIN: Final = 1.05

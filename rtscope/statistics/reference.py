@@ -20,12 +20,12 @@ import msgspec
 import numpy as np
 
 from rtscope.model.errors import RtscopeError
-from rtscope.model.reference import Entry, Figure, Reference, Table
+from rtscope.model.reference import Entry, Metric, Reference, Table
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_duration_ns
 from rtscope.statistics import confidence
 from rtscope.statistics.confidence import Interval
-from rtscope.statistics.figures import Figures, as_arrays, figures_of_run
+from rtscope.statistics.metrics import Metrics, as_arrays, metrics_of_run
 
 _DURATIONS_DIFFER: Final = 0.1
 _RULES: Final[dict[str, Callable[[list[float]], float]]] = {"sum": sum, "most": max, "least": min}
@@ -57,7 +57,7 @@ class Filled(msgspec.Struct, frozen=True):
 class PublishedMeans(msgspec.Struct, frozen=True):
     """The position of a published mean relative to the 95 % limits of ours, by row."""
 
-    figure: str
+    metric: str = msgspec.field(name="figure")
     below: list[str]
     within: list[str]
     above: list[str]
@@ -141,7 +141,7 @@ def _all_but_first_isolated(run: Run) -> bool:
 def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
     """The table with the runs that measured the same.
 
-    Raises RtscopeError where a run's counts are impossible (figures.merge).
+    Raises RtscopeError where a run's counts are impossible (metrics.merge).
     """
     measured = [run for run in runs if _fits(table, run)]
     ways = _ways(table, measured)
@@ -274,14 +274,14 @@ def _filled(
     table: Table, place: int, column: int, name: str, pieces: list[tuple[Run, list[Thread]]]
 ) -> Filled:
     threads = [thread for run, held in in_sequence(pieces) for thread in held]
-    pooled = figures_of_run(msgspec.structs.replace(pieces[0][0], threads=threads))
+    pooled = metrics_of_run(msgspec.structs.replace(pieces[0][0], threads=threads))
     return Filled(
         column,
         table.entries[place].name if place < len(table.entries) else None,
         name,
         [run.id for run, _ in pieces],
         pooled.count,
-        [_cell(figure, pooled, threads) for figure in table.figures],
+        [_cell(metric, pooled, threads) for metric in table.metrics],
     )
 
 
@@ -304,16 +304,16 @@ def in_sequence(pieces: Sequence[tuple[Run, list[Thread]]]) -> list[tuple[Run, l
     return result
 
 
-def _cell(figure: Figure, pooled: Figures, threads: list[Thread]) -> Cell:
-    match figure.ours:
+def _cell(metric: Metric, pooled: Metrics, threads: list[Thread]) -> Cell:
+    match metric.ours:
         case None:
             return Cell(None)
         case "mean":
             return _mean(pooled, threads)
         case "between":
-            return Cell(float(_between(figure, threads)))
+            return Cell(float(_between(metric, threads)))
         case "threads above":
-            limit = figure.from_ns or 0
+            limit = metric.from_ns or 0
             return Cell(float(sum((thread.max_ns or 0) >= limit for thread in threads)))
     plain = {
         "min": pooled.min_ns,
@@ -322,18 +322,18 @@ def _cell(figure: Figure, pooled: Figures, threads: list[Thread]) -> Cell:
         "samples": pooled.count,
         "missed": pooled.missed,
     }
-    if figure.ours in plain:
-        return Cell(plain[figure.ours])
-    rule, _, metric = figure.ours.partition(" of ")
+    if metric.ours in plain:
+        return Cell(plain[metric.ours])
+    rule, _, name = metric.ours.partition(" of ")
     known = [
         value
         for thread in threads
-        if (value := thread.metrics.get(metric)) is not None and math.isfinite(value)
+        if (value := thread.metrics.get(name)) is not None and math.isfinite(value)
     ]
     return Cell(float(_RULES[rule](known)) if known else None)
 
 
-def _mean(pooled: Figures, threads: list[Thread]) -> Cell:
+def _mean(pooled: Metrics, threads: list[Thread]) -> Cell:
     if pooled.mean_ns is None or pooled.stddev_ns is None:
         return Cell(pooled.mean_ns)
     windows = confidence.pooled_windows(threads)
@@ -344,13 +344,13 @@ def _mean(pooled: Figures, threads: list[Thread]) -> Cell:
     return Cell(pooled.mean_ns, msgspec.structs.replace(limits, low_ns=low))
 
 
-def _between(figure: Figure, threads: list[Thread]) -> int:
+def _between(metric: Metric, threads: list[Thread]) -> int:
     """Samples of buckets that begin within the metric's bounds."""
     count = 0
     for thread in threads:
         lower, _, counts = as_arrays(thread.histogram)
-        below = figure.below_ns if figure.below_ns is not None else np.inf
-        count += int(counts[(lower >= (figure.from_ns or 0)) & (lower < below)].sum())
+        below = metric.below_ns if metric.below_ns is not None else np.inf
+        count += int(counts[(lower >= (metric.from_ns or 0)) & (lower < below)].sum())
     return count
 
 
@@ -365,7 +365,7 @@ def _conclusions(
         names = {one.entry for one in filled}
         missing = [entry.name for entry in table.entries if entry.name not in names]
         means = _published_means(table, filled, {entry.name: entry for entry in table.entries})
-    has_maxima = any(figure.ours == "max" for figure in table.figures)
+    has_maxima = any(metric.ours == "max" for metric in table.metrics)
     maxima = _samples_of_maxima(table, filled) if has_maxima else None
     return missing, len(missing) < len(table.entries), means, maxima
 
@@ -375,12 +375,12 @@ def _published_means(
 ) -> list[PublishedMeans]:
     several = len({one.column for one in filled}) > 1
     found = []
-    for place, figure in enumerate(table.figures):
-        if figure.ours != "mean":
+    for place, metric in enumerate(table.metrics):
+        if metric.ours != "mean":
             continue
-        means = PublishedMeans(figure.name, [], [], [])
+        means = PublishedMeans(metric.name, [], [], [])
         for one in filled:
-            published = figure.ns(entries[one.entry].values[place]) if one.entry else None
+            published = metric.ns(entries[one.entry].values[place]) if one.entry else None
             low, high = one.cells[place].interval.low_ns, one.cells[place].interval.high_ns
             if published is None or low is None or high is None:
                 continue

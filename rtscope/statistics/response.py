@@ -22,7 +22,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.quantity import PERIODIC
 from rtscope.model.reason import Reason
 from rtscope.model.run import Run, Thread
-from rtscope.statistics.figures import Integers, as_arrays, merge
+from rtscope.statistics.metrics import Integers, as_arrays, merge
 
 _EXACT_NS = 2048
 _PARTS = 1024

@@ -135,12 +135,12 @@ def _cpus(matrix: Matrix) -> list[int]:
     return sorted({int(match[1]) for match in found if match})
 
 
-def _both(matrix: Matrix, figures: list[list[float | None]], pair: Pair) -> list[float]:
+def _both(matrix: Matrix, values: list[list[float | None]], pair: Pair) -> list[float]:
     """The known values of a pair in both directions."""
     names = [f"CPU {cpu}" for cpu in pair]
     row, column = [matrix.rows.index(n) for n in names], [matrix.columns.index(n) for n in names]
-    known = (figures[row[0]][column[1]], figures[row[1]][column[0]])
-    return [figure for figure in known if figure is not None]
+    known = (values[row[0]][column[1]], values[row[1]][column[0]])
+    return [value for value in known if value is not None]
 
 
 def _together(matrix: Matrix, pair: Pair) -> list[float]:
@@ -232,9 +232,9 @@ def _unslowed(pairs: _Pairs, turns: set[Pair]) -> list[Finding]:
 
 def _messages(message: Matrix | None, turns: set[Pair]) -> list[Finding]:
     ways = {
-        pair: figures[0]
+        pair: values[0]
         for pair in (combinations(_cpus(message), 2) if message else ())
-        if message and pair not in turns and (figures := _both(message, message.value, pair))
+        if message and pair not in turns and (values := _both(message, message.value, pair))
     }
     if not ways or message is None:
         return []
@@ -337,5 +337,5 @@ def _spread(pairs: _Pairs, kind: str, group: list[int]) -> Range:
 def _times(matrix: Matrix, pairs: Iterable[Pair], group: list[int]) -> Range:
     """The range of the group's pairs."""
     inside = [pair for pair in pairs if set(pair) <= set(group)]
-    known = [figure for pair in inside for figure in _both(matrix, matrix.value, pair)]
+    known = [value for pair in inside for value in _both(matrix, matrix.value, pair)]
     return Range(min(known), max(known))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The effect of each step of a tuning profile.
 
-Steps are measured in rounds: each goes through all of them, in an order of its own. A figure of one
+Steps are measured in rounds: each goes through all of them, in an order of its own. A metric of one
 round is one observation, so what counts is how much rounds differ, which is what two runs by
 themselves cannot show. The difference to another step is taken round by round: what changes slowly,
 such as warmth or other users of the machine, is in both and falls out. Its limits are Student's t
 over the rounds, as in the paired t test, and p-values are corrected over all steps, CPUs and
-figures of a table (comparison.holm).
+metrics of a table (comparison.holm).
 
-The figures are the median, the deepest tail that every run has the samples for, and the largest
-latency of a round. That last one is no figure to compare two runs by, but the mean over rounds of
+The metrics are the median, the deepest tail that every run has the samples for, and the largest
+latency of a round. That last one is no metric to compare two runs by, but the mean over rounds of
 equal length is: a maximum of many samples is a random variable like any other.
 
 A difference is never taken to be more exact than the histograms' buckets, 1/1024 of the value.
@@ -29,7 +29,7 @@ from rtscope.model.tuning import Change, Tuning
 from rtscope.statistics import confidence
 from rtscope.statistics.comparison import Estimate, Row, holm
 from rtscope.statistics.distributions import student_below
-from rtscope.statistics.figures import PERCENTS, Figures, figures_of_run, percent_name
+from rtscope.statistics.metrics import PERCENTS, Metrics, metrics_of_run, percent_name
 
 _RESOLUTION: Final = 1 / 1024
 _INTERRUPTS: Final = "device_interrupts"
@@ -46,7 +46,7 @@ class StepOnCpus(msgspec.Struct, frozen=True):
     """whether these are the CPUs of the profile"""
     samples: int
     missed: int | None
-    figures: list[Row]
+    metrics: list[Row] = msgspec.field(name="figures")
     """b is this step, a the step before; empty differences for the first"""
     since_first: list[Row]
     """a is the first step, mostly as booted"""
@@ -111,8 +111,8 @@ def _steps(held: list[tuple[Run, Tuning]]) -> Steps:
         (cpus, chosen, {number: _on(by_step[number], cpus) for number in numbers})
         for cpus, chosen in _cpu_sets([run for run, _ in held], tuning.cpus)
     ]
-    names = _figure_names(
-        one.figures for _, _, rounds in seen for at in rounds.values() for one in at.values()
+    names = _metric_names(
+        one.metrics for _, _, rounds in seen for at in rounds.values() for one in at.values()
     )
     tables = [_Table(cpus, chosen, names, rounds) for cpus, chosen, rounds in seen]
     rows = iter(holm([row for table in tables for row in table.rows()]))
@@ -148,7 +148,7 @@ class _Seen(msgspec.Struct, frozen=True):
     """One round of one step on some CPUs."""
 
     threads: list[Thread]
-    figures: Figures
+    metrics: Metrics
     seconds: float
 
 
@@ -158,17 +158,17 @@ def _on(rounds: dict[int, tuple[Run, Tuning]], cpus: str) -> dict[int, _Seen]:
     for number, (run, _) in rounds.items():
         threads = [one for one in run.threads if not cpus or one.cpu in numbers]
         alone = msgspec.structs.replace(run, threads=threads)
-        seen[number] = _Seen(threads, figures_of_run(alone), (run.elapsed_ns or 0) / 1e9)
+        seen[number] = _Seen(threads, metrics_of_run(alone), (run.elapsed_ns or 0) / 1e9)
     return seen
 
 
 class _Table:
-    """The figures of all steps on some CPUs."""
+    """The metrics of all steps on some CPUs."""
 
     def __init__(
         self, cpus: str, chosen: bool, names: list[str], seen: dict[int, dict[int, _Seen]]
     ) -> None:
-        """`seen` has, by step and round, what the CPUs saw; `names` are those of the figures."""
+        """`seen` has, by step and round, what the CPUs saw; `names` are those of the metrics."""
         self._names = names
         self._cpus = cpus
         self._chosen = chosen
@@ -192,13 +192,13 @@ class _Table:
         if self._numbers.index(number) > 1:
             first = [next(taken) for _ in self._names]
         seen = self._seen[number].values()
-        missed = [one.figures.missed for one in seen]
+        missed = [one.metrics.missed for one in seen]
         return StepOnCpus(
             cpus=self._cpus,
             chosen=self._chosen,
-            samples=sum(one.figures.count for one in seen),
+            samples=sum(one.metrics.count for one in seen),
             missed=sum(known) if (known := [m for m in missed if m is not None]) else None,
-            figures=before,
+            metrics=before,
             since_first=first,
             interrupts_per_s=_per_second(seen, _INTERRUPTS),
             switches_per_s=_per_second(seen, _SWITCHES),
@@ -224,11 +224,11 @@ class _Table:
         return Row(name, there, here, Estimate(mean, interval), "same", p_value)
 
     def _values(self, name: str, number: int) -> dict[int, float]:
-        known = {place: _figure(one, name) for place, one in self._seen[number].items()}
+        known = {place: _metric(one, name) for place, one in self._seen[number].items()}
         return {place: value for place, value in known.items() if value is not None}
 
 
-def _figure_names(known: Iterable[Figures]) -> list[str]:
+def _metric_names(known: Iterable[Metrics]) -> list[str]:
     """The median, the deepest tail that all of them have, and the largest."""
     tails = {percent_name(percent) for percent in PERCENTS[1:]}
     for one in known:
@@ -237,14 +237,14 @@ def _figure_names(known: Iterable[Figures]) -> list[str]:
     return ["p50", *deepest, "max"]
 
 
-def _figure(seen: _Seen, name: str) -> float | None:
+def _metric(seen: _Seen, name: str) -> float | None:
     if name == "max":
-        return seen.figures.max_ns
-    return next(one.value_ns for one in seen.figures.quantiles if percent_name(one.percent) == name)
+        return seen.metrics.max_ns
+    return next(one.value_ns for one in seen.metrics.quantiles if percent_name(one.percent) == name)
 
 
 def _mean_and_limits(values: Sequence[float]) -> tuple[float | None, confidence.Interval]:
-    """Of a figure over its rounds."""
+    """Of a metric over its rounds."""
     if len(values) < 2:
         return (values[0] if values else None), confidence.Interval(None, None)
     mean = fmean(values)

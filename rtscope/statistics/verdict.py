@@ -3,7 +3,7 @@
 
 A limit holds for every thread. A quantile's limit is judged by counting the samples at or above it:
 a thread may have at most floor(n (1 - p)) of them, which is the same as saying that the sample of
-rank ceil(p n) is below the limit. Ten samples decide in either direction (see figures.py): too few
+rank ceil(p n) is below the limit. Ten samples decide in either direction (see metrics.py): too few
 samples beyond the quantile cannot pass a limit, ten samples above it fail it however short the run
 was. A limit on p99.9.response is judged alike, with the missed periods filled in (response.py). A
 run that was cut short can fail a limit but not pass it.
@@ -22,7 +22,7 @@ from rtscope.model.budget import Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.reason import Reason
 from rtscope.model.run import Run, Thread
-from rtscope.statistics.figures import (
+from rtscope.statistics.metrics import (
     SAMPLES_BEYOND,
     Stalls,
     as_arrays,
@@ -82,7 +82,7 @@ def _judge_text(run: Run, text: str) -> Judgement:
     try:
         return _judge(run, parse_limit(text))
     except RtscopeError:
-        unread = Limit(figure="", value=0, inclusive=False, text=text)
+        unread = Limit(metric="", value=0, inclusive=False, text=text)
         return _undecided(unread, Reason("unreadable-limit"))
 
 
@@ -96,7 +96,7 @@ def _judge(run: Run, limit: Limit) -> Judgement:
     if not judged:
         return _undecided(limit, _no_series(run))
     if limit.is_metric:
-        judged = [thread for thread in judged if limit.figure in thread.metrics]
+        judged = [thread for thread in judged if limit.metric in thread.metrics]
         if not judged:
             return _undecided(limit, _no_fact(run))
     elif not any(thread.count for thread in judged):
@@ -155,10 +155,10 @@ def _find(run: Run, thread: Thread, limit: Limit) -> _Result:
     if limit.percent is not None:
         too_much = int(limit.value) + 1 if limit.inclusive else int(limit.value)
         return _find_quantile(thread, limit.percent, too_much)
-    figures = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}
-    value = thread.metrics[limit.figure] if limit.is_metric else figures[limit.figure]
+    metrics = {"max": thread.max_ns, "mean": thread.mean_ns, "missed": thread.missed}
+    value = thread.metrics[limit.metric] if limit.is_metric else metrics[limit.metric]
     if value is None or math.isnan(value):
-        return _Result("inconclusive", None, Reason("not-recorded", of=limit.figure))
+        return _Result("inconclusive", None, Reason("not-recorded", of=limit.metric))
     broken = value > limit.value or (value == limit.value and not limit.inclusive)
     return _Result("fail" if broken else "pass", value)
 

@@ -163,7 +163,7 @@ def parse_histogram(data: bytes, created: str, unit: Unit | None = None) -> Run:
         expected = width if width == 1 or name.startswith("Avg") else columns
         if len(summary[name]) != expected:
             raise RtscopeError(
-                f"this cyclictest histogram has {width} threads, but {len(summary[name])} figures "
+                f"this cyclictest histogram has {width} threads, but {len(summary[name])} values "
                 f"in '# {name}:'"
             )
     lines = _lines(text)
@@ -257,9 +257,9 @@ def _table(text: str) -> tuple[list[list[int]], dict[str, list[int]]]:
     for number, line in enumerate(text.split("\n"), 1):
         named = _SUMMARY.fullmatch(line)
         if named:
-            summary[named[1]] = [int(figure) for figure in named[2].split()]
+            summary[named[1]] = [int(value) for value in named[2].split()]
         elif _ROW.fullmatch(line):
-            row = [int(figure) for figure in line.split()]
+            row = [int(value) for value in line.split()]
             if rows and (row[0] <= rows[-1][0] or len(row) != len(rows[-1])):
                 raise RtscopeError(f"line {number} of this cyclictest histogram is out of place")
             rows.append(row)

@@ -21,7 +21,7 @@ def to_cyclictest_json(run: Run) -> str:
     """The run as cyclictest --json, in microseconds, rounded down as cyclictest does.
 
     As there, samples beyond the end of the histogram are only in "cycles". Keys that rt-tests 2.4
-    spells with a colon are spelt so; unlike it, strings are escaped and figures are never nan.
+    spells with a colon are spelt so; unlike it, strings are escaped and numbers are never nan.
     Raises RtscopeError for samples that are no latencies.
     """
     _check_latencies(run)

@@ -131,11 +131,11 @@ def binned(
         raise RtscopeError(f"this {tool} file contradicts itself: {error}") from None
 
 
-def scaled(figure: float | None, unit_ns: int) -> float | None:
+def scaled(value: float | None, unit_ns: int) -> float | None:
     """A mean in nanoseconds; None where the tool had none (nan)."""
-    if figure is None or not math.isfinite(figure) or abs(figure) * unit_ns > LONGEST_NS:
+    if value is None or not math.isfinite(value) or abs(value) * unit_ns > LONGEST_NS:
         return None
-    return round(figure * unit_ns, 3)
+    return round(value * unit_ns, 3)
 
 
 def machine_of(

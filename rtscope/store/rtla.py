@@ -2,7 +2,7 @@
 """Import of what rtla timerlat hist prints (the text of 6.1, and newer ones with user threads).
 
 Each file becomes one run a context: timerlat-irq, timerlat-thread and timerlat-user. They measure
-different ends of the same wake-up, so their figures must not be mixed; a run's threads are CPUs.
+different ends of the same wake-up, so their values must not be mixed; a run's threads are CPUs.
 """
 
 import math
@@ -121,15 +121,15 @@ def _read_line(table: _Table, line: str, number: int) -> None:
             )
         table.rows.append((int(row[1]), counts))
     elif named and named[1] not in table.summary:  # the second, below "ALL:", sums over CPUs
-        figures = [None if word == "-" else int(word) for word in named[2].split()]
-        _check_width(table, figures, number)
-        table.summary[named[1]] = figures
+        values = [None if word == "-" else int(word) for word in named[2].split()]
+        _check_width(table, values, number)
+        table.summary[named[1]] = values
 
 
-def _check_width(table: _Table, figures: list[int] | list[int | None], number: int) -> None:
-    if len(figures) != len(table.columns):
+def _check_width(table: _Table, values: list[int] | list[int | None], number: int) -> None:
+    if len(values) != len(table.columns):
         raise RtscopeError(
-            f"line {number} of this rtla timerlat file has {len(figures)} figures for "
+            f"line {number} of this rtla timerlat file has {len(values)} values for "
             f"{len(table.columns)} columns"
         )
 
@@ -174,7 +174,7 @@ def _thread(table: _Table, index: int, width: int, unit_ns: int) -> Thread:
             f"this rtla timerlat file contradicts itself: column {kind}-{cpu:03} holds {total} "
             f"samples, but 'count:' says {stated[index]}"
         )
-    low = _figure(table, "min", index, unit_ns) if total else None
+    low = _summary_ns(table, "min", index, unit_ns) if total else None
     end = (table.rows[-1][0] + width) * unit_ns if table.rows else low or 0
     return Thread(
         thread=table.columns[index][1],
@@ -184,16 +184,16 @@ def _thread(table: _Table, index: int, width: int, unit_ns: int) -> Thread:
         count=total,
         histogram=binned(counts, TOOL, over, end),
         min_ns=low,
-        max_ns=_figure(table, "max", index, unit_ns) if total else None,
-        mean_ns=_figure(table, "avg", index, unit_ns) if total else None,
+        max_ns=_summary_ns(table, "max", index, unit_ns) if total else None,
+        mean_ns=_summary_ns(table, "avg", index, unit_ns) if total else None,
         missed=None,
     )
 
 
-def _figure(table: _Table, name: str, index: int, unit_ns: int) -> int | None:
-    figures = table.summary.get(name)
-    figure = figures[index] if figures else None
-    return None if figure is None else figure * unit_ns
+def _summary_ns(table: _Table, name: str, index: int, unit_ns: int) -> int | None:
+    values = table.summary.get(name)
+    value = values[index] if values else None
+    return None if value is None else value * unit_ns
 
 
 def _status(text: str) -> Status:

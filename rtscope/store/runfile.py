@@ -104,13 +104,13 @@ def _problem_of(thread: Thread) -> str | None:
         return (
             f"a count of {thread.count} samples, but its histogram holds {thread.histogram.total}"
         )
-    figures = [missed, thread.min_ns or 0, thread.max_ns or 0]
-    figures += [sample.latency_ns for sample in thread.worst]
-    if max(map(abs, figures)) > LONGEST_NS:
-        return "a figure beyond 2^63"
+    values = [missed, thread.min_ns or 0, thread.max_ns or 0]
+    values += [sample.latency_ns for sample in thread.worst]
+    if max(map(abs, values)) > LONGEST_NS:
+        return "a value beyond 2^63"
     if thread.min_ns is not None and thread.max_ns is not None and thread.min_ns > thread.max_ns:
         return f"a minimum of {thread.min_ns} ns above its maximum of {thread.max_ns} ns"
-    if not all(math.isfinite(figure or 0) for figure in (thread.mean_ns, thread.stddev_ns)):
+    if not all(math.isfinite(value or 0) for value in (thread.mean_ns, thread.stddev_ns)):
         return "a mean or standard deviation that is no number"
     return _contradiction_in(thread) or _problem_of_windows(thread.windows)
 
@@ -139,7 +139,7 @@ def _problem_of_placements(run: Run) -> str | None:
 
 
 def _contradiction_in(thread: Thread) -> str | None:
-    """Figures against each other and the histogram, as exact as the tool that wrote them is."""
+    """Values against each other and the histogram, as exact as the tool that wrote them is."""
     histogram, low, high = thread.histogram, thread.min_ns, thread.max_ns
     if histogram.lower_ns:
         first, last = histogram.lower_ns[0], histogram.lower_ns[-1]
@@ -170,9 +170,9 @@ def _problem_of_mean(thread: Thread) -> str | None:
 def _problem_of_windows(windows: Windows) -> str | None:
     if any(count < 0 for count in windows.count):
         return "a negative count in a window"
-    figures = (windows.end_ns, windows.count, windows.max_ns)
-    if any(max(map(abs, column), default=0) > LONGEST_NS for column in figures):
-        return "a figure beyond 2^63 in a window"
+    values = (windows.end_ns, windows.count, windows.max_ns)
+    if any(max(map(abs, column), default=0) > LONGEST_NS for column in values):
+        return "a value beyond 2^63 in a window"
     return None
 
 
@@ -213,7 +213,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a figure")
+    raise ValueError(f"{name} is not a number")
 
 
 def _check_shape(value: Any, text: str) -> None:  # noqa: ANN401 - any JSON value

@@ -18,15 +18,15 @@ from rtscope.model.threads import Threads
 MIB: Final = 1024 * 1024
 
 LONGEST_LINE: Final = 64 * MIB
-"""bytes: a slowdown matrix of 380 CPUs, with 19 repeats and 3 figures of 20 bytes a cell"""
+"""bytes: a slowdown matrix of 380 CPUs, with 19 repeats and 3 numbers of 20 bytes a cell"""
 MOST_VALUES: Final = 4 * MIB
 """JSON values in a line: those of a matrix of 1024 x 1024 cells with its limits; 64 MiB of
-figures with 17 digits are fewer. In memory a value takes 32 to 75 bytes."""
+numbers with 17 digits are fewer. In memory a value takes 32 to 75 bytes."""
 MOST_KEPT: Final = 8 * MIB
 """JSON values in all lines of a run that are kept, so all but what replaces the line before: the
 matrices of topology on 256 CPUs, or 1088 histograms of 2500 buckets each"""
 MOST_BYTES: Final = 256 * MIB
-"""bytes in a run, on any of its channels: MOST_KEPT figures of 20 bytes, and as much again"""
+"""bytes in a run, on any of its channels: MOST_KEPT numbers of 20 bytes, and as much again"""
 BYTES_PER_S: Final = 16 * MIB
 """bytes more for each second that it lasts: four progress lines a second of 1088 threads take 5
 MB, and ten looks at 2000 threads 14 MB"""

@@ -10,7 +10,7 @@ from rtscope.model.description import Description
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Throttling
 from rtscope.model.points import Points
-from rtscope.model.progress import Count, Figure, Moment, Ns, Progress, ThreadIndex
+from rtscope.model.progress import Count, Moment, Ns, Progress, Quantity, ThreadIndex
 from rtscope.model.run import IdleMode
 from rtscope.model.threads import Threads
 from rtscope.model.tuning import Change
@@ -33,13 +33,13 @@ MOST_BUCKETS: Final = 55_296
 """HISTOGRAM_BUCKETS of the agent"""
 Labels = Annotated[list[Short], msgspec.Meta(max_length=MOST_CPUS)]
 Cells = Annotated[
-    list[Annotated[list[Figure | None], msgspec.Meta(max_length=MOST_CPUS)]],
+    list[Annotated[list[Quantity | None], msgspec.Meta(max_length=MOST_CPUS)]],
     msgspec.Meta(max_length=MOST_CPUS),
 ]
 Repeats = Annotated[
     list[
         Annotated[
-            list[Annotated[list[Figure], msgspec.Meta(max_length=1024)]],
+            list[Annotated[list[Quantity], msgspec.Meta(max_length=1024)]],
             msgspec.Meta(max_length=MOST_CPUS),
         ]
     ],
@@ -164,7 +164,7 @@ class ThreadTaker(msgspec.Struct, frozen=True):
 
 
 class ThreadResult(Line, frozen=True, tag="thread"):
-    """A measuring thread's figures."""
+    """A measuring thread's metrics."""
 
     thread: ThreadIndex
     policy: str
@@ -176,8 +176,8 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     cpu: CpuIndex | None = None
     min_ns: Ns | None = None
     max_ns: Ns | None = None
-    mean_ns: Figure | None = None
-    stddev_ns: Figure | None = None
+    mean_ns: Quantity | None = None
+    stddev_ns: Quantity | None = None
     worst: Annotated[list[WorstSample], msgspec.Meta(max_length=64)] = []
     metrics: dict[str, float | None] = msgspec.field(default_factory=dict, name="facts")
     takers: Annotated[list[ThreadTaker], msgspec.Meta(max_length=1024)] = []
@@ -193,7 +193,7 @@ class ThreadHistogram(Line, frozen=True, tag="histogram"):
 
 
 class MatrixResult(Line, frozen=True, tag="matrix"):
-    """A table of figures, each the median of its repeats with that median's limits."""
+    """A table of metrics, each the median of its repeats with that median's limits."""
 
     name: Annotated[str, msgspec.Meta(max_length=64)]
     unit: Annotated[str, msgspec.Meta(max_length=64)]

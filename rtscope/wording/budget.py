@@ -25,7 +25,7 @@ def _value(one: Judgement) -> str:
         return ""
     plain = f"{one.value:,.0f}" if one.value % 1 == 0 else f"{one.value:,.4g}"
     number = format_ns(one.value) if one.limit.in_ns else plain
-    return f"{one.limit.figure} is {'at least ' if one.at_least else ''}{number}"
+    return f"{one.limit.metric} is {'at least ' if one.at_least else ''}{number}"
 
 
 def _place(one: Judgement) -> str:

@@ -67,7 +67,7 @@ def verdict_of(labels: Sequence[str], runs: Sequence[Run]) -> Verdict:
 
 def comparison_sentence(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     """B is worse than A: the metric that decides, and the metrics that differ the other way."""
-    rows = [row for row in comparison.rows if row.figure not in ("mean", "max")]
+    rows = [row for row in comparison.rows if row.metric not in ("mean", "max")]
     tested = [row for row in rows if row.effect != "untested"]
     match comparison.outcome:
         case "not comparable":
@@ -75,12 +75,12 @@ def comparison_sentence(comparison: Comparison, a: str = "A", b: str = "B") -> s
             return f"{a} measured {left} and {b} {right}: these are different quantities."
         case "too few":
             first = next((row for row in rows if row.reasons), None)
-            why = f"for {first.figure}, {reasons_text(first.reasons)}" if first else "no samples"
+            why = f"for {first.metric}, {reasons_text(first.reasons)}" if first else "no samples"
             return f"Too few samples to compare: {why}."
         case "no evidence":
             sure = any((row.p_value or 1.0) <= 1 - confidence.LEVEL for row in tested)
             least = f" (differences below {SMALLEST_EFFECT * 100:g} % do not count)" if sure else ""
-            names = ", ".join(row.figure for row in tested)
+            names = ", ".join(row.metric for row in tested)
             return f"No evidence that {b} is better or worse than {a}, judged by {names}{least}."
         case outcome:
             return f"{b} is {outcome} than {a}: {_evidence(comparison, tested)}."
@@ -138,26 +138,26 @@ def _with_series(comparison: Comparison, a: str, b: str) -> str:
 
 def _evidence(comparison: Comparison, tested: Sequence[Row]) -> str:
     found = [row for row in tested if row.effect in ("better", "worse")]
-    decider = next(row for row in found if row.figure == comparison.decider)
+    decider = next(row for row in found if row.metric == comparison.decider)
     text = _values(decider)
     others = [row for row in found if row.effect != comparison.outcome]
     if others:
         names = " and ".join(_metric(row) for row in others)
         verb = "is" if len(others) == 1 else "are"
         return f"{text}; {names} {verb} {others[0].effect}, but the deeper tail decides"
-    if decider.figure == "p50":
+    if decider.metric == "p50":
         return f"{text}; no evidence that a tail differs"
-    return f"{text}; the median is {comparison.outcome} too" if found[0].figure == "p50" else text
+    return f"{text}; the median is {comparison.outcome} too" if found[0].metric == "p50" else text
 
 
 def _values(row: Row) -> str:
     a, b = (format_ns(side.value_ns or 0) for side in (row.a, row.b))
     low, high = row.difference.interval.low_ns, row.difference.interval.high_ns
     if low is None or high is None:
-        return f"{row.figure} is {b} against {a}"
+        return f"{row.metric} is {b} against {a}"
     limits = f"{format_signed_ns(low)} to {format_signed_ns(high)}"
-    return f"{row.figure} is {b} against {a}, a difference of {limits} with 95 % confidence"
+    return f"{row.metric} is {b} against {a}, a difference of {limits} with 95 % confidence"
 
 
 def _metric(row: Row) -> str:
-    return "the median" if row.figure == "p50" else row.figure
+    return "the median" if row.metric == "p50" else row.metric

@@ -7,20 +7,20 @@ import msgspec
 
 from rtscope.model.run import Member, Run
 from rtscope.statistics.ensemble import mean_of_members
-from rtscope.statistics.figures import Figures, figures_of_run
+from rtscope.statistics.metrics import Metrics, metrics_of_run
 from rtscope.wording.values import time_text
 
 
 def member_lines(run: Run) -> list[str]:
     """The mean of the members' means and maxima, with its 95 % limits, in words."""
-    rows = [figures_of_member(run, member) for member in run.members]
-    wanted: dict[str, Callable[[Figures], float | None]] = {
+    rows = [metrics_of_member(run, member) for member in run.members]
+    wanted: dict[str, Callable[[Metrics], float | None]] = {
         "mean": lambda row: row.mean_ns,
         "max": lambda row: row.max_ns,
     }
     lines = []
-    for name, figure in wanted.items():
-        values = [value for row in rows if (value := figure(row)) is not None]
+    for name, metric in wanted.items():
+        values = [value for row in rows if (value := metric(row)) is not None]
         if values:
             lines.append(f"{name} of a seed's run: {_mean_text(values)}")
     return lines
@@ -35,5 +35,5 @@ def _mean_text(values_ns: list[float]) -> str:
     return f"{mean} on average (95 % limits {limits}), {spread} over {len(values_ns)} seeds"
 
 
-def figures_of_member(run: Run, member: Member) -> Figures:
-    return figures_of_run(msgspec.structs.replace(run, threads=member.threads))
+def metrics_of_member(run: Run, member: Member) -> Metrics:
+    return metrics_of_run(msgspec.structs.replace(run, threads=member.threads))

@@ -4,7 +4,7 @@
 import msgspec
 
 from rtscope.model.run import Run, Thread
-from rtscope.statistics.figures import Figures, figures_of_run
+from rtscope.statistics.metrics import Metrics, metrics_of_run
 from rtscope.wording.plain import plain
 from rtscope.wording.values import thread_name
 
@@ -33,6 +33,6 @@ def groups_of(run: Run) -> list[Group]:
     ]
 
 
-def figures_of_group(run: Run, group: Group) -> Figures:
-    """The figures of a group's threads together. Raises RtscopeError as figures_of_run does."""
-    return figures_of_run(msgspec.structs.replace(run, threads=group.threads))
+def metrics_of_group(run: Run, group: Group) -> Metrics:
+    """The metrics of a group's threads together. Raises RtscopeError as metrics_of_run does."""
+    return metrics_of_run(msgspec.structs.replace(run, threads=group.threads))

@@ -31,8 +31,8 @@ def matrix_title(matrix: Matrix) -> str:
     return _TITLES.get((matrix.name, matrix.unit), plain(matrix.name))
 
 
-def figure_of(value: float | None, unit: str) -> str:
-    """A figure with its unit: 69.1 ns, 1.93 times, 12.1 GB/s."""
+def value_text(value: float | None, unit: str) -> str:
+    """A metric with its unit: 69.1 ns, 1.93 times, 12.1 GB/s."""
     if value is None:
         return NOTHING
     if unit == "ratio":

@@ -6,7 +6,7 @@ from typing import Final
 
 from rtscope.model.reason import Cause, Reason
 from rtscope.model.units import counted
-from rtscope.statistics.figures import Stalls
+from rtscope.statistics.metrics import Stalls
 
 _TEXTS: Final[dict[Cause, str]] = {
     "no-samples": "no samples",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published figures and those of ours, in words."""
+"""Published metrics and those of ours, in words."""
 
 from collections.abc import Sequence
 
-from rtscope.model.reference import Figure, Reference, Table, Value
+from rtscope.model.reference import Metric, Reference, Table, Value
 from rtscope.model.run import Run
 from rtscope.model.units import NS_PER_UNIT
 from rtscope.statistics.reference import Beside, Cell, PublishedMeans, SamplesOfMaxima, column_label
@@ -12,20 +12,20 @@ from rtscope.wording.run import caveats
 from rtscope.wording.values import time_text
 
 
-def published_text(figure: Figure, value: Value) -> str:
+def published_text(metric: Metric, value: Value) -> str:
     """A published value as printed, with its unit: "6.986 us", "about 30 us", "PASS"."""
     if value.number is None:
         return value.text
     relation = {"is": "", "about": "about ", "above": "> ", "below": "< "}[value.relation]
-    unit = {"count": "", "percent": " %", "times": " ×"}.get(figure.unit, f" {figure.unit}")
+    unit = {"count": "", "percent": " %", "times": " ×"}.get(metric.unit, f" {metric.unit}")
     return f"{relation}{value.text.lstrip('~<>')}{unit}"
 
 
-def our_text(figure: Figure, cell: Cell) -> str:
-    """One of our figures: a time with its unit, a count with separators, or a dash."""
-    if cell.value is None or figure.unit in NS_PER_UNIT:
+def our_text(metric: Metric, cell: Cell) -> str:
+    """One of our metrics: a time with its unit, a count with separators, or a dash."""
+    if cell.value is None or metric.unit in NS_PER_UNIT:
         return time_text(cell.value)
-    if figure.unit == "verdict":
+    if metric.unit == "verdict":
         return "PASS" if cell.value else "FAIL"
     return f"{cell.value:,.0f}" if cell.value % 1 == 0 else f"{cell.value:,.4g}"
 
@@ -93,7 +93,7 @@ def _means_line(means: PublishedMeans) -> str:
     places = {"below": means.below, "within": means.within, "above": means.above}
     found = [f"{where} them for {'; '.join(names)}" for where, names in places.items() if names]
     return (
-        f"Relative to the 95 % limits of our mean, the published {means.figure} is "
+        f"Relative to the 95 % limits of our mean, the published {means.metric} is "
         f"{'; '.join(found)}."
     )
 

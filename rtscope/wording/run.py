@@ -9,7 +9,7 @@ from typing import Final
 from rtscope.model.quantity import quantity_of
 from rtscope.model.run import Run
 from rtscope.model.units import counted, format_duration_ns
-from rtscope.statistics.figures import Figures, percent_name, stalls_of
+from rtscope.statistics.metrics import Metrics, percent_name, stalls_of
 from rtscope.statistics.work import work_per_second
 from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text, stalls_text
@@ -151,7 +151,7 @@ def _how_it_ended(run: Run) -> str:
     return f"{ended}{lasted}{asked}."
 
 
-def missing_lines(totals: Sequence[tuple[str, Figures]]) -> list[str]:
+def missing_lines(totals: Sequence[tuple[str, Metrics]]) -> list[str]:
     """Why the first quantile without a value has none, and the deeper ones neither.
 
     "all: p99.99: needs 100,000 samples, has 4,047"; names with the same reason share a line.
@@ -182,7 +182,7 @@ def moment_text(run: Run, since_start_ns: int) -> str:
 
 
 def instructions_line(run: Run) -> str:
-    """The figures as the instructions that they are; empty where time did not count those."""
+    """The metrics as the instructions that they are; empty where time did not count those."""
     if not (run.lab and run.lab.instructions):
         return ""
     told = ", ".join(f"{name} {count:,.0f}" for name, count in run.lab.instructions.items())

@@ -42,7 +42,7 @@ def _whole_lines(steps: Steps) -> Iterator[str]:
         for row in on.since_first:
             if row.effect in ("better", "worse"):
                 told.append(
-                    f"{row.figure} is {time_text(row.b.value_ns)} against "
+                    f"{row.metric} is {time_text(row.b.value_ns)} against "
                     f"{time_text(row.a.value_ns)}, {row.effect} by {limits_text(row)} with 95 % "
                     "confidence"
                 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rtscope.model.run import Thread
 from rtscope.model.units import format_column_ns, format_duration_ns, format_ns
-from rtscope.statistics.figures import Quantile
+from rtscope.statistics.metrics import Quantile
 from rtscope.wording.plain import plain
 
 NOTHING = "–"

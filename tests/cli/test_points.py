@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from rtscope.model.histogram import Histogram
-from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.metrics import quantile_ns
 from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.terminal import on_terminal
 

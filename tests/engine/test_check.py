@@ -61,15 +61,15 @@ def test_what_the_agent_refuses_is_told_with_the_plans_line(
     ("probe", "limit", "said"),
     [
         ("pi", "p99.response<1ms", "response times need periodic deadlines, which pi does not"),
-        ("sched", "faild<1", "sched has no figure 'faild', only start_ns, failed,"),
-        ("noise", "gap<1", "noise has no figure 'gap', only noise_percent, gaps,"),
+        ("sched", "faild<1", "sched has no metric 'faild', only start_ns, failed,"),
+        ("noise", "gap<1", "noise has no metric 'gap', only noise_percent, gaps,"),
         ("pi", "inversions[inherits]<1", "no thread of pi is called 'inherits', only inherit"),
         ("gtod", "cost_ns[CLOCK_MONOTONIC]<1us", ""),
         ("migrate", "violations[rank 1]<1", ""),
         (
             "signal",
             "taken_by_priority_94[synchronous]<1",
-            "signal has no figure 'taken_by_priority_94', only jitter_ns,",
+            "signal has no metric 'taken_by_priority_94', only jitter_ns,",
         ),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from rtscope.model.run import Lab, LoadWork, Matrix, Run, Taker
-from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.metrics import quantile_ns
 from rtscope.store.runfile import decode_run, encode_run
 from rtscope.target.protocol import AnyLine, decode_line, files_of
 from rtscope.wording.run import moment_text

@@ -27,11 +27,11 @@ def test_a_reference_is_whole_and_its_averages_lie_between_the_extremes(name: st
     for table in reference.tables:
         assert all((table.title, table.place, table.entries, table.caveats or reference.caveats))
         assert table.probe is None or table.probe in PROBES
-        for figure in table.figures:
+        for figure in table.metrics:
             assert (figure.ours == "between") == (figure.below_ns is not None)
             if figure.ours in ("min", "mean", "max", "stddev"):
                 assert figure.unit in NS_PER_UNIT
-        columns = {figure.ours: place for place, figure in enumerate(table.figures)}
+        columns = {figure.ours: place for place, figure in enumerate(table.metrics)}
         places = [columns[kind] for kind in ("min", "mean", "max") if kind in columns]
         for entry in table.entries:
             numbers = [entry.values[place].number for place in places]
@@ -74,7 +74,7 @@ entries = [{ name = "idle", values = [27] }]
         ("[27]", "[true]", "is not a value"),
         ("[27]", '["PASS"]', "has PASS as 'Max', which is in us"),
         ('unit = "us"', 'unit = "furlongs"', "furlongs"),
-        ('ours = "max"', 'ours = "best"', "had by 'best', which is none of min, mean"),
+        ('ours = "max"', 'ours = "best"', "computed by 'best', which is none of min, mean"),
         ('unit = "us"', 'unit = "verdict"', "has 27 as 'Max', which is in verdict"),
         ('place = "p"', "", "place"),
         ('place = "p"', 'place = "p"\nplase = "q"', "plase"),

@@ -37,5 +37,5 @@ def test_published_and_ours_are_all_there_on_a_narrow_terminal(name: str, probe:
     assert "not shown" not in words
     assert "33.00 us" in words
     for entry in table.entries:
-        for figure, value in zip(table.figures, entry.values, strict=True):
+        for figure, value in zip(table.metrics, entry.values, strict=True):
             assert published_text(figure, value) in words

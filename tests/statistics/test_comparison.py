@@ -52,7 +52,7 @@ def test_a_median_a_third_higher_is_found(kind: str) -> None:
     rng = np.random.default_rng(22)
     for _ in range(5):
         a, slower = a_run(rng, kind), (latencies(rng, kind) * 4) // 3
-        rows = {row.figure: row for row in compare(a, run_of(thread_of(slower))).rows}
+        rows = {row.metric: row for row in compare(a, run_of(thread_of(slower))).rows}
         limits = rows["p50"].difference.interval
         assert rows["p50"].effect == "worse"
         assert (limits.low_ns or math.inf) <= 0.333 * np.exp(8) <= (limits.high_ns or 0)
@@ -83,14 +83,14 @@ def test_the_deepest_tail_decides(
     rng = np.random.default_rng(24)
     a, b = (latencies(rng, "independent", spikes=one) for one in spikes)
     found = compare(run_of(thread_of(a)), run_of(thread_of(change(b))))
-    effects = {row.figure: row.effect for row in found.rows}
+    effects = {row.metric: row.effect for row in found.rows}
     assert (found.outcome, found.decider) == (outcome, decider)
     assert (effects["p50"], effects["max"]) == (median, "untested")
 
 
 def test_a_significant_difference_below_2_percent_is_no_effect() -> None:
     found = compare(run_of(thread_of([1000] * 20_000)), run_of(thread_of([1010] * 20_000)))
-    [median] = [row for row in found.rows if row.figure == "p50"]
+    [median] = [row for row in found.rows if row.metric == "p50"]
     assert (found.outcome, median.effect) == ("no evidence", "same")
     assert (median.p_value or 1) < 0.05
 
@@ -173,4 +173,4 @@ def test_a_tail_beyond_the_histograms_end_is_worse_than_one_inside() -> None:
     )
     found = compare(inside, run_of(ended))
     assert found.outcome == "worse"
-    assert [row.b.at_least for row in found.rows if row.figure == "p99"] == [True]
+    assert [row.b.at_least for row in found.rows if row.metric == "p99"] == [True]

@@ -127,7 +127,7 @@ def test_where_figures_are_rows_each_load_and_thread_is_a_column() -> None:
 def test_metrics_of_the_probe_fill_figures() -> None:
     metrics = {"start_ns": 20_000.0, "failed": 2.0, "pass": 1}
     run = named(a_run(probe="sched"), "", "", metrics=metrics)
-    names = [figure.name for figure in table(CELLEB, "sched-x86").figures]
+    names = [figure.name for figure in table(CELLEB, "sched-x86").metrics]
     cells = filling(CELLEB, "sched-x86", run).filled[0].cells
     values = {name: cell.value for name, cell in zip(names, cells, strict=True)}
     assert (values["Failed Iterations"], values["Start Latency"]) == (4, 20_000)

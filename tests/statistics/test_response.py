@@ -11,7 +11,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
 from rtscope.model.run import Asked, Run
 from rtscope.report.tables.response import response_table
-from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.metrics import quantile_ns
 from rtscope.statistics.response import Responses, responses
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of

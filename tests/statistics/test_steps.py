@@ -41,7 +41,7 @@ def steps(scales: tuple[float, ...], rounds: int = 6) -> Steps:
 
 
 def effects(found: Steps, step: int, place: int = 0) -> dict[str, str]:
-    return {row.figure: row.effect for row in found.results[step].on[place].figures}
+    return {row.metric: row.effect for row in found.results[step].on[place].metrics}
 
 
 def test_a_step_that_helps_is_better_on_its_cpus_and_nowhere_else() -> None:
@@ -53,13 +53,13 @@ def test_a_step_that_helps_is_better_on_its_cpus_and_nowhere_else() -> None:
     assert set(effects(found, 1, 1).values()) == {"same"}
     assert set(effects(found, 2).values()) == {"same"}
     whole = found.results[2].on[0].since_first
-    assert {row.figure: row.effect for row in whole}["p99"] == "better"
+    assert {row.metric: row.effect for row in whole}["p99"] == "better"
     assert effects(steps((1.0, 1.5, 1.5)), 1)["p50"] == "worse"
 
 
 def test_a_drift_of_the_system_is_no_effect_and_does_not_hide_one() -> None:
-    row = steps((1.0, 0.9, 0.9)).results[1].on[0].figures[0]
-    assert (row.figure, row.effect) == ("p50", "better")
+    row = steps((1.0, 0.9, 0.9)).results[1].on[0].metrics[0]
+    assert (row.metric, row.effect) == ("p50", "better")
     spread = (row.a.interval.high_ns or 0) - (row.a.interval.low_ns or 0)
     limits = (row.difference.interval.high_ns or 0) - (row.difference.interval.low_ns or 0)
     assert limits < spread / 3
@@ -88,7 +88,7 @@ def test_equal_rounds_are_no_more_exact_than_the_buckets(values: list[float]) ->
 
 
 def test_one_round_shows_differences_and_tests_nothing() -> None:
-    row = steps((1.0, 0.5, 0.5), rounds=1).results[1].on[0].figures[0]
+    row = steps((1.0, 0.5, 0.5), rounds=1).results[1].on[0].metrics[0]
     assert (row.difference.value_ns or 0) < 0
     assert (row.difference.interval.low_ns, row.effect) == (None, "untested")
     assert row.reasons == [Reason("one-round", 1, 2)]
@@ -98,7 +98,7 @@ def test_only_complete_rounds_that_both_steps_have_are_compared() -> None:
     runs = [tuned(step, number) for number in (1, 2, 3) for step in (0, 1)]
     found = only([*runs, tuned(0, 4, 50.0), tuned(1, 4, 9.0, status="interrupted")])
     assert [result.rounds for result in found.results] == [4, 3]
-    row = found.results[1].on[0].figures[0]
+    row = found.results[1].on[0].metrics[0]
     assert row.effect == "same"
     assert abs(row.difference.value_ns or 1e9) < 500
 
@@ -140,5 +140,5 @@ def test_all_cpus_have_the_same_figures() -> None:
     runs = [tuned(step, number) for number in (1, 2) for step in (0, 1)]
     few = thread_of(list(range(3000, 3500)), 0)
     runs[3] = msgspec.structs.replace(runs[3], threads=[few, runs[3].threads[1]])
-    names = [[row.figure for row in on.figures] for one in only(runs).results for on in one.on]
+    names = [[row.metric for row in on.metrics] for one in only(runs).results for on in one.on]
     assert names == [["p50", "max"]] * 4

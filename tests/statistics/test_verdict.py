@@ -13,7 +13,7 @@ from rtscope.model.budget import parse_limit
 from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
 from rtscope.model.run import Run, RunWarning, Status, Thread
-from rtscope.statistics.figures import Stalls, missed_share, stalls_of
+from rtscope.statistics.metrics import Stalls, missed_share, stalls_of
 from rtscope.statistics.verdict import Judgement, exit_code, judge
 from rtscope.wording.reason import stalls_text
 from rtscope.wording.run import caveats

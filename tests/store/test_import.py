@@ -41,7 +41,7 @@ def text_of(data: bytes | str, format_name: str | None = None) -> str:
     return str(caught.value)
 
 
-def figures(thread: Thread) -> tuple[int, int | None, int | None, float | None]:
+def metrics(thread: Thread) -> tuple[int, int | None, int | None, float | None]:
     return thread.count, thread.min_ns, thread.max_ns, thread.mean_ns
 
 
@@ -55,7 +55,7 @@ def lines_of(run: Run) -> Iterator[str]:
     for one in run.threads:
         held = one.histogram
         yield (
-            f"  {one.name}{one.thread} on {one.cpu}, {one.policy}:{one.priority}: {figures(one)}, "
+            f"  {one.name}{one.thread} on {one.cpu}, {one.policy}:{one.priority}: {metrics(one)}, "
             f"missed {one.missed}, {len(held.count)} buckets {held.lower_ns[:3]} "
             f"{held.width_ns[:2]}, beyond {held.beyond_ns}: {held.beyond_count}"
         )
@@ -139,7 +139,7 @@ def test_variants_of_a_format_are_read(
 ) -> None:
     (thread,) = one(text).threads
     held = thread.histogram
-    assert figures(thread) == pytest.approx(expected)
+    assert metrics(thread) == pytest.approx(expected)
     assert (held.lower_ns, (held.beyond_count, held.beyond_ns)) == (lower_ns, beyond)
 
 
@@ -155,12 +155,12 @@ def test_variants_of_rtla_are_read() -> None:
     assert (irq.status, thread.status) == ("threshold", "threshold")
     assert (irq.threads[0].max_ns, irq.threads[0].histogram.lower_ns) == (690, [600])
     assert thread.threads[0].histogram.beyond_ns <= 9000
-    assert figures(user.threads[0]) == NONE
+    assert metrics(user.threads[0]) == NONE
     # rtla 6.1 prints 2^64 - 1 as the minimum of no samples.
     none = "over: 0 0\ncount: 5 0\nmin: 0 18446744073709551615\navg: 0 -\nmax: 0 0"
     text = rtla("microseconds (us)", "IRQ-000 Thr-000", "0 5 0", none)
     irq, thread = import_bytes(text.encode(), WHEN)
-    assert (figures(thread.threads[0]), irq.threads[0].histogram.width_ns) == (NONE, [1000])
+    assert (metrics(thread.threads[0]), irq.threads[0].histogram.width_ns) == (NONE, [1000])
 
 
 def test_cyclictest_json_samples_beyond_its_histogram_are_kept_as_beyond() -> None:
@@ -186,7 +186,7 @@ def test_cyclictest_histogram_of_newer_versions_without_zero_rows_and_total_is_r
     newer = re.sub(r"^\d{6} 000000\t000000\t000000\n", "", newer, flags=re.M)
     assert len(newer) < len(TABLE) / 2
     new, old = one(newer).threads, one(TABLE).threads
-    assert [figures(thread) for thread in new] == [figures(thread) for thread in old]
+    assert [metrics(thread) for thread in new] == [metrics(thread) for thread in old]
     assert new[0].histogram.lower_ns == old[0].histogram.lower_ns
     assert new[0].histogram.beyond_count == 4
 

@@ -93,7 +93,7 @@ def test_bytes_and_figures_of_other_tools_do_not_lose_the_run() -> None:
         (first_thread(max_ns=10**30), "beyond 2^63"),
         (first_thread(min_ns=2900), "its histogram begins at 3000 ns"),
         (first_thread(mean_ns=1900), "below its minimum"),
-        (first_thread(mean_ns=float("nan")), "NaN is not a figure"),
+        (first_thread(mean_ns=float("nan")), "NaN is not a number"),
         (first_thread(stddev_ns=-1), "negative standard deviation"),
         (first_thread(worst=[{"time_ns": 1, "latency_ns": 4001}]), "4001 ns above its maximum"),
         (window(), "differ in length"),

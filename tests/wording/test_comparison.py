@@ -16,7 +16,7 @@ from rtscope.model.reason import Cause, Reason
 from rtscope.model.scaling import Placement
 from rtscope.statistics.alike import Difference
 from rtscope.statistics.comparison import compare
-from rtscope.statistics.figures import Stalls
+from rtscope.statistics.metrics import Stalls
 from rtscope.statistics.placement_comparison import CellChange, Effect, PlacementComparison
 from rtscope.statistics.placing import Ratio
 from rtscope.statistics.verdict import judge

@@ -21,7 +21,7 @@ from rtscope.report.terminal.experiment import ExperimentState, ExperimentView
 from rtscope.report.terminal.live import LiveState, follow
 from rtscope.report.terminal.streams import note
 from rtscope.statistics.cells import CellResult
-from rtscope.statistics.figures import figures_of_run
+from rtscope.statistics.metrics import metrics_of_run
 from rtscope.target.protocol import AnyLine
 from rtscope.wording.values import time_text
 
@@ -109,10 +109,10 @@ class LiveProgress(Observer):
             if not _emulated(cell):
                 self._state.cell = None
         if not self._console.is_terminal and self._state.cells > 1 and result.run:
-            figures = figures_of_run(result.run)
+            metrics = metrics_of_run(result.run)
             note(
-                f"{result.name}: {counted(figures.count, 'sample')}, max "
-                f"{time_text(figures.max_ns)}, {result.verdict}; {self._state.progress()}"
+                f"{result.name}: {counted(metrics.count, 'sample')}, max "
+                f"{time_text(metrics.max_ns)}, {result.verdict}; {self._state.progress()}"
             )
 
     def tick(self) -> None:

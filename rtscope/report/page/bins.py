@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run, Thread
 from rtscope.report.page.scale import round_up
-from rtscope.statistics.figures import as_arrays, merge
+from rtscope.statistics.metrics import as_arrays, merge
 from rtscope.wording.groups import Group, groups_of
 from rtscope.wording.values import thread_name
 
@@ -90,9 +90,9 @@ class Drawing(msgspec.Struct, frozen=True):
 
 
 def drawing(runs: Sequence[Run]) -> Drawing:
-    """Everything that the figures of all probes are drawn from.
+    """Everything that the charts of all probes are drawn from.
 
-    Raises RtscopeError where a run's counts are impossible (figures.merge).
+    Raises RtscopeError where a run's counts are impossible (metrics.merge).
     """
     groups = [groups_of(run) for run in runs]
     colours = thread_colours(runs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that all probes have: histogram, percentiles, and latency over time.
+"""The charts that all probes have: histogram, percentiles, and latency over time.
 
 Each has a panel with a logarithmic axis of latency and one with a linear axis; the page's switches
 choose between them, and between a line for each thread and one for threads that are alike.

@@ -12,7 +12,7 @@ from rtscope.model.units import format_ns
 
 
 class ProbeView(msgspec.Struct, frozen=True):
-    """How a probe's figures are drawn."""
+    """How a probe's charts are drawn."""
 
     quantity: str
     """the quantity of a sample"""

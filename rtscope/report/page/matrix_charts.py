@@ -8,7 +8,7 @@ from rtscope.model.units import format_size
 from rtscope.report.page.chart import Axis, Chart, Heat, Mark, Panel, axis, floats, rule
 from rtscope.report.page.scale import Tick, linear, logarithmic
 from rtscope.statistics.reach import reported_caches, seen_caches, sizes_of
-from rtscope.wording.matrices import figure_of, matrix_title
+from rtscope.wording.matrices import matrix_title, value_text
 from rtscope.wording.plain import plain
 
 _AXES_OF: Final = {"ratio": ("other CPU", "slowed CPU"), "operations_per_s": ("work", "CPU")}
@@ -32,7 +32,7 @@ def _titled(matrix: Matrix, label: str) -> str:
 
 
 def _curves(run: Run, matrix: Matrix, label: str) -> Chart:
-    """Figures over the size of the working set, with the reported and the seen caches."""
+    """Charts over the size of the working set, with the reported and the seen caches."""
     title, factor, unit = _AXES.get(matrix.unit, (plain(matrix.unit), 1.0, plain(matrix.unit)))
     sizes = sizes_of(matrix)
     known = [value * factor for row in matrix.value for value in row if value is not None]
@@ -97,7 +97,7 @@ def heat_map(matrix: Matrix, label: str) -> Chart:
         [plain(name) for name in matrix.columns],
         [plain(name) for name in matrix.rows],
         [
-            ["" if value is None else figure_of(value, matrix.unit) for value in row]
+            ["" if value is None else value_text(value, matrix.unit) for value in row]
             for row in matrix.value
         ],
         _shares(matrix),
@@ -138,7 +138,7 @@ def _limits(matrix: Matrix) -> list[list[str]]:
         [
             ""
             if low is None or high is None
-            else f"{figure_of(low, matrix.unit)} to {figure_of(high, matrix.unit)}"
+            else f"{value_text(low, matrix.unit)} to {value_text(high, matrix.unit)}"
             for low, high in zip(lows, highs, strict=True)
         ]
         for lows, highs in zip(matrix.low, matrix.high, strict=True)

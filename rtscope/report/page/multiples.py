@@ -10,7 +10,7 @@ from rtscope.model.cpulist import format_cpu_list
 from rtscope.model.run import Run, Thread
 from rtscope.report.page.chart import Axis, Chart, Mark, Panel, axis, floats
 from rtscope.report.page.scale import Scale, logarithmic, ticks
-from rtscope.statistics.figures import as_arrays
+from rtscope.statistics.metrics import as_arrays
 from rtscope.wording.values import thread_name
 
 _BINS: Final = 80

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures of labelled: speed-up with its laws, time, jitter, and slowdowns."""
+"""The charts of labelled: speed-up with its laws, time, jitter, and slowdowns."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that only some probes have."""
+"""The charts that only some probes have."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -25,8 +25,8 @@ from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.matrix_charts import matrix_chart
 from rtscope.report.page.multiples import has_multiples, multiples
 from rtscope.report.page.scale import Scale, linear, logarithmic
-from rtscope.statistics.figures import as_arrays
-from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.statistics.metrics import as_arrays
+from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.values import count_text, policy_text, thread_name
 
 _BINS: Final = 300
@@ -48,7 +48,7 @@ class Labelled(msgspec.Struct, frozen=True):
 
 
 def charts_of(labelled: Sequence[Labelled]) -> list[Chart]:
-    """The figures that these runs' probes have in addition to those that all have."""
+    """The charts that these runs' probes have in addition to those that all have."""
     charts: list[Chart] = []
     for probe in dict.fromkeys(one.run.probe for one in labelled):
         same = [one for one in labelled if one.run.probe == probe and one.run.threads]
@@ -209,11 +209,11 @@ def _stolen_share(thread: Thread) -> tuple[list[float], list[float]]:
     return [0, *np.round(ends / 1e9, 4).tolist()], [share[0], *share]
 
 
-def _figures(labelled: Sequence[Labelled]) -> Chart:
+def _metric_dots(labelled: Sequence[Labelled]) -> Chart:
     """A row for each series with a dot for each of its figures."""
     runs = [one.run for one in labelled]
     rows = [
-        (_name(one, group.label), figures_of_group(one.run, group))
+        (_name(one, group.label), metrics_of_group(one.run, group))
         for one in labelled
         for group in groups_of(one.run)
     ]
@@ -277,12 +277,12 @@ def _where(one: Labelled) -> Chart:
 
 
 _MAKERS: Final[dict[str, Callable[[Sequence[Labelled]], Chart]]] = {
-    "async": _figures,
-    "daq": _figures,
-    "event": _figures,
+    "async": _metric_dots,
+    "daq": _metric_dots,
+    "event": _metric_dots,
     "gtod": _cost,
     "loop": _around,
     "noise": _stolen,
-    "pi": _figures,
-    "signal": _figures,
+    "pi": _metric_dots,
+    "signal": _metric_dots,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The published figure from our data: latency against the number of samples, one panel a row."""
+"""The published chart from our data: latency against the number of samples, one panel a row."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -120,12 +120,12 @@ def _lines(
 
 def _published(table: Table, entry: Entry, furthest: float) -> list[Mark]:
     marks = []
-    for figure, value in zip(table.figures, entry.values, strict=True):
-        ns = figure.ns(value)
-        if figure.ours not in ("max", "mean") or not ns:
+    for metric, value in zip(table.metrics, entry.values, strict=True):
+        ns = metric.ns(value)
+        if metric.ours not in ("max", "mean") or not ns:
             continue
-        dash = _DASHED if figure.ours == "max" else _DOTTED
-        name = f"published {figure.name}"
+        dash = _DASHED if metric.ours == "max" else _DOTTED
+        name = f"published {metric.name}"
         marks.append(
             rule(name, ns / 1000, 0, furthest, upright=False, colour=_PUBLISHED_COLOUR, dash=dash)
         )

@@ -33,7 +33,7 @@ from rtscope.report.tables.references import columns_beside
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.steps import step_columns
 from rtscope.report.tables.takers import takers_columns
-from rtscope.statistics.figures import PERCENTS, Figures, figures, percent_name
+from rtscope.statistics.metrics import PERCENTS, Metrics, metrics, percent_name
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
@@ -42,7 +42,7 @@ from rtscope.wording.ensemble import member_lines
 from rtscope.wording.explanation import headline, off_line, totals_line
 from rtscope.wording.findings import Sentence, sentences_of
 from rtscope.wording.fingerprint import fingerprint
-from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text
@@ -77,28 +77,28 @@ _UNFOLDED: Final = 4
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A row of a table of figures."""
+    """A row of a table of metrics."""
 
     name: str
     policy: str
-    figures: Figures
+    metrics: Metrics
     times: list[tuple[str, str]]
     """min, mean, standard deviation, the quantiles and max, each with why it is not known"""
 
 
-def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
+def _rows(known: Sequence[tuple[str, str, Metrics]]) -> list[_Row]:
     """Rows of one table, whose columns have one unit each."""
-    all_figures = [one for _, _, one in known]
+    all_metrics = [one for _, _, one in known]
     columns = [
         [(text, "") for text in times_texts(values)]
         for values in (
-            [one.min_ns for one in all_figures],
-            [one.mean_ns for one in all_figures],
-            [one.stddev_ns for one in all_figures],
+            [one.min_ns for one in all_metrics],
+            [one.mean_ns for one in all_metrics],
+            [one.stddev_ns for one in all_metrics],
         )
     ]
     for index, _ in enumerate(PERCENTS):
-        quantiles = [one.quantiles[index] for one in all_figures]
+        quantiles = [one.quantiles[index] for one in all_metrics]
         texts = quantiles_texts(quantiles)
         columns.append(
             [
@@ -106,7 +106,7 @@ def _rows(known: Sequence[tuple[str, str, Figures]]) -> list[_Row]:
                 for t, q in zip(texts, quantiles, strict=True)
             ]
         )
-    columns.append([(text, "") for text in times_texts([one.max_ns for one in all_figures])])
+    columns.append([(text, "") for text in times_texts([one.max_ns for one in all_metrics])])
     return [
         _Row(name, policy, one, list(times))
         for (name, policy, one), times in zip(known, zip(*columns, strict=True), strict=True)
@@ -238,10 +238,10 @@ def html_report(
     )
 
 
-def _of_all(view: _View) -> list[tuple[str, str, Figures]]:
+def _of_all(view: _View) -> list[tuple[str, str, Metrics]]:
     """A run's rows in the table of all runs."""
     return [
-        (view.name if row.name == "all" else f"{view.name}, {row.name}", row.policy, row.figures)
+        (view.name if row.name == "all" else f"{view.name}, {row.name}", row.policy, row.metrics)
         for row in view.totals
     ]
 
@@ -254,10 +254,10 @@ def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
 
 def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     groups = groups_of(run)
-    totals = [(group.label, figures_of_group(run, group)) for group in groups]
+    totals = [(group.label, metrics_of_group(run, group)) for group in groups]
     rows = _rows(
         [
-            *((thread_name(t), policy_text(t), figures(t)) for t in run.threads),
+            *((thread_name(t), policy_text(t), metrics(t)) for t in run.threads),
             *(
                 (name, policies_text(group.threads), total)
                 for (name, total), group in zip(totals, groups, strict=True)

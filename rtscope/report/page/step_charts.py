@@ -9,7 +9,7 @@ import numpy as np
 from rtscope.model.run import Run, Thread
 from rtscope.report.page.chart import Axis, Chart, Mark, Panel, axis, floats
 from rtscope.report.page.scale import Scale, logarithmic, ticks
-from rtscope.statistics.figures import as_arrays, merge
+from rtscope.statistics.metrics import as_arrays, merge
 from rtscope.statistics.steps import StepResult, Steps
 from rtscope.wording.steps import steps_title
 

@@ -3,7 +3,7 @@
 
 from rtscope.model.run import Run
 from rtscope.report.tables.column import Column
-from rtscope.wording.ensemble import figures_of_member
+from rtscope.wording.ensemble import metrics_of_member
 from rtscope.wording.values import count_text, quantile_text, time_text
 
 
@@ -11,7 +11,7 @@ def member_columns(run: Run) -> list[Column]:
     """A row for each seed; empty where the run is no ensemble."""
     if not run.members:
         return []
-    rows = [figures_of_member(run, member) for member in run.members]
+    rows = [metrics_of_member(run, member) for member in run.members]
     return [
         Column("seed", 0, [str(member.seed) for member in run.members], left=True),
         Column("samples", 4, [count_text(row.count) for row in rows]),

@@ -5,7 +5,7 @@ from rtscope.model.run import Matrix
 from rtscope.model.units import format_size
 from rtscope.report.tables.column import Column
 from rtscope.statistics.reach import sizes_of
-from rtscope.wording.matrices import figure_of
+from rtscope.wording.matrices import value_text
 from rtscope.wording.plain import plain
 
 
@@ -15,7 +15,7 @@ def matrix_columns(matrix: Matrix) -> list[Column]:
         return [
             Column("working set", 0, [format_size(size) for size in sizes]),
             *(
-                Column(plain(name), place + 1, [figure_of(one, matrix.unit) for one in values])
+                Column(plain(name), place + 1, [value_text(one, matrix.unit) for one in values])
                 for place, (name, values) in enumerate(zip(matrix.rows, matrix.value, strict=True))
             ),
         ]
@@ -23,7 +23,9 @@ def matrix_columns(matrix: Matrix) -> list[Column]:
         Column("", 0, [plain(row) for row in matrix.rows], left=True),
         *(
             Column(
-                plain(name), place + 1, [figure_of(row[place], matrix.unit) for row in matrix.value]
+                plain(name),
+                place + 1,
+                [value_text(row[place], matrix.unit) for row in matrix.value],
             )
             for place, name in enumerate(matrix.columns)
         ),

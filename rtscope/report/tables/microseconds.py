@@ -7,7 +7,7 @@ import numpy as np
 
 from rtscope.model.run import Run
 from rtscope.report.tables.column import Column
-from rtscope.statistics.figures import as_arrays
+from rtscope.statistics.metrics import as_arrays
 from rtscope.wording.values import thread_name
 
 _ROWS: Final = 200

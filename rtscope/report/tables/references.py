@@ -3,7 +3,7 @@
 
 import textwrap
 
-from rtscope.model.reference import Entry, Figure, Table
+from rtscope.model.reference import Entry, Metric, Table
 from rtscope.report.tables.column import Column
 from rtscope.statistics.reference import Beside, Filled
 from rtscope.wording.plain import plain
@@ -17,13 +17,13 @@ def published_columns(table: Table) -> list[Column]:
     """The table alone."""
     if table.rows == "figures":
         return [
-            Column("", 0, [figure.name for figure in table.figures], left=True),
+            Column("", 0, [metric.name for metric in table.metrics], left=True),
             *(_entry_column(table, entry, 1 + place) for place, entry in enumerate(table.entries)),
         ]
     columns = [Column("", 0, [entry.name for entry in table.entries], left=True)]
-    for place, figure in enumerate(table.figures):
-        cells = [published_text(figure, entry.values[place]) for entry in table.entries]
-        columns.append(Column(_wrapped(figure.name), 1 + place, [*cells]))
+    for place, metric in enumerate(table.metrics):
+        cells = [published_text(metric, entry.values[place]) for entry in table.entries]
+        columns.append(Column(_wrapped(metric.name), 1 + place, [*cells]))
     if any(entry.samples for entry in table.entries):
         columns.append(Column("samples", 90, [count_text(e.samples) for e in table.entries]))
     if any(entry.note for entry in table.entries):
@@ -32,7 +32,7 @@ def published_columns(table: Table) -> list[Column]:
 
 
 def _entry_column(table: Table, entry: Entry, rank: int) -> Column:
-    pairs = zip(table.figures, entry.values, strict=True)
+    pairs = zip(table.metrics, entry.values, strict=True)
     return Column(_wrapped(entry.name), rank, [published_text(f, v) for f, v in pairs])
 
 
@@ -42,12 +42,12 @@ def _wrapped(title: str) -> str:
 
 def columns_beside(table: Table, ours: Beside) -> list[Column]:
     """The published columns followed by ours."""
-    return _figures_below(table, ours) if table.rows == "figures" else _entries_below(table, ours)
+    return _metrics_below(table, ours) if table.rows == "figures" else _entries_below(table, ours)
 
 
-def _figures_below(table: Table, ours: Beside) -> list[Column]:
+def _metrics_below(table: Table, ours: Beside) -> list[Column]:
     samples = ["samples"] if ours.filled else []
-    columns = [Column("", 0, [*(figure.name for figure in table.figures), *samples], left=True)]
+    columns = [Column("", 0, [*(metric.name for metric in table.metrics), *samples], left=True)]
     for place, entry in enumerate(table.entries):
         column = _entry_column(table, entry, 2 + 2 * place)
         columns.append(
@@ -55,7 +55,7 @@ def _figures_below(table: Table, ours: Beside) -> list[Column]:
         )
     for place, one in enumerate(ours.filled):
         title = f"{label_of(ours, one.column)}:\n{_wrapped(plain(one.name))}"
-        cells = [our_text(f, cell) for f, cell in zip(table.figures, one.cells, strict=True)]
+        cells = [our_text(f, cell) for f, cell in zip(table.metrics, one.cells, strict=True)]
         columns.append(Column(title, 1 + 2 * place, [*cells, count_text(one.samples)]))
     return columns
 
@@ -66,18 +66,18 @@ def _entries_below(table: Table, ours: Beside) -> list[Column]:
     keys = [(entry.name, entry.name) for entry in table.entries] + [(None, name) for name in own]
     columns = [Column("", 0, [plain(name) for _, name in keys], left=True)]
     numbers = range(len(ours.columns))
-    for place, figure in enumerate(table.figures):
-        cells = [published_text(figure, entry.values[place]) for entry in table.entries]
-        columns.append(Column(_wrapped(figure.name), 2 + 2 * place, [*cells, *("" for _ in own)]))
-        if figure.ours is None:
+    for place, metric in enumerate(table.metrics):
+        cells = [published_text(metric, entry.values[place]) for entry in table.entries]
+        columns.append(Column(_wrapped(metric.name), 2 + 2 * place, [*cells, *("" for _ in own)]))
+        if metric.ours is None:
             continue
         for number in numbers:
             held = [by_place.get((number, *key)) for key in keys]
-            title = f"{_wrapped(figure.name)}\n{label_of(ours, number)}"
+            title = f"{_wrapped(metric.name)}\n{label_of(ours, number)}"
             columns.append(
-                Column(title, 1 + 2 * place, [_ours(figure, one, place) for one in held])
+                Column(title, 1 + 2 * place, [_ours(metric, one, place) for one in held])
             )
-            if figure.ours == "mean":
+            if metric.ours == "mean":
                 limits = [_limits(one, place) for one in held]
                 columns.append(Column(f"95 % limits\n{label_of(ours, number)}", 80, [*limits]))
     if any(entry.samples for entry in table.entries):
@@ -90,8 +90,8 @@ def _entries_below(table: Table, ours: Beside) -> list[Column]:
     return columns
 
 
-def _ours(figure: Figure, one: Filled | None, place: int) -> str:
-    return "no run" if one is None else our_text(figure, one.cells[place])
+def _ours(metric: Metric, one: Filled | None, place: int) -> str:
+    return "no run" if one is None else our_text(metric, one.cells[place])
 
 
 def _limits(one: Filled | None, place: int) -> str:

@@ -3,7 +3,7 @@
 
 from rtscope.model.run import Run
 from rtscope.report.tables.column import Column
-from rtscope.statistics.figures import quantile_ns
+from rtscope.statistics.metrics import quantile_ns
 from rtscope.statistics.response import Responses, responses_of_run
 from rtscope.wording.groups import groups_of
 from rtscope.wording.values import count_text, quantiles_texts, thread_name

@@ -28,9 +28,9 @@ def step_columns(steps: Steps) -> list[Column]:
         Column("CPUs", 1, [on.cpus or "any" for on in sides], left=True),
     ]
     rank = 2
-    for place, name in _figures_by_weight(sides[0]):
+    for place, name in _metrics_by_weight(sides[0]):
         title = "largest\nof a round" if name == "max" else "median" if name == "p50" else name
-        found = [on.figures[place] for on in sides]
+        found = [on.metrics[place] for on in sides]
         columns += [
             Column(title, rank, [time_text(row.b.value_ns) for row in found]),
             Column(f"{name}: since\nthe step before", rank + 1, [_change(row) for row in found]),
@@ -55,9 +55,9 @@ def _rows(steps: Steps) -> Iterator[tuple[StepResult, StepOnCpus]]:
             yield result, result.on[place]
 
 
-def _figures_by_weight(on: StepOnCpus) -> list[tuple[int, str]]:
+def _metrics_by_weight(on: StepOnCpus) -> list[tuple[int, str]]:
     """Tail, largest, median: their places and names."""
-    places = {row.figure: place for place, row in enumerate(on.figures)}
+    places = {row.metric: place for place, row in enumerate(on.metrics)}
     tails = [name for name in places if name not in ("p50", "max")]
     return [(places[name], name) for name in [*tails, "max", "p50"]]
 

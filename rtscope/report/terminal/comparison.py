@@ -47,7 +47,7 @@ class ComparisonTable:
             yield marked_line("! ", plain(difference_sentence(difference)), "bold yellow")
         yield Text()
         columns = [
-            Column("figure", 0, [row.figure for row in rows], left=True),
+            Column("metric", 0, [row.metric for row in rows], left=True),
             Column("A", 1, [_estimate(row.a) for row in rows]),
             Column("95 % limits of A", 5, [_limits(row.a) for row in rows]),
             Column("B", 2, [_estimate(row.b) for row in rows]),
@@ -62,9 +62,9 @@ class ComparisonTable:
         )
         yield Group(fitted(columns, options.max_width), Text(count))
         for row in rows:
-            if row.effect == "untested" and row.reasons and row.figure != "max":
+            if row.effect == "untested" and row.reasons and row.metric != "max":
                 yield Text(
-                    f"{row.figure} was not tested: {plain(reasons_text(row.reasons))}", style="dim"
+                    f"{row.metric} was not tested: {plain(reasons_text(row.reasons))}", style="dim"
                 )
 
 
@@ -94,6 +94,6 @@ def _effect(row: "Row") -> Text:
         "same": ("no evidence", ""),
         "untested": ("not tested", "dim"),
     }
-    if row.figure == "mean":
+    if row.metric == "mean":
         return Text("shown only", style="dim")
     return Text(*words[row.effect])

@@ -12,8 +12,8 @@ from rtscope.report.tables.column import Column
 from rtscope.report.terminal.live import LiveState, LiveView
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.cells import CellResult
-from rtscope.statistics.figures import Figures, Quantile
-from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.statistics.metrics import Metrics, Quantile
+from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.plain import plain
 from rtscope.wording.values import count_text, quantiles_texts, span_text, times_texts
 
@@ -23,14 +23,14 @@ _STYLES = {"pass": "green", "measured": "", "not begun": "dim", "fail": "bold re
 
 @dataclass
 class CellTable:
-    """All cells with the figures of each of their series; renders itself to the width it gets."""
+    """All cells with the metrics of each of their series; renders itself to the width it gets."""
 
     results: Sequence[CellResult]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         shown = [part for result in self.results for part in _parts(result)]
-        rows = [figures for _, figures, _ in shown]
+        rows = [metrics for _, metrics, _ in shown]
         results = [result for _, _, result in shown]
         yield fitted(
             [
@@ -48,11 +48,11 @@ class CellTable:
         )
 
 
-def _p99(row: Figures | None) -> Quantile:
+def _p99(row: Metrics | None) -> Quantile:
     return row.quantile(99.0) if row else Quantile(99.0, None)
 
 
-def _parts(result: CellResult) -> list[tuple[str, Figures | None, CellResult]]:
+def _parts(result: CellResult) -> list[tuple[str, Metrics | None, CellResult]]:
     """The rows of one cell: one for each of its series, which are not alike."""
     name, run = plain(result.name), result.run
     if run is None:
@@ -61,7 +61,7 @@ def _parts(result: CellResult) -> list[tuple[str, Figures | None, CellResult]]:
     return [
         (
             name if len(groups) == 1 else f"{name}: {group.label}",
-            figures_of_group(run, group),
+            metrics_of_group(run, group),
             result,
         )
         for group in groups
@@ -114,7 +114,7 @@ def _rounded(ns: int) -> int:
 
 @dataclass
 class ExperimentView:
-    """The whole experiment in three lines, and the present cell's figures below."""
+    """The whole experiment in three lines, and the present cell's metrics below."""
 
     state: ExperimentState
 

@@ -75,7 +75,7 @@ def beside_page(
             PiecedTable(columns_beside(table, ours)),
             Text(),
             *(Text(plain(text)) for text in beside_lines(ours)),
-            Text("To be known of the published figures:", style="bold"),
+            Text("Notes on the published metrics:", style="bold"),
             *(_item(text) for text in [*entry_lines(table), *table.caveats]),
         ]
     return Group(*parts)

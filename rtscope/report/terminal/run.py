@@ -28,13 +28,13 @@ from rtscope.report.tables.placement_series import table_of
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.takers import takers_columns
 from rtscope.report.terminal.table import fitted
-from rtscope.statistics.figures import Figures, figures
+from rtscope.statistics.metrics import Metrics, metrics
 from rtscope.statistics.verdict import Judgement, Outcome
 from rtscope.wording.budget import judgement_evidence
 from rtscope.wording.ensemble import member_lines
 from rtscope.wording.explanation import headline, off_line, totals_line, tree
 from rtscope.wording.findings import sentences_of
-from rtscope.wording.groups import figures_of_group, groups_of
+from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.placement_series import laws_of, settings_text
 from rtscope.wording.plain import plain
@@ -114,7 +114,7 @@ class Summary:
             if self.run.placement_series:
                 yield from _cells(self.run, options.max_width)
             else:
-                yield from _figures(self.run, options.max_width)
+                yield from _metrics(self.run, options.max_width)
             if counted := instructions_line(self.run):
                 yield Text(counted)
             yield from _tables(self.run, options.max_width)
@@ -144,8 +144,8 @@ def _cells(run: Run, width: int) -> RenderResult:
     yield from (Text(law) for law in laws)
 
 
-def _figures(run: Run, width: int) -> RenderResult:
-    totals = [(g.label, figures_of_group(run, g)) for g in groups_of(run)]
+def _metrics(run: Run, width: int) -> RenderResult:
+    totals = [(g.label, metrics_of_group(run, g)) for g in groups_of(run)]
     yield fitted(_columns(run, totals), width)
     for line in missing_lines(totals):
         yield Text(f"{NOTHING} {line}", style="dim")
@@ -233,9 +233,9 @@ def _heading(run: Run) -> list[Text]:
     return lines
 
 
-def _columns(run: Run, totals: list[tuple[str, Figures]]) -> list[Column]:
+def _columns(run: Run, totals: list[tuple[str, Metrics]]) -> list[Column]:
     kept = [total for total, group in zip(totals, groups_of(run), strict=True) if not group.lone]
-    rows = [figures(thread) for thread in run.threads] + [total for _, total in kept]
+    rows = [metrics(thread) for thread in run.threads] + [total for _, total in kept]
     named = any(thread.name for thread in run.threads)
     names: list[str | Text] = [
         thread_name(thread) if named else thread_name(thread).removeprefix("CPU ")

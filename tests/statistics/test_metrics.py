@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures agree with the samples that they were made from, and never flatter them."""
+"""Metrics agree with the samples that they were made from, and never flatter them."""
 
 import math
 from fractions import Fraction
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
-from rtscope.statistics.figures import figures, figures_of_run, merge, quantile_ns, samples_needed
+from rtscope.statistics.metrics import merge, metrics, metrics_of_run, quantile_ns, samples_needed
 from tests.measured import run_of, thread_of
 
 values = st.lists(st.integers(0, 10**7), min_size=20, max_size=200)
@@ -93,7 +93,7 @@ def test_impossible_counts_are_refused_with_a_sentence() -> None:
 def test_a_runs_figures_are_those_of_all_its_samples(parts: list[list[int]]) -> None:
     every = np.array([latency for part in parts for latency in part])
     assert merge([Histogram.of(part) for part in parts]) == Histogram.of(every.tolist())
-    found = figures_of_run(run_of(*(thread_of(part, cpu) for cpu, part in enumerate(parts))))
+    found = metrics_of_run(run_of(*(thread_of(part, cpu) for cpu, part in enumerate(parts))))
     assert (found.count, found.min_ns, found.max_ns) == (len(every), every.min(), every.max())
     assert found.mean_ns == pytest.approx(every.mean())
     assert found.stddev_ns == pytest.approx(every.std(), abs=1e-3)
@@ -103,14 +103,14 @@ def test_a_runs_figures_are_those_of_all_its_samples(parts: list[list[int]]) -> 
 
 
 def test_figures_that_were_not_measured_are_absent_and_not_zero() -> None:
-    empty = figures_of_run(run_of(thread_of([], 0)))
+    empty = metrics_of_run(run_of(thread_of([], 0)))
     assert (empty.count, empty.min_ns, empty.mean_ns, empty.max_ns) == (0, None, None, None)
     assert all(quantile.reason == Reason("no-samples") for quantile in empty.quantiles)
-    assert figures_of_run(run_of()).count == 0
+    assert metrics_of_run(run_of()).count == 0
     counted = thread_of([3000] * 50, 0)
     uncounted = msgspec.structs.replace(counted, missed=None)
-    assert figures_of_run(run_of(counted, counted)).missed == 0
-    assert figures_of_run(run_of(counted, uncounted)).missed is None
+    assert metrics_of_run(run_of(counted, counted)).missed == 0
+    assert metrics_of_run(run_of(counted, uncounted)).missed is None
     without = Histogram(beyond_count=50, beyond_ns=3000)
-    imported = figures(msgspec.structs.replace(counted, histogram=without))
+    imported = metrics(msgspec.structs.replace(counted, histogram=without))
     assert (imported.max_ns, imported.quantile(50.0).reason) == (3000, Reason("no-histogram"))

@@ -50,7 +50,7 @@ class Quantile(msgspec.Struct, frozen=True):
     """why `value_ns` is None"""
 
 
-class Figures(msgspec.Struct, frozen=True):
+class Metrics(msgspec.Struct, frozen=True):
     """The metrics of a thread or of a run in tables; times in ns, None without samples."""
 
     count: int
@@ -185,9 +185,9 @@ def stalls_of(threads: Sequence[Thread]) -> Stalls | None:
     return Stalls(missed, max(missed_share(thread) for thread in threads)) if missed else None
 
 
-def figures(thread: Thread) -> Figures:
+def metrics(thread: Thread) -> Metrics:
     """The metrics of one thread."""
-    return Figures(
+    return Metrics(
         thread.count,
         thread.missed,
         thread.min_ns,
@@ -198,7 +198,7 @@ def figures(thread: Thread) -> Figures:
     )
 
 
-def figures_of_run(run: Run) -> Figures:
+def metrics_of_run(run: Run) -> Metrics:
     """The metrics of all threads together.
 
     Mean and variance are pooled with their counts:
@@ -209,7 +209,7 @@ def figures_of_run(run: Run) -> Figures:
     count = sum(thread.count for thread in threads)
     missed = [thread.missed for thread in run.threads]
     max_ns = _all_or_none([thread.max_ns for thread in threads])
-    return Figures(
+    return Metrics(
         count,
         sum(known) if len(known := [m for m in missed if m is not None]) == len(missed) else None,
         min(minima) if (minima := _all_or_none([thread.min_ns for thread in threads])) else None,
