@@ -54,6 +54,13 @@ def _lacks_sysctls() -> str:
     return ""
 
 
+def _lacks_tracefs() -> str:
+    if os.geteuid():
+        return "needs root"
+    place = "/sys/kernel/tracing"
+    return refusal("unshare", "--mount", "mount", "-t", "tracefs", "tracefs", place)
+
+
 def _needs(reason: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(reason), reason=reason)
 
@@ -62,3 +69,4 @@ needs_realtime = _needs(_lacks_realtime())
 needs_process_events = _needs(_lacks_process_events())
 needs_kernel_threads = _needs(_lacks_kernel_threads())
 needs_sysctls = _needs(_lacks_sysctls())
+needs_tracefs = _needs(_lacks_tracefs())

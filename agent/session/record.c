@@ -35,6 +35,33 @@ int record_init(struct record *record, unsigned int worst_wanted, uint64_t thres
 	return record->histogram && (record->ring || !every_sample) ? 0 : -1;
 }
 
+int record_queue_late(struct record *record)
+{
+	record->late = map_touched(sizeof(*record->late));
+	return record->late ? 0 : -1;
+}
+
+static void late_push(struct late_queue *late, const struct worst_sample *sample)
+{
+	unsigned int head = late->head;
+
+	if (head - __atomic_load_n(&late->tail, __ATOMIC_ACQUIRE) >= LATE_SLOTS)
+		return;
+	late->slot[head % LATE_SLOTS] = *sample;
+	__atomic_store_n(&late->head, head + 1, __ATOMIC_RELEASE);
+}
+
+bool late_pop(struct late_queue *late, struct worst_sample *sample)
+{
+	unsigned int tail = late->tail;
+
+	if (tail == __atomic_load_n(&late->head, __ATOMIC_ACQUIRE))
+		return false;
+	*sample = late->slot[tail % LATE_SLOTS];
+	__atomic_store_n(&late->tail, tail + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
 void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
 {
 	static unsigned long notices;
@@ -61,6 +88,8 @@ void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
 		.cpu = record->cpu < 0 ? sched_getcpu() : record->cpu,
 	};
 
+	if (record->late)
+		late_push(record->late, &worst[i]);
 	if (record->worst_count == record->worst_wanted)
 		record->notice_ns = worst[record->worst_count - 1].latency_ns + 1;
 	if (record->notice_ns > record->threshold_ns)

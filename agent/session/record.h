@@ -34,6 +34,18 @@ struct worst_sample {
 	int cpu;
 };
 
+/*
+ * Worst samples on their way from the measuring thread to the housekeeping thread, as in a ring of
+ * samples: one that finds no slot is left out.
+ */
+#define LATE_SLOTS 128U
+
+struct late_queue {
+	unsigned int head __attribute__((aligned(64))); /* written by the measuring thread */
+	unsigned int tail __attribute__((aligned(64))); /* written by the housekeeping thread */
+	struct worst_sample slot[LATE_SLOTS];
+};
+
 struct record {
 	uint64_t count;
 	uint64_t sum_ns;
@@ -47,7 +59,8 @@ struct record {
 	uint64_t missed;	/* periods that passed while the thread was late */
 	uint64_t early;		/* wake-ups before their deadline; recorded as 0 ns */
 	struct histogram *histogram;
-	struct ring *ring; /* NULL unless every sample is wanted */
+	struct ring *ring;	 /* NULL unless every sample is wanted */
+	struct late_queue *late; /* NULL unless the worst samples are to be explained */
 
 	uint64_t threshold_ns;
 	bool threshold_reached;
@@ -60,6 +73,12 @@ struct record {
 /* Prepare @record; its histogram and ring are mapped and touched. 0 or -1. */
 int record_init(struct record *record, unsigned int worst_wanted, uint64_t threshold_ns,
 		bool every_sample);
+
+/* Queue the worst samples. Returns 0, or -1 with errno. */
+int record_queue_late(struct record *record);
+
+/* The next late sample, in order of time; false if there is none. */
+bool late_pop(struct late_queue *late, struct worst_sample *sample);
 
 /*
  * Keep one of the worst samples; notes a threshold that was reached. Who emulates this machine

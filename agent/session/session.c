@@ -15,6 +15,7 @@
 #include "proc/cpus.h"
 #include "proc/throttling.h"
 #include "session/checks.h"
+#include "session/explain.h"
 #include "session/output.h"
 #include "session/samples.h"
 #include "session/signals.h"
@@ -157,6 +158,7 @@ static void begin_measuring(void)
 		delay_ns *= 2;
 	} while (!in_time && delay_ns < NSEC_PER_SEC);
 	output_may_drop(&session, true);
+	explain_start();
 	grant_lease(clock_now_ns());
 	threads_go();
 }
@@ -192,6 +194,7 @@ static const char *housekeep(void)
 		check_stall(&session, now_ns - slept_ns);
 		if (samples_are_due(&session))
 			samples_drain(&session);
+		explain_copy(&session);
 		if (options->progress_ns && now_ns >= next_progress_ns) {
 			if (output_may_progress(&session, now_ns))
 				output_progress(&session, now_ns);
@@ -221,6 +224,7 @@ static int write_result(const char *status, uint64_t end_ns)
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
 	output_report_blocked(&session);
 	output_result(&session, end_ns);
+	explain_write(&session);
 	load_set_stop(session.loads);
 	tune_session_end(session_warn);
 	session.load_gone_ns = clock_now_ns();
@@ -285,6 +289,7 @@ static int measure(char *error, size_t error_size)
 		return fail(1, error);
 	realtime_lock_memory(session_warn);
 	idle_states_hold(&session.options.idle, tune_session_latency_ns(), session_warn);
+	explain_prepare(&session);
 	if (session.options.threshold_ns)
 		trace_stop_prepare(session.options.threshold_ns, session_warn);
 	read_throttling();
@@ -299,6 +304,7 @@ static int measure(char *error, size_t error_size)
 	begin_measuring();
 	status = housekeep();
 	threads_end(&session);
+	explain_stop(&session);
 	realtime_unlock_memory();
 	output_may_drop(&session, false);
 	for (unsigned int i = 0; i < session.threads; i++) {

@@ -60,6 +60,7 @@ struct session_options {
 	uint64_t watchdog_ns;
 	uint64_t seed;
 	unsigned int worst;
+	unsigned int explain; /* worst samples whose trace is wanted */
 	bool json;
 	bool nanoseconds;
 	bool quiet;

@@ -7,10 +7,10 @@
 
 #include "proc/file.h"
 #include "session/trace_stop.h"
+#include "trace/tracefs.h"
 
 uint64_t trace_stop_threshold_ns = UINT64_MAX;
 
-static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 static const char *folder;
 static int marker_fd = -1, switch_fd = -1;
 static unsigned int stopped; /* riscv64 exchanges no single byte without libatomic */
@@ -29,37 +29,19 @@ static bool is_tracing(int directory)
 	return file_text(directory, "events/enable", text, sizeof(text)) && text[0] != '0';
 }
 
-static int open_folder(void)
-{
-	int directory = -1, error = 0;
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		folder = folders[i];
-		directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (directory >= 0 && !faccessat(directory, "tracing_on", F_OK, 0))
-			return directory;
-		if (directory < 0 && errno != ENOENT)
-			error = errno;
-		if (directory >= 0)
-			close(directory);
-	}
-	errno = error ? error : ENOENT;
-	return -1;
-}
-
 static void warn_of(const char *what, warn_fn *warn)
 {
 	char text[256];
 
 	snprintf(text, sizeof(text),
 		 "--break cannot stop the kernel's tracing: %s: %s. Run as root with tracefs mounted on %s",
-		 what, strerror(errno), folders[0]);
+		 what, strerror(errno), TRACEFS_FOLDER);
 	warn("no-tracing-stop", text);
 }
 
 void trace_stop_prepare(uint64_t threshold_ns, warn_fn *warn)
 {
-	int directory = open_folder();
+	int directory = tracefs_open_mounted(&folder);
 
 	if (directory < 0) {
 		warn_of("no tracefs", warn);

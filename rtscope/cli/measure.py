@@ -104,8 +104,8 @@ def measure(
             metavar="COUNT",
             min=1,
             max=64,
-            help="Explain this number of worst samples function by function; "
-            "needs a vm: target in exact mode, whose run is repeated.",
+            help="Explain this number of worst samples, from the kernel's trace around them. On a "
+            "vm: target in exact mode the run is repeated and explained function by function.",
         ),
     ] = None,
     samples_file: Annotated[Path | None, agent_option("samples-file")] = None,

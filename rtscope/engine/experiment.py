@@ -12,7 +12,7 @@ from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.cells import Cell, cells_of, placement_command, plan_hash
 from rtscope.engine.check import cell_ns, check_cells, check_tuning
 from rtscope.engine.ensemble import measure_ensemble
-from rtscope.engine.explain import Heard, explained
+from rtscope.engine.explain import Heard, explained, repeats_exactly
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.lab_cells import LabCells
 from rtscope.engine.measure import measure, read_machine
@@ -22,6 +22,7 @@ from rtscope.engine.planfile import PlanFile
 from rtscope.engine.rounds import Progress
 from rtscope.engine.runner import Experiment, open_experiment, run_cells, stamped
 from rtscope.engine.targets import target_of
+from rtscope.engine.traced import Windows, explained_by_trace
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import PlacementSeries
@@ -149,13 +150,21 @@ class _Measurement:
                 self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
 
             return self._ensemble(cell.work, cell.seeds, machine, target, agents, on_done)
-        heard = Heard()
+        heard, windows = Heard(), Windows()
+        by_trace = bool(cell.explain) and not repeats_exactly(target)
 
         def on_line(line: AnyLine) -> None:
             heard.hear(line)
+            windows.hear(line)
             self._observer.heard(cell, line)
 
-        run = measure(cell.work, machine, on_start, on_line, target)
+        work = msgspec.structs.replace(cell.work, explain=cell.explain if by_trace else None)
+        run = measure(work, machine, on_start, on_line, target)
+        if by_trace:
+            try:
+                return explained_by_trace(run, windows)
+            except RtscopeError as error:
+                return _unexplained(run, str(error))
         return self._explained(cell, run, heard, target, on_start) if cell.explain else run
 
     def _ensemble(

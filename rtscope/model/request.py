@@ -25,6 +25,8 @@ class Request(msgspec.Struct, frozen=True):
     threshold_ns: int | None = None
     seed: int | None = None
     worst: int | None = None
+    explain: int | None = None
+    """number of worst samples around which the kernel's trace is recorded"""
     watchdog_ns: int | None = None
     idle_states: IdleStatesText | None = None
     """default, off or limit:TIME; None: the probe's own, and default with a tuning profile"""

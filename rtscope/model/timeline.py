@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The code that ran between a deadline and the sample: one timeline for every trace source."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -38,6 +38,37 @@ class FunctionTime(msgspec.Struct, frozen=True):
     ns: Ns
 
 
+TermKind = Literal[
+    "timer-late",
+    "idle-exit",
+    "hard-interrupt",
+    "soft-interrupt",
+    "nmi",
+    "thread",
+    "preemption-off",
+    "switch",
+    "own",
+    "unexplained",
+]
+"""What the CPU did while the sample became late:
+
+timer-late: another task ran, and no interrupt came: interrupts were off, or the timer or a
+hypervisor was late; idle-exit: the CPU was idle beyond the deadline; hard-interrupt,
+soft-interrupt, nmi: a handler ran; thread: a thread of higher or equal priority ran;
+preemption-off: a thread of lower priority went on although the measuring thread was awake;
+switch: from the idle task to the measuring thread; own: the measuring thread itself was on the
+CPU; unexplained: the trace does not say."""
+
+
+class LedgerTerm(msgspec.Struct, frozen=True):
+    """A part of one latency."""
+
+    kind: TermKind
+    name: str
+    """handler, thread or idle state; empty if the kind has none"""
+    ns: Ns
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """The cause of one late sample. Lists are in chronological order."""
 
@@ -57,7 +88,11 @@ class Explanation(msgspec.Struct, frozen=True):
     """all functions, longest first; their sum is latency_ns"""
     tasks: list[Stretch] | None = None
     """tasks on the CPU, as name/pid; None: unknown"""
+    handlers: list[Stretch] | None = None
+    """interrupt handlers, by name; None: unknown"""
     interrupts_off: list[Stretch] | None = None
     preemption_off: list[Stretch] | None = None
     notes: list[str] = []
     """limitations, as sentences"""
+    ledger: list[LedgerTerm] = []
+    """longest first; their sum is latency_ns; empty if the trace source is the emulator's plugin"""

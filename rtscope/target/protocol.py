@@ -2,7 +2,7 @@
 """The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
 
 from collections.abc import Iterable
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -223,6 +223,49 @@ class EndPhase(msgspec.Struct, frozen=True):
     to_ns: Moment
 
 
+class TraceEvent(msgspec.Struct, frozen=True):
+    """An event that was recorded."""
+
+    name: Short
+    """SYSTEM/NAME"""
+    format: Annotated[str, msgspec.Meta(max_length=65_536)]
+    """its file `format`"""
+
+
+class Trace(Line, frozen=True, tag="trace"):
+    """How the kernel's trace around the worst samples was recorded."""
+
+    clock: Short
+    page_size: Annotated[int, msgspec.Meta(ge=1024, le=2**20)]
+    commit_size: Literal[4, 8]
+    little_endian: bool
+    ring_kb: Count = 0
+    """of each CPU"""
+    events: Annotated[list[TraceEvent], msgspec.Meta(max_length=1024)] = []
+    missing: Annotated[list[Short], msgspec.Meta(max_length=1024)] = []
+    """events that this kernel lacks"""
+
+
+class TracePart(msgspec.Struct, frozen=True):
+    """The trace of one CPU around a sample."""
+
+    cpu: CpuIndex
+    complete: bool
+    """no event between the deadline and the sample is missing"""
+    pages: bytes
+
+
+class TraceWindow(Line, frozen=True, tag="trace-window"):
+    """The kernel's trace around one of the worst samples."""
+
+    thread: ThreadIndex
+    due_ns: Ns
+    """the deadline, on CLOCK_MONOTONIC"""
+    latency_ns: Ns
+    parts: Annotated[list[TracePart], msgspec.Meta(max_length=1024)]
+    cpu: CpuIndex | None = None
+
+
 class End(Line, frozen=True, tag="end"):
     """The last line."""
 
@@ -247,6 +290,8 @@ AnyLine = (
     | ThreadHistogram
     | MatrixResult
     | LoadResult
+    | Trace
+    | TraceWindow
     | End
 )
 

@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 
 from rtscope.model.run import Run
-from rtscope.model.timeline import Call, Explanation, Stretch
+from rtscope.model.timeline import Call, Explanation, Stretch, TermKind
 from rtscope.model.units import counted
+from rtscope.statistics.causes import causes
 from rtscope.wording.plain import plain
 from rtscope.wording.values import thread_name, time_text
 
@@ -18,8 +19,24 @@ _MOST_ROWS: Final = 30
 _WRAPPER: Final = 0.9
 """of a call's time in the one that it calls, for both to share a row"""
 _MOST_FUNCTIONS: Final = 8
+_MOST_CAUSES: Final = 6
+_LARGE: Final = 0.05
+"""of a latency, for a term or a cause to be named"""
 _MOST_CALLERS: Final = 3
 _WHOLE: Final = 0.99
+
+_TERMS: Final[dict[TermKind, str]] = {
+    "timer-late": "without the timer's interrupt while {name} ran",
+    "idle-exit": "idle beyond the deadline",
+    "hard-interrupt": "in the hard interrupt {name}",
+    "soft-interrupt": "in the soft interrupt {name}",
+    "nmi": "in a non-maskable interrupt",
+    "thread": "in {name}, which has the same or a higher priority",
+    "preemption-off": "in {name}, which has a lower priority: preemption was off",
+    "switch": "from idle to the measuring thread",
+    "own": "in the measuring thread itself",
+    "unexplained": "unexplained",
+}
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -37,6 +54,8 @@ def headline(run: Run, told: Explanation) -> str:
     text = (
         f"{time_text(told.latency_ns)} late{where}, due {told.time_ns / 1e9:.6f} s after the start"
     )
+    if told.ledger:
+        return f"{text}: {_largest_terms(told)}"
     if not told.cause:
         return f"{text}: {_spread(told)}"
     inmost = told.cause[-1]
@@ -54,6 +73,36 @@ def headline(run: Run, told: Explanation) -> str:
     states = ", ".join(word for word in state if word)
     spent = f"{time_text(inmost.ns)} of it in {plain(inmost.function)}{called}"
     return f"{text}: {spent}{f' ({states})' if states else ''}"
+
+
+def _largest_terms(told: Explanation) -> str:
+    """The terms that took a good part of the latency; the largest in any case."""
+    shown = [term for term in told.ledger if term.ns >= _LARGE * told.latency_ns]
+    return ", ".join(
+        f"{time_text(term.ns)} {term_text(term.kind, plain(term.name))}"
+        for term in shown or told.ledger[:1]
+    )
+
+
+def term_text(kind: TermKind, name: str) -> str:
+    """What the CPU did in a term of the ledger: in the hard interrupt local_timer."""
+    if kind == "idle-exit" and name:
+        return f"idle beyond the deadline, in {name}"
+    return _TERMS[kind].format(name=name)
+
+
+def cause_lines(explanations: Sequence[Explanation]) -> list[str]:
+    """The causes of all explained samples, most time first."""
+    known = sum(bool(told.ledger) for told in explanations)
+    found = causes(explanations)
+    lines = [
+        f"{cause.share:.0%} of the time {term_text(cause.kind, plain(cause.name))}: largest cause "
+        f"of {cause.first} of {counted(known, 'sample')}; without it the largest would be "
+        f"{time_text(cause.largest_without_ns)}"
+        for cause in found
+        if cause.share >= _LARGE
+    ]
+    return lines[:_MOST_CAUSES] if known > 1 else []
 
 
 def _spread(told: Explanation) -> str:
@@ -97,6 +146,8 @@ def tree(told: Explanation) -> list[Row]:
 
 def totals_line(told: Explanation) -> str:
     """The time of each function without its callees."""
+    if not told.functions:
+        return ""
     shown = told.functions[:_MOST_FUNCTIONS]
     named = ", ".join(f"{plain(one.function)} {time_text(one.ns)}" for one in shown)
     rest = told.functions[_MOST_FUNCTIONS:]

@@ -2,7 +2,7 @@
 """One example of each thing that is shown on a terminal, with any name in it."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +15,14 @@ from rtscope.model.points import Point, Points
 from rtscope.model.progress import LoadProgress, Progress, ThreadProgress, WindowProgress
 from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Sample, Taker, Thread
 from rtscope.model.threads import SeenThread, Threads, ThreadTimes
-from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
+from rtscope.model.timeline import (
+    Call,
+    Explanation,
+    FunctionTime,
+    LedgerTerm,
+    Stretch,
+    TermKind,
+)
 from rtscope.model.tuning import Change, Tuning
 from rtscope.references.library import reference_named
 from rtscope.report.terminal.audit import AuditView
@@ -76,12 +83,26 @@ def explanation(name: str = "a witness") -> Explanation:
         0, 5_000_000, 10_000, name, CALLS[1:4], CALLS,
         [FunctionTime("slow_driver [driver]", 7_000), FunctionTime("timer_interrupt", 3_000)],
         [Stretch(0, 9_500, "swapper/0"), Stretch(9_500, 500, "cyclic/0/118")],
-        [Stretch(100, 5_000)], [Stretch(100, 9_000)], [name],
+        interrupts_off=[Stretch(100, 5_000)], preemption_off=[Stretch(100, 9_000)], notes=[name],
     )  # fmt: skip
 
 
 def explained(name: str) -> RenderableType:
     return summary(run_of(thread_of([1000, 10_000]), explanations=[explanation(name)]))
+
+
+def traced(name: str) -> RenderableType:
+    """Samples explained by the kernel's trace, with every kind of term."""
+    kinds = get_args(TermKind)
+    ledger = [LedgerTerm(kind, f"{name}/{n}", 1000 * (20 - n)) for n, kind in enumerate(kinds)]
+    latency_ns = sum(term.ns for term in ledger)
+    one = Explanation(
+        0, 7_000_000, latency_ns, "the kernel's trace events",
+        tasks=[Stretch(0, latency_ns, name)], handlers=[Stretch(5, 20, name)], notes=[name],
+        ledger=ledger,
+    )  # fmt: skip
+    two = replace(one, time_ns=9_000_000, latency_ns=20_000, ledger=ledger[:1])
+    return summary(run_of(thread_of([1000, latency_ns]), explanations=[one, two]))
 
 
 def signal_run(takers: int, name: str = "main") -> Run:
@@ -330,6 +351,7 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "run": lambda name: summary(a_run(name), judge(a_run(name), LIMITS), phases=True),
     "explained": explained,
+    "traced": traced,
     "waiters": lambda name: summary(signal_run(30, name)),
     "clocks": clocks,
     "metrics": metrics,

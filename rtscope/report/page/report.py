@@ -25,7 +25,7 @@ from rtscope.report.page.step_charts import step_chart
 from rtscope.report.page.timeline import Lanes, lanes
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
-from rtscope.report.tables.explanation import tree_columns
+from rtscope.report.tables.explanation import ledger_columns, tree_columns
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
@@ -317,9 +317,9 @@ def _told(run: Run, told: Explanation) -> _Told:
         headline(run, told),
         lanes(told),
         [(quarter * 250, time_text(told.latency_ns * quarter / 4)) for quarter in range(5)],
-        tree_columns(told),
+        ledger_columns(told) if told.ledger else tree_columns(told),
         [line for line in (off_line(told), totals_line(told)) if line],
-        [plain(note) for note in [f"witnessed by {told.witness}", *told.notes]],
+        [plain(note) for note in [f"source: {told.witness}", *told.notes]],
     )
 
 

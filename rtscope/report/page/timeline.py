@@ -40,6 +40,7 @@ def lanes(told: Explanation) -> Lanes:
     lane = 0
     for title, kind, stretches in (
         ("task", "task", told.tasks),
+        ("handler", "call", told.handlers),
         ("interrupts off", "interrupts", told.interrupts_off),
         ("preemption off", "preemption", told.preemption_off),
     ):
@@ -48,6 +49,8 @@ def lanes(told: Explanation) -> Lanes:
         names.append((lane, title))
         bars += [_bar(told, one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
         lane += 1
+    if not told.calls:
+        return Lanes(names, lane, bars)
     names.append((lane, "function"))
     deepest = 0
     for call in told.calls:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rtscope.model.timeline import Call, Explanation
 from rtscope.report.tables.column import Column
-from rtscope.wording.explanation import off_text, task_of, tree
+from rtscope.wording.explanation import off_text, task_of, term_text, tree
 from rtscope.wording.plain import plain
 from rtscope.wording.values import time_text
 
@@ -33,3 +33,17 @@ def _names(calls: Sequence[Call]) -> str:
     if len(names) > 2:
         names = [names[0], "…", names[-1]]
     return " › ".join(names)
+
+
+def ledger_columns(told: Explanation) -> list[Column]:
+    """The ledger as a table, longest term first, with the sum."""
+    terms = told.ledger
+    return [
+        Column("for", 0, [*(time_text(term.ns) for term in terms), time_text(told.latency_ns)]),
+        Column(
+            "",
+            0,
+            [*(term_text(term.kind, plain(term.name)) for term in terms), "in all"],
+            left=True,
+        ),
+    ]

@@ -20,7 +20,7 @@ from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
-from rtscope.report.tables.explanation import tree_columns
+from rtscope.report.tables.explanation import ledger_columns, tree_columns
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
@@ -32,7 +32,7 @@ from rtscope.statistics.metrics import Metrics, metrics
 from rtscope.statistics.verdict import Judgement, Outcome
 from rtscope.wording.budget import judgement_evidence
 from rtscope.wording.ensemble import member_lines
-from rtscope.wording.explanation import headline, off_line, totals_line, tree
+from rtscope.wording.explanation import cause_lines, headline, off_line, totals_line, tree
 from rtscope.wording.findings import sentences_of
 from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
@@ -127,6 +127,8 @@ class Summary:
             yield from (marked_line("load ", line) for line in loads)
         if self.phases and (phases := phases_line(self.run)):
             yield marked_line("phases ", phases)
+        for line in cause_lines(self.run.explanations):
+            yield marked_line("cause ", line)
         for told in self.run.explanations:
             yield Text()
             yield from _explanation(self.run, told, options.max_width)
@@ -184,6 +186,8 @@ def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
     yield Text(headline(run, told), style="bold")
     if tree(told):
         yield fitted(tree_columns(told), width)
+    if told.ledger:
+        yield fitted(ledger_columns(told), width)
     for line in (off_line(told), totals_line(told)):
         if line:
             yield Text(line)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Pages of a kernel's ring buffer, written as include/linux/ring_buffer.h describes them."""
+
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from rtscope.explain.ftrace import Format, Layout, Pages, format_of
+
+_COMMON: Final = (
+    ("unsigned short common_type", 0, 2, 0),
+    ("unsigned char common_flags", 2, 1, 0),
+    ("unsigned char common_preempt_count", 3, 1, 0),
+    ("int common_pid", 4, 4, 1),
+)
+_FIELDS: Final = {
+    "sched_switch": (
+        ("char prev_comm[16]", 8, 16, 0), ("pid_t prev_pid", 24, 4, 1), ("int prev_prio", 28, 4, 1),
+        ("long prev_state", 32, 8, 1), ("char next_comm[16]", 40, 16, 0),
+        ("pid_t next_pid", 56, 4, 1), ("int next_prio", 60, 4, 1),
+    ),
+    "sched_waking": (
+        ("char comm[16]", 8, 16, 0), ("pid_t pid", 24, 4, 1), ("int prio", 28, 4, 1),
+        ("int target_cpu", 32, 4, 1),
+    ),
+    "sched_migrate_task": (
+        ("char comm[16]", 8, 16, 0), ("pid_t pid", 24, 4, 1), ("int prio", 28, 4, 1),
+        ("int orig_cpu", 32, 4, 1), ("int dest_cpu", 36, 4, 1),
+    ),
+    "cpu_idle": (("u32 state", 8, 4, 0), ("u32 cpu_id", 12, 4, 0)),
+    "local_timer_entry": (("int vector", 8, 4, 1),),
+    "local_timer_exit": (("int vector", 8, 4, 1),),
+    "nmi_handler": (("s64 delta_ns", 8, 8, 1),),
+    "irq_handler_entry": (("int irq", 8, 4, 1), ("__data_loc char[] name", 12, 4, 0)),
+    "irq_handler_exit": (("int irq", 8, 4, 1), ("int ret", 12, 4, 1)),
+    "softirq_entry": (("unsigned int vec", 8, 4, 0),),
+    "softirq_exit": (("unsigned int vec", 8, 4, 0),),
+}  # fmt: skip
+_IDS: Final = {name: 300 + number for number, name in enumerate(_FIELDS)}
+
+
+def format_text(name: str) -> str:
+    """The file `format` of an event."""
+    lines = [
+        f"\tfield:{words};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n"
+        for words, offset, size, signed in (*_COMMON, *_FIELDS[name])
+    ]
+    return f"name: {name}\nID: {_IDS[name]}\nformat:\n{''.join(lines)}\nprint fmt: ..."
+
+
+FORMATS: Final[list[Format]] = [format_of(f"sys/{name}", format_text(name)) for name in _FIELDS]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event and the task that is on the CPU."""
+
+    time_ns: int
+    name: str
+    tid: int
+    fields: dict[str, int | str] = {}
+
+
+def _content(event: Event, order: str) -> bytes:
+    known = next(one for one in FORMATS if one.name == event.name)
+    size = max(field.offset + field.size for field in known.fields.values())
+    data, tail = bytearray(size), b""
+    values = {"common_type": known.id, "common_pid": event.tid, **event.fields}
+    for name, given in values.items():
+        field, value = known.fields[name], given
+        if isinstance(given, str):
+            text = given.encode() + b"\0"
+            if not field.dynamic:
+                data[field.offset : field.offset + len(text)] = text
+                continue
+            tail = text
+            value = len(text) << 16 | size
+        kind = {1: "B", 2: "H", 4: "I", 8: "Q"}[field.size]
+        struct.pack_into(
+            f"{order}{kind}", data, field.offset, int(value) & ((1 << 8 * field.size) - 1)
+        )
+    data += tail
+    return bytes(data) + bytes(-len(data) % 4)
+
+
+def pages_of(cpu: int, events: Sequence[Event], layout: Layout) -> Pages:
+    """The pages that hold these events."""
+    order = "<" if layout.little_endian else ">"
+    room = layout.page_size - 8 - layout.commit_size
+    pages: list[bytes] = []
+    held, first_ns, last_ns = b"", 0, 0
+
+    def close() -> None:
+        if held:
+            commit = struct.pack(f"{order}{'Q' if layout.commit_size == 8 else 'I'}", len(held))
+            page = struct.pack(f"{order}Q", first_ns) + commit + held
+            pages.append(page.ljust(layout.page_size, b"\xff"))
+
+    for event in events:
+        content = _content(event, order)
+        if not held or len(held) + len(content) + 16 > room:
+            close()
+            held, first_ns, last_ns = b"", event.time_ns, event.time_ns
+        delta = event.time_ns - last_ns
+        if delta >> 27:
+            held += _word(30, delta & ((1 << 27) - 1), order)
+            held += struct.pack(f"{order}I", delta >> 27)
+            delta = 0
+        words = len(content) // 4
+        if words <= 28:
+            held += _word(words, delta, order) + content
+        else:
+            held += _word(0, delta, order) + struct.pack(f"{order}I", len(content) + 4) + content
+        last_ns = event.time_ns
+    close()
+    return Pages(cpu, b"".join(pages))
+
+
+def _word(kind: int, delta: int, order: str) -> bytes:
+    return struct.pack(f"{order}I", kind | delta << 5 if order == "<" else kind << 27 | delta)

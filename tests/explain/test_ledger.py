@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A latency is divided into terms that sum to it, each with its culprit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtscope.explain.ftrace import Events, Layout
+from rtscope.explain.ledger import LateThread, ledger_of
+from rtscope.model.timeline import Explanation
+from tests.explain.pages import FORMATS, Event, pages_of
+
+LAYOUT = Layout(4096, 8)
+T = 100
+"""the measuring thread"""
+DUE = 1_000_000
+LATE = LateThread(thread=0, time_ns=5, due_ns=DUE, latency_ns=10_000, tid=T, cpu=1)
+
+
+def switch(at: int, tid: int, to: int, prio: int = 120, next_prio: int = 120) -> Event:
+    names = {0: "swapper/1", T: "cyclic/1"}
+    return Event(
+        DUE + at, "sched_switch", tid,
+        {"prev_comm": names.get(tid, f"task{tid}"), "prev_pid": tid, "prev_prio": prio,
+         "next_comm": names.get(to, f"task{to}"), "next_pid": to, "next_prio": next_prio},
+    )  # fmt: skip
+
+
+def waking(at: int, tid: int, cpu: int = 1) -> Event:
+    fields: dict[str, int | str] = {
+        "comm": "cyclic/1", "pid": T, "prio": 19, "target_cpu": cpu,
+    }  # fmt: skip
+    return Event(DUE + at, "sched_waking", tid, fields)
+
+
+def plain(at: int, name: str, tid: int, /, **fields: int | str) -> Event:
+    return Event(DUE + at, name, tid, fields)
+
+
+def told(*events: Event, others: list[Event] | None = None, lost: int | None = None) -> Explanation:
+    pages = [pages_of(1, events, LAYOUT), pages_of(0, others or [], LAYOUT)]
+    missing = frozenset() if lost is None else frozenset({lost})
+    return ledger_of(LATE, Events(pages, LAYOUT, FORMATS), missing)
+
+
+def terms(*events: Event, others: list[Event] | None = None) -> list[tuple[str, str, int]]:
+    return [(term.kind, term.name, term.ns) for term in told(*events, others=others).ledger]
+
+
+BEGINS = switch(-5000, T, 0)
+TIMER = [plain(1000, "local_timer_entry", 0), waking(1500, 0), plain(2000, "local_timer_exit", 0)]
+END = switch(12_000, T, 0)
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param(
+            [BEGINS, plain(-4000, "cpu_idle", 0, state=2), *TIMER, switch(2500, 0, T), END],
+            [("own", "", 7500), ("hard-interrupt", "local_timer", 1000),
+             ("idle-exit", "idle state 2", 1000), ("switch", "", 500)],
+            id="idle",
+        ),
+        pytest.param(
+            [switch(-500, 0, 7), plain(6000, "local_timer_entry", 7), waking(6500, 7),
+             plain(7000, "local_timer_exit", 7), switch(9000, 7, T), END],
+            [("timer-late", "task7/7", 6000), ("preemption-off", "task7/7", 2000),
+             ("hard-interrupt", "local_timer", 1000), ("own", "", 1000)],
+            id="interrupts, then preemption off",
+        ),
+        pytest.param(
+            [BEGINS, *TIMER, switch(3000, 0, 8, next_prio=0), switch(9000, 8, T, prio=0), END],
+            [("thread", "task8/8", 6000), ("switch", "", 1000), ("idle-exit", "", 1000),
+             ("hard-interrupt", "local_timer", 1000), ("own", "", 1000)],
+            id="a thread of higher priority",
+        ),
+        pytest.param(
+            [BEGINS, *TIMER, switch(3000, 0, T), plain(4000, "irq_handler_entry", T, name="eth0"),
+             plain(6000, "irq_handler_exit", T), plain(7000, "softirq_entry", T, vec=3),
+             plain(9000, "softirq_exit", T), END],
+            [("own", "", 3000), ("hard-interrupt", "eth0", 2000),
+             ("soft-interrupt", "NET_RX", 2000), ("hard-interrupt", "local_timer", 1000),
+             ("idle-exit", "", 1000), ("switch", "", 1000)],
+            id="interrupted itself",
+        ),
+        pytest.param(
+            [BEGINS, *TIMER, plain(11_000, "softirq_entry", T, vec=1)],
+            [("unexplained", "", 8000), ("hard-interrupt", "local_timer", 1000),
+             ("idle-exit", "", 1000)],
+            id="a switch that was not recorded",
+        ),
+        pytest.param(
+            [BEGINS, *TIMER, switch(2500, 0, T), plain(7000, "nmi_handler", T, delta_ns=3000), END],
+            [("own", "", 4500), ("nmi", "", 3000), ("hard-interrupt", "local_timer", 1000),
+             ("idle-exit", "", 1000), ("switch", "", 500)],
+            id="an NMI",
+        ),
+        pytest.param([], [("unexplained", "", 10_000)], id="no event"),
+    ],
+)  # fmt: skip
+def test_each_part_of_the_latency_has_its_culprit(
+    events: list[Event], expected: list[tuple[str, str, int]]
+) -> None:
+    assert sorted(terms(*events)) == sorted(expected)
+
+
+def test_a_thread_that_moves_is_followed_to_its_new_cpu() -> None:
+    moves = plain(3000, "sched_migrate_task", 9, pid=T, orig_cpu=1, dest_cpu=0)
+    found = terms(
+        switch(-500, 0, 9, next_prio=0), waking(1500, 9), moves, switch(20_000, 9, 0),
+        others=[switch(-100, 0, 7), switch(8000, 7, T), switch(12_000, T, 0)],
+    )  # fmt: skip
+    assert sorted(found) == [
+        ("own", "", 2000), ("preemption-off", "task7/7", 5000),
+        ("thread", "task9/9", 1500), ("timer-late", "task9/9", 1500),
+    ]  # fmt: skip
+
+
+def test_a_sample_whose_events_were_overwritten_is_not_explained() -> None:
+    found = told(BEGINS, *TIMER, switch(2500, 0, T), END, lost=1)
+    assert [(term.kind, term.ns) for term in found.ledger] == [("unexplained", 10_000)]
+    assert found.notes
+
+
+def test_silence_of_all_cpus_is_suspected_to_come_from_below_the_kernel() -> None:
+    def notes(other_at: int) -> list[str]:
+        late = LateThread(0, 5, DUE, 100_000, T, 1)
+        ran = [
+            switch(-500, 0, 7),
+            waking(90_000, 7),
+            switch(95_000, 7, T),
+            switch(200_000, T, 0),
+        ]
+        others = [switch(-100, 0, 3), switch(other_at, 3, 0)]
+        pages = [pages_of(1, ran, LAYOUT), pages_of(0, others, LAYOUT)]
+        return ledger_of(late, Events(pages, LAYOUT, FORMATS), frozenset()).notes
+
+    assert ["firmware" in note for note in notes(150_000)] == [True]
+    assert notes(40_000) == []
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(-6000, 16_000),
+        st.sampled_from(
+            [switch(0, 0, 7), switch(0, 7, T), switch(0, T, 0), waking(0, 7), waking(0, 0, cpu=0),
+             plain(0, "local_timer_entry", 7), plain(0, "local_timer_exit", 7),
+             plain(0, "softirq_entry", T, vec=77), plain(0, "softirq_exit", T),
+             plain(0, "cpu_idle", 0, state=1), plain(0, "nmi_handler", 7, delta_ns=2000),
+             plain(0, "sched_migrate_task", 7, pid=T, dest_cpu=0)]
+        ),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@given(STEPS, STEPS)
+def test_the_terms_sum_to_the_latency_whatever_the_trace_holds(
+    one: list[tuple[int, Event]], two: list[tuple[int, Event]]
+) -> None:
+    def timed(steps: list[tuple[int, Event]]) -> list[Event]:
+        return [
+            Event(DUE + at, event.name, event.tid, event.fields)
+            for at, event in sorted(steps, key=lambda step: step[0])
+        ]
+
+    found = told(*timed(one), others=timed(two))
+    assert sum(term.ns for term in found.ledger) == LATE.latency_ns
+    assert all(term.ns > 0 for term in found.ledger)
+    assert sum(part.ns for part in found.tasks or []) == LATE.latency_ns
