@@ -91,22 +91,34 @@ def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
         explained(other, heard, request, target, 1, lambda agent: None)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--explain", "2"], "--explain cannot look into local"),
-        (["--explain", "11", "--target", "vm:KERNEL"], "--worst 11, not 10"),
-        (["--explain", "1", "--target", "vm:KERNEL,cpus=2"], "machine of one CPU"),
-    ],
-)
-def test_what_cannot_be_explained_is_refused_before_it_is_measured(
-    options: list[str], sentence: str, rt_kernel: Kernel
+def test_a_vm_of_several_cpus_is_explained_by_its_own_trace(
+    rt_kernel: Kernel, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "rtscope.cli.main", "measure",
-         *(word.replace("KERNEL", rt_kernel.name) for word in options)],
+        [sys.executable, "-m", "rtscope.cli.main", "measure", "--json", "--no-report",
+         "--target", f"vm:{rt_kernel.name},cpus=2", "--samples", "200", "--explain", "3"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = msgspec.json.decode(done.stdout, type=Run)
+
+    assert "traced" in {warning.code for warning in run.warnings}
+    worst = sorted((one.latency_ns for t in run.threads for one in t.worst), reverse=True)
+    assert [one.latency_ns for one in run.explanations] == worst[:3]
+    for one in run.explanations:
+        assert sum(term.ns for term in one.ledger) == one.latency_ns
+        assert not [term for term in one.ledger if term.kind == "unexplained"]
+
+
+def test_more_explanations_than_samples_kept_are_refused_before_measuring(
+    rt_kernel: Kernel,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rtscope.cli.main", "measure", "--explain", "11",
+         "--target", f"vm:{rt_kernel.name}"],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
 
     assert done.returncode == 2
-    assert sentence in " ".join(done.stderr.split())
+    assert "--worst 11, not 10" in " ".join(done.stderr.split())
