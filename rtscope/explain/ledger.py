@@ -54,7 +54,8 @@ class _State(msgspec.Struct):
     idle: int | None = None
     """the idle state; None: none"""
     interrupts: list[str] = []
-    softirqs: list[str] = []
+    softirqs: dict[int, list[str]] = {}
+    """by task: on PREEMPT_RT a task that serves one is preempted like any other"""
     nmi: bool = False
 
 
@@ -164,7 +165,8 @@ def _handler(state: _State) -> tuple[TermKind, str] | None:
         return "nmi", ""
     if state.interrupts:
         return "hard-interrupt", state.interrupts[-1]
-    return ("soft-interrupt", state.softirqs[-1]) if state.softirqs else None
+    served = state.softirqs.get(state.tid)
+    return ("soft-interrupt", served[-1]) if served else None
 
 
 def _term(
@@ -234,7 +236,9 @@ def _tasks_by_tid(events: Events) -> dict[int, tuple[str, int]]:
 
 def _copy(state: _State) -> _State:
     return msgspec.structs.replace(
-        state, interrupts=[*state.interrupts], softirqs=[*state.softirqs]
+        state,
+        interrupts=[*state.interrupts],
+        softirqs={tid: [*names] for tid, names in state.softirqs.items()},
     )
 
 
@@ -287,10 +291,10 @@ def _step(state: _State, events: Events, index: int) -> None:
         number = events.number(index, "state") & _IDLE
         state.idle = None if number == _IDLE else number
     elif name == "softirq_entry":
-        state.softirqs.append(_softirq(events.number(index, "vec")))
+        state.softirqs.setdefault(state.tid, []).append(_softirq(events.number(index, "vec")))
     elif name == "softirq_exit":
-        if state.softirqs:
-            state.softirqs.pop()
+        if served := state.softirqs.get(state.tid):
+            served.pop()
     elif found := _interrupt(events, index):
         if found[1]:
             state.interrupts.append(found[0])

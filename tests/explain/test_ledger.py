@@ -90,6 +90,14 @@ END = switch(12_000, T, 0)
             id="a switch that was not recorded",
         ),
         pytest.param(
+            [BEGINS, *TIMER, switch(2500, 0, 9), plain(3000, "softirq_entry", 9, vec=1),
+             switch(6000, 9, T), END],
+            [("own", "", 4000), ("soft-interrupt", "TIMER", 3000),
+             ("hard-interrupt", "local_timer", 1000), ("idle-exit", "", 1000),
+             ("switch", "", 500), ("preemption-off", "task9/9", 500)],
+            id="a task preempted in its soft interrupt",
+        ),
+        pytest.param(
             [BEGINS, *TIMER, switch(2500, 0, T), plain(7000, "nmi_handler", T, delta_ns=3000), END],
             [("own", "", 4500), ("nmi", "", 3000), ("hard-interrupt", "local_timer", 1000),
              ("idle-exit", "", 1000), ("switch", "", 500)],
