@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the modules that play a device without having one: a timer stands
- * for the device, an interrupt number without a controller for its wire.
+ * Common code of the modules that model a device in software: a timer replaces
+ * the device, an interrupt number without a controller replaces its line.
  *
- * A deadline in the past is moved ahead by whole periods, as hrtimer_forward()
- * does. A timer or a real-time thread that started there would run once for
- * each period since, one after the other, and starve its CPU: with a start at 0
- * of CLOCK_MONOTONIC these are millions.
+ * A deadline in the past is advanced by whole periods, as hrtimer_forward()
+ * does. A timer or a real-time thread that started in the past would run once
+ * for each period since then and starve its CPU: after a start at 0 of
+ * CLOCK_MONOTONIC these are millions.
  */
 #ifndef RTDEVICE_H
 #define RTDEVICE_H
@@ -21,8 +21,8 @@
 #define RTDEVICE_START_MAX_NS (3600 * (u64)NSEC_PER_SEC) /* ahead of now */
 
 /*
- * Keeps the handler in hard interrupt context on PREEMPT_RT, where it would become a thread and its
- * time stamp late. Such a handler takes raw locks only and wakes no wait queue.
+ * Keeps the handler in hard interrupt context on PREEMPT_RT, which would otherwise run it in a thread
+ * and delay its time stamp. The handler must use raw locks only and wake no wait queue.
  */
 #define RTDEVICE_IRQ_FLAGS IRQF_NO_THREAD
 
@@ -39,19 +39,19 @@ static inline void rtdevice_timer_setup(struct hrtimer *timer, rtdevice_timer_fn
 #endif
 }
 
-/* How many of the deadlines @due_ns, @due_ns + @period_ns, ... are over at @now_ns. */
+/* Number of the deadlines @due_ns, @due_ns + @period_ns, ... that are not after @now_ns. */
 static inline u64 rtdevice_passed(u64 due_ns, u64 period_ns, u64 now_ns)
 {
 	return due_ns > now_ns ? 0 : div64_u64(now_ns - due_ns, period_ns) + 1;
 }
 
-/* The first deadline that a program may ask for: 0 means now. */
+/* Whether a program may request this first deadline; 0 means now. */
 static inline bool rtdevice_start_valid(u64 start_ns)
 {
 	return start_ns <= ktime_get_ns() + RTDEVICE_START_MAX_NS;
 }
 
-/* The first of the deadlines @start_ns, @start_ns + @period_ns, ... that is not over. */
+/* First of the deadlines @start_ns, @start_ns + @period_ns, ... that is still ahead. */
 static inline u64 rtdevice_first_ns(u64 start_ns, u64 period_ns)
 {
 	u64 now_ns = ktime_get_ns();
@@ -61,7 +61,7 @@ static inline u64 rtdevice_first_ns(u64 start_ns, u64 period_ns)
 	return start_ns + rtdevice_passed(start_ns, period_ns, now_ns) * period_ns;
 }
 
-/* An interrupt number that generic_handle_irq() raises, or a negative error. */
+/* Return an interrupt number for generic_handle_irq(), or a negative error. */
 static inline int rtdevice_irq_open(irq_handler_t handler, irq_handler_t thread, const char *name,
 				    void *data)
 {

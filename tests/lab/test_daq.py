@@ -199,9 +199,9 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
         "together": "threads 0",
     }
     for words in [
-        "the number of channels is 65, but has to be from 1 to 64",
-        "the number of samples is 1000, but has to be a multiple of 512",
-        "the period in ns is 99000, but has to be from 100000 to",
-        "mb_s is 0, but has to be from 1 to 100000",
+        "the number of channels is 65, but must be from 1 to 64",
+        "the number of samples is 1000, but must be a multiple of 512",
+        "the period in ns is 99000, but must be from 100000 to",
+        "mb_s is 0, but must be from 1 to 100000",
     ]:
         assert f"rtdaq: {words}" in console

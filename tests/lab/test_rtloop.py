@@ -160,8 +160,8 @@ def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     }
     for sentence in [
         "the method 'sometimes' is not timer, relative, absolute or deadline",
-        "a period of 99000 ns is not from 100000 to 1000000000 ns",
-        "a slack of 10001000 ns is longer than the period of 10000000 ns",
+        "the period of 99000 ns is not in the range 100000 to 1000000000 ns",
+        "the slack of 10001000 ns is longer than the period of 10000000 ns",
         "a poll of 8001000 ns takes more than 80 % of the period of 10000000 ns",
         "a priority of 100 is not 0 to 99",
         "a priority of 50 is not 0, which timer and deadline need",

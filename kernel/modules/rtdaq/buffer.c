@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where an event's data go: the three kinds of transfer.
+ * The destination of an event's data: the three kinds of transfer.
  *
- * copy and mapped have a buffer of the kernel's in one piece, as a device needs
- * that takes a single address. scatter has the program's own pages: they are
- * pinned once, so that nothing is left to do for an event, and count towards
- * the user's limit of locked memory until the file is closed.
+ * copy and mapped use one contiguous kernel buffer, as a device requires that
+ * accepts a single address. scatter uses the program's own pages: they are
+ * pinned once, so that an event needs no further work, and count towards the
+ * user's limit of locked memory until the file is closed.
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
@@ -35,7 +35,7 @@ static int charge(struct buffer *buffer)
 	if (atomic_long_add_return(buffer->count, &buffer->user->locked_vm) <= limit ||
 	    capable(CAP_IPC_LOCK))
 		return 0;
-	pr_err("rtdaq: %u pages to pin are beyond the limit of locked memory (ulimit -l)\n",
+	pr_err("rtdaq: cannot pin %u pages: the limit of locked memory (ulimit -l) is too low\n",
 	       buffer->count);
 	return -ENOMEM;
 }
@@ -61,7 +61,7 @@ static int pin(struct buffer *buffer, unsigned long address)
 		return 0;
 	if (pinned > 0)
 		unpin_user_pages(buffer->pages, pinned);
-	pr_err("rtdaq: the %u pages of the buffer at %#lx cannot be pinned: are all mapped, to be written?\n",
+	pr_err("rtdaq: cannot pin the %u pages of the buffer at %#lx: check that all are mapped and writable\n",
 	       buffer->count, address);
 	return pinned < 0 ? pinned : -EFAULT;
 }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The card: an event each period, kept until it is asked for.
+ * The card: one event each period, stored until the program requests it.
  *
- * A real card digitizes into memory of its own, which costs the CPU nothing.
- * Here an event is no more than its number and the time when it was complete.
- * The card keeps CARD_EVENTS of them beside the one that is being read; one
- * more overwrites the oldest. Who arms in time waits for the next event, who
- * comes late gets the oldest at once: then the interrupt follows the arming
- * within no more than the transfer takes, which is how one comes before a
- * separate call can wait for it.
+ * A real card digitizes into its own memory, at no cost to the CPU. Here an
+ * event is only its number and the time of its completion. The card stores
+ * CARD_EVENTS events besides the one that is being read; another one
+ * overwrites the oldest. A program that arms in time waits for the next event.
+ * One that is late gets the oldest event at once: the interrupt then follows
+ * the arming after the transfer time alone, and can arrive before a separate
+ * call waits for it.
  */
 #include <linux/math64.h>
 
 #include "daq.h"
 
-#define GOLDEN 2654435769U /* of 2^32: the parts of a sweep that follow each other never repeat */
+#define GOLDEN 2654435769U /* of 2^32: consecutive parts of a sweep never repeat */
 
-/* The transfer of an event that is there, or its interrupt, begins. */
+/* Begin the transfer of a stored event, or its interrupt. */
 static void feed(struct daq *daq)
 {
 	struct card *card = &daq->card;
@@ -38,7 +38,7 @@ static u64 event_ns(const struct daq *daq, u64 event)
 	       mul_u64_u32_shr(daq->setup.sweep_ns, (u32)event * GOLDEN, 32);
 }
 
-/* Of @count more events the card keeps the last ones. */
+/* Store the last of @count new events. */
 static void add_events(struct card *card, u64 count)
 {
 	u64 overwritten;
@@ -51,7 +51,7 @@ static void add_events(struct card *card, u64 count)
 	card->gone += overwritten;
 }
 
-/* All events that are over: more than one where the machine stood still. */
+/* Add all events that are due: several if the machine was paused. */
 static void take_events(struct daq *daq, u64 now_ns)
 {
 	struct card *card = &daq->card;
@@ -98,7 +98,7 @@ void card_stop(struct daq *daq)
 	hrtimer_cancel(&daq->card.beam);
 }
 
-/* Under the card's lock. */
+/* The caller holds the card's lock. */
 int card_arm(struct daq *daq, u32 step)
 {
 	struct card *card = &daq->card;
@@ -119,7 +119,7 @@ int card_arm(struct daq *daq, u32 step)
 	return 0;
 }
 
-/* Under the card's lock; what is under way will interrupt all the same. */
+/* The caller holds the card's lock. A transfer that has begun still interrupts. */
 void card_disarm(struct daq *daq)
 {
 	daq->card.armed = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of rtdaq know of each other. */
+/* Interfaces between the parts of rtdaq. */
 #ifndef RTDAQ_DAQ_H
 #define RTDAQ_DAQ_H
 
@@ -11,7 +11,7 @@
 #include "../rtdevice.h"
 #include "rtdaq.h"
 
-#define CARD_EVENTS 2 /* that the card keeps beside the one that is being read */
+#define CARD_EVENTS 2 /* stored besides the one that is being read */
 
 struct daq;
 struct page;
@@ -20,37 +20,37 @@ struct vm_area_struct;
 
 /* Moves data from the card to memory. */
 struct engine {
-	struct hrtimer timer; /* expires when the transfer is done */
+	struct hrtimer timer; /* expires at the end of the transfer */
 	int irq;
-	u32 first, end; /* of the transfer, in bytes of the event */
+	u32 first, end; /* range of the transfer, in bytes of the event */
 };
 
-/* Where the data go. */
+/* Destination of the data. */
 struct buffer {
-	void *kernel;	     /* NULL where the pages are the program's */
-	struct page **pages; /* all of it, in order */
-	unsigned int count;  /* of pages */
+	void *kernel;	     /* NULL if the pages belong to the program */
+	struct page **pages; /* the whole buffer, in order */
+	unsigned int count;  /* number of pages */
 	struct user_struct *user;
 };
 
 struct card {
-	raw_spinlock_t lock; /* for all below, and for what is waited for */
+	raw_spinlock_t lock; /* protects all below and the waiters */
 	struct hrtimer beam;
 	u64 start_ns;
-	u64 events;		   /* that have happened; their numbers count from 1 */
-	u64 gone;		   /* of these, no more kept: read or overwritten */
-	u64 ready_ns[CARD_EVENTS]; /* of event n at n % CARD_EVENTS, while it is kept */
-	u64 reading;		   /* the one that is being read */
-	u64 reading_ns;		   /* when it was ready */
+	u64 events;		   /* events so far; numbers start at 1 */
+	u64 gone;		   /* of these, read or overwritten */
+	u64 ready_ns[CARD_EVENTS]; /* of event n at n % CARD_EVENTS, while stored */
+	u64 reading;		   /* number of the event that is being read */
+	u64 reading_ns;		   /* time when it was ready */
 	u64 overwritten;
 	bool armed; /* for the next event */
-	bool busy;  /* transferring, until the interrupt has been handled */
-	u32 step;   /* what is being transferred */
+	bool busy;  /* from the transfer until its interrupt is handled */
+	u32 step;   /* step that is being transferred */
 };
 
 /* One open file. */
 struct daq {
-	struct mutex setting; /* held while setting up or starting */
+	struct mutex setting; /* held during setup and start */
 	bool is_set_up;	      /* written last, with release semantics */
 	struct rtdaq_setup setup;
 	u32 channel_bytes;
@@ -59,7 +59,7 @@ struct daq {
 	struct engine engine;
 	bool started;
 
-	/* Under the card's lock. */
+	/* The caller holds the card's lock. */
 	bool waiting;
 	bool done;
 	struct rtdaq_wait result;
@@ -83,8 +83,8 @@ void card_disarm(struct daq *daq);
 int engine_open(struct daq *daq);
 void engine_close(struct daq *daq);
 /*
- * Begin to write the event that is being read, from @first to @end in bytes, and interrupt when it
- * is done: at once where both are the same. The card's lock is held.
+ * Begin to write bytes @first to @end of the event that is being read, and interrupt at the end; at
+ * once if both are equal. The caller holds the card's lock.
  */
 void engine_transfer(struct daq *daq, u32 first, u32 end);
 
@@ -92,7 +92,7 @@ long daq_arm(struct daq *daq, const __u32 __user *from);
 long daq_wait(struct daq *daq, struct rtdaq_wait __user *to, bool arm);
 long daq_counts(struct daq *daq, struct rtdaq_counts __user *to);
 
-/* The halves of an interrupt that says a transfer is complete. */
+/* The two halves of the interrupt at the end of a transfer. */
 void daq_interrupt(struct daq *daq);
 void daq_interrupt_thread(struct daq *daq);
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The digitizer's engine, in software: it moves data and interrupts.
+ * The digitizer's DMA engine, in software: it transfers data and interrupts.
  *
- * A transfer takes the time that its bytes take at mb_s, by a timer, and the CPU
- * does nothing meanwhile. When it is over the timer's function stands for the
- * hardware: it writes what a real engine would have written, in so far as
- * anybody can check it, a word in each block of 1 KiB, and raises the
- * interrupt. Both are before the interrupt takes its time stamp, so neither is
- * part of what is measured. What is left to the CPU is what a real device leaves
- * it: to arm it (a register), its interrupt, and the pages' descriptors, which
- * are made once. It is coherent with the caches, as nearly all of PCI is.
+ * A timer models the duration of a transfer at mb_s; the CPU is free meanwhile.
+ * At its end the timer's function plays the hardware: it writes the part of the
+ * data that a program can check, one word in each block of 1 KiB, and raises
+ * the interrupt. Both happen before the interrupt's time stamp, so neither is
+ * measured. The CPU's work is that of a real device: arming (a register), the
+ * interrupt, and the page descriptors, which are made once. Transfers are
+ * coherent with the caches, as on nearly all PCI devices.
  *
- * The interrupt has no controller behind it; all from there on is the kernel's
- * real interrupt handling.
+ * The interrupt has no controller. Everything after it is the kernel's real
+ * interrupt handling.
  */
 #include <linux/highmem.h>
 
@@ -39,7 +38,7 @@ static void write_event(const struct daq *daq)
 	}
 }
 
-/* The card is busy, so nobody else changes what is read here. */
+/* The card is busy, so nothing else changes the fields that are read here. */
 static enum hrtimer_restart transferred(struct hrtimer *timer)
 {
 	struct daq *daq = container_of(timer, struct daq, engine.timer);

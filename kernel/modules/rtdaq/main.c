@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rtdaq: a digitizer whose data reach a program in the ways that there are.
+ * rtdaq: a digitizer that delivers its data to a program by several methods.
  *
- * It is the digitizer of SLAC's report on Linux in control systems (K. Kim,
- * 2013): channels of samples, an event 120 times a second. A driver's author has
- * three things to choose, which are here to be measured (agent/probe/daq.c):
+ * It models the digitizer of SLAC's report on Linux in control systems (K. Kim,
+ * 2013): channels of samples, 120 events a second. It lets agent/probe/daq.c
+ * measure three choices of a driver's author:
  *
- * - how data get to the program: copied, mapped, or into its own pages;
+ * - how data reach the program: copied, mapped, or into its own pages;
  * - how often the device interrupts: for each channel, or for each event;
- * - whether arming and waiting are two calls or one. Between two calls an
- *   interrupt is lost: RTDAQ_WAIT waits for one that comes after it has begun,
- *   as it must where an earlier one is no more to be told from that of an earlier
- *   event. RTDAQ_ARM_WAIT begins to wait before it arms, under one lock.
+ * - whether arming and waiting are two calls or one. An interrupt between two
+ *   calls is lost: RTDAQ_WAIT waits for one that arrives after the call, because
+ *   it cannot distinguish an earlier one from that of an earlier event.
+ *   RTDAQ_ARM_WAIT starts to wait before it arms, under one lock.
  *
- * All that there is belongs to an open file, and ends when the last one who has
- * it closes it. Who waits has it: no wait is longer than WAIT_MAX_NS (wait.c).
+ * All state belongs to an open file and ends with its last close. A waiter holds
+ * the file open; no wait is longer than WAIT_MAX_NS (wait.c).
  */
 #include <linux/compat.h>
 #include <linux/irq.h>
@@ -36,25 +36,25 @@
 
 static unsigned int period_us = 8333;
 module_param(period_us, uint, 0444);
-MODULE_PARM_DESC(period_us, "from event to event, in us, where a program does not say (8333)");
+MODULE_PARM_DESC(period_us, "time between two events, in us, unless the program sets it (8333)");
 
 static unsigned int channels = 10;
 module_param(channels, uint, 0444);
-MODULE_PARM_DESC(channels, "channels, where a program does not say (10)");
+MODULE_PARM_DESC(channels, "number of channels, unless the program sets it (10)");
 
 static unsigned int samples = 1024;
 module_param(samples, uint, 0444);
-MODULE_PARM_DESC(samples, "samples of a channel, where a program does not say (1024)");
+MODULE_PARM_DESC(samples, "samples of a channel, unless the program sets them (1024)");
 
 static unsigned int mb_s = 800;
 module_param(mb_s, uint, 0444);
-MODULE_PARM_DESC(mb_s, "what the model transfers, in 10^6 bytes a second (800)");
+MODULE_PARM_DESC(mb_s, "transfer rate, in 10^6 bytes a second (800)");
 
 static atomic_t files = ATOMIC_INIT(0);
 
 static int refuse(const char *name, u64 value, const char *wanted)
 {
-	pr_err("rtdaq: %s is %llu, but has to be %s\n", name, value, wanted);
+	pr_err("rtdaq: %s is %llu, but must be %s\n", name, value, wanted);
 	return -EINVAL;
 }
 
@@ -63,7 +63,7 @@ static u32 event_bytes(const struct rtdaq_setup *setup)
 	return (setup->channels + 1) * setup->samples * RTDAQ_SAMPLE_BYTES;
 }
 
-/* Also of the module's parameters, as a program's set-up that names none of them. */
+/* Also checks the module's parameters, as a setup that sets none of them. */
 static int check(struct rtdaq_setup *setup)
 {
 	setup->period_ns = setup->period_ns ?: period_us * (u64)NSEC_PER_USEC;
@@ -104,7 +104,7 @@ static int check_buffer(const struct rtdaq_setup *setup)
 	return 0;
 }
 
-/* As the program sees it. */
+/* Copy the setup as the program sees it. */
 static u32 interrupt_thread(const struct daq *daq)
 {
 	struct irq_desc *desc = irq_data_to_desc(irq_get_irq_data(daq->engine.irq));
@@ -118,7 +118,7 @@ static int open_parts(struct daq *daq)
 
 	if (atomic_inc_return(&files) > RTDAQ_FILES_MAX) {
 		atomic_dec(&files);
-		pr_err("rtdaq: %u files are set up already, which is all that there can be\n",
+		pr_err("rtdaq: %u files are set up already, which is the maximum\n",
 		       RTDAQ_FILES_MAX);
 		return -EBUSY;
 	}
@@ -142,7 +142,7 @@ static void close_parts(struct daq *daq)
 	atomic_dec(&files);
 }
 
-/* Where the program cannot be told the result, the file stays as it was. */
+/* If the result cannot be copied to the program, the file stays unchanged. */
 static int set_up(struct daq *daq, struct rtdaq_setup *setup, struct rtdaq_setup __user *to)
 {
 	int result;
@@ -166,7 +166,7 @@ static int set_up(struct daq *daq, struct rtdaq_setup *setup, struct rtdaq_setup
 		close_parts(daq);
 		return -EFAULT;
 	}
-	smp_store_release(&daq->is_set_up, true); /* pairs with that of is_set_up() */
+	smp_store_release(&daq->is_set_up, true); /* pairs with is_set_up() */
 	return 0;
 }
 
@@ -202,10 +202,10 @@ static long ioctl_start(struct daq *daq, const __u64 __user *from)
 	return result;
 }
 
-/* With all that set_up() has written. */
+/* If true, all fields that set_up() has written are visible. */
 static bool is_set_up(const struct daq *daq)
 {
-	return smp_load_acquire(&daq->is_set_up); /* pairs with that of set_up() */
+	return smp_load_acquire(&daq->is_set_up); /* pairs with set_up() */
 }
 
 static long daq_ioctl(struct file *file, unsigned int command, unsigned long argument)
@@ -293,5 +293,5 @@ static void __exit rtdaq_exit(void)
 
 module_init(rtdaq_init);
 module_exit(rtdaq_exit);
-MODULE_DESCRIPTION("A digitizer whose data reach a program in the ways that there are");
+MODULE_DESCRIPTION("A digitizer that delivers its data to a program by several methods");
 MODULE_LICENSE("GPL");

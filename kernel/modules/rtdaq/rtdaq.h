@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What a program and the module rtdaq say to each other through /dev/rtdaq.
+ * The interface of the module rtdaq, /dev/rtdaq.
  *
- * An open file is one digitizer module of a chassis. RTDAQ_SETUP says what it
- * does, RTDAQ_START when its events begin. For each event the program arms it
- * and waits for its interrupt, by two calls or by one.
+ * An open file is one digitizer module of a chassis. RTDAQ_SETUP configures it,
+ * RTDAQ_START sets the time of its first event. For each event the program arms
+ * it and waits for its interrupt, by two calls or by one.
  *
- * An event's data are its channels, one behind the other, and behind them one
- * more of the same size, the readout. Each block of RTDAQ_BLOCK bytes begins
- * with a word: the event's number and the block's, as RTDAQ_STAMP() has it.
+ * The data of an event are its channels, one after the other, followed by the
+ * readout, which has the size of a channel. Each block of RTDAQ_BLOCK bytes
+ * begins with a word that contains the numbers of event and block, RTDAQ_STAMP().
  */
 #ifndef RTDAQ_H
 #define RTDAQ_H
@@ -18,69 +18,69 @@
 
 #define RTDAQ_BLOCK	   1024
 #define RTDAQ_SAMPLE_BYTES 2
-#define RTDAQ_BYTES_MAX	   0x200000 /* of an event */
+#define RTDAQ_BYTES_MAX	   0x200000 /* maximum size of an event */
 #define RTDAQ_CHANNELS_MAX 64
-#define RTDAQ_FILES_MAX	   8 /* that are set up */
+#define RTDAQ_FILES_MAX	   8 /* maximum number of files that are set up */
 
 #define RTDAQ_STAMP(event, block) ((__u64)(event) << 16 | (block))
 
 enum {
-	RTDAQ_COPY,    /* into a buffer of the kernel's, then copied to the program's */
-	RTDAQ_MAPPED,  /* into a buffer of the kernel's that the program has mapped */
+	RTDAQ_COPY,    /* into a kernel buffer, then copied to the program */
+	RTDAQ_MAPPED,  /* into a kernel buffer that the program has mapped */
 	RTDAQ_SCATTER, /* into the program's own pages */
 };
 
 enum {
-	RTDAQ_PER_EVENT,   /* all is transferred at once, then it interrupts */
-	RTDAQ_PER_CHANNEL, /* it interrupts for the event, and for each channel asked for */
+	RTDAQ_PER_EVENT,   /* one transfer and one interrupt for each event */
+	RTDAQ_PER_CHANNEL, /* an interrupt for the event, and one for each requested channel */
 };
 
-/* Where 0 is no value, it stands for the module's parameter. */
+/* 0 selects the module parameter, unless 0 is a valid value. */
 struct rtdaq_setup {
-	__u64 period_ns; /* from event to event */
-	__u64 sweep_ns;	 /* each event is later than its period by a changing part of this */
-	__u64 buffer;	 /* address in the program; 0 if mapped */
+	__u64 period_ns; /* time between two events */
+	__u64 sweep_ns;	 /* each event is delayed by a varying part of this */
+	__u64 buffer;	 /* address of the program's buffer; 0 if mapped */
 	__u32 transfer;
 	__u32 interrupts;
 	__u32 unused; /* 0 */
 	__u32 channels;
-	__u32 samples; /* of a channel, each of 2 bytes */
-	__u32 mb_s;    /* transferred, in 10^6 bytes a second */
-	__u32 bytes;   /* returned: of an event */
-	__u32 steps;   /* returned: interrupts that an event takes */
-	__u32 thread;  /* returned: pid of the interrupt's thread */
+	__u32 samples; /* per channel, of 2 bytes each */
+	__u32 mb_s;    /* transfer rate, in 10^6 bytes a second */
+	__u32 bytes;   /* returned: size of an event */
+	__u32 steps;   /* returned: interrupts per event */
+	__u32 thread;  /* returned: PID of the interrupt thread */
 	__u32 unused_too;
 };
 
 struct rtdaq_wait {
 	__u64 timeout_ns;
-	__u64 event;	    /* from here said by the module: its number, from 1 */
-	__u64 ready_ns;	    /* when all of it was in the card */
-	__u64 interrupt_ns; /* when the interrupt came */
-	__u32 step;	    /* for RTDAQ_ARM_WAIT what RTDAQ_ARM takes */
+	__u64 event;	    /* returned, as all below: its number, from 1 */
+	__u64 ready_ns;	    /* time when the card had all of it */
+	__u64 interrupt_ns; /* time of the interrupt */
+	__u32 step;	    /* of RTDAQ_ARM_WAIT: the argument of RTDAQ_ARM */
 	__u32 unused;
 };
 
 struct rtdaq_counts {
-	__u64 events;	   /* that have happened */
-	__u64 overwritten; /* of these, in the card before they were asked for */
+	__u64 events;	   /* events so far */
+	__u64 overwritten; /* of these, overwritten in the card before they were requested */
 	__u64 interrupts;
-	__u64 unseen;	    /* of these, while nobody waited */
-	__u64 copied_bytes; /* by the CPU */
+	__u64 unseen;	    /* of these, without a waiter */
+	__u64 copied_bytes; /* bytes that the CPU copied */
 };
 
 #define RTDAQ_SETUP _IOWR(0xDA, 0, struct rtdaq_setup)
 /*
- * When the first period begins, of CLOCK_MONOTONIC in ns: at most an hour ahead. 0 means now; any
- * other time in the past means the next one that is whole periods later.
+ * Start of the first period on CLOCK_MONOTONIC, in ns, at most an hour ahead. 0 means now; another
+ * time in the past is advanced by whole periods.
  */
 #define RTDAQ_START _IOW(0xDA, 1, __u64)
 /*
- * The step: 0 asks for the next event, of which RTDAQ_PER_EVENT transfers all;
- * N asks for channel N - 1 of that event.
+ * The step: 0 requests the next event, all of it with RTDAQ_PER_EVENT; N requests
+ * channel N - 1 of that event.
  */
 #define RTDAQ_ARM _IOW(0xDA, 2, __u32)
-/* For an interrupt that comes after this call has begun: ETIMEDOUT where none does. */
+/* Wait for an interrupt that arrives after this call. ETIMEDOUT: none arrived. */
 #define RTDAQ_WAIT     _IOWR(0xDA, 3, struct rtdaq_wait)
 #define RTDAQ_ARM_WAIT _IOWR(0xDA, 4, struct rtdaq_wait)
 #define RTDAQ_COUNTS   _IOR(0xDA, 5, struct rtdaq_counts)

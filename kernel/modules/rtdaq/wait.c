@@ -2,8 +2,8 @@
 /*
  * Arming the card and waiting for its interrupt, and the interrupt itself.
  *
- * One at a time may wait. An interrupt that nobody waits for is counted, and
- * forgotten: so it is with the drivers that the report tells of.
+ * One thread at a time may wait. An interrupt without a waiter is only counted,
+ * as in the drivers that the report describes.
  */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -12,7 +12,7 @@
 
 #define WAIT_MAX_NS (30 * NSEC_PER_SEC)
 
-/* Begin to wait, and arm first where @step is not NULL. */
+/* Start to wait; arm the card if @step is not NULL. */
 static int begin_wait(struct daq *daq, const u32 *step)
 {
 	int result = 0;
@@ -30,7 +30,7 @@ static int begin_wait(struct daq *daq, const u32 *step)
 	return result;
 }
 
-/* Whether the interrupt came, and what it told. */
+/* Return whether the interrupt arrived, with its result. */
 static bool end_wait(struct daq *daq, struct rtdaq_wait *wait, bool disarm)
 {
 	bool done;
@@ -60,7 +60,7 @@ static int await_interrupt(struct daq *daq, struct rtdaq_wait *wait, bool arm)
 	return result == -ETIME ? -ETIMEDOUT : -EINTR;
 }
 
-/* The data of what the interrupt was for, to the program. */
+/* Copy the data of the completed transfer to the program. */
 static int copy_data(struct daq *daq, const struct rtdaq_wait *wait)
 {
 	u32 first = wait->step ? (wait->step - 1) * daq->channel_bytes : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rtdelay: a delay of known length, to prove that a measurement finds it.
+ * rtdelay: delays of known length, to check that a measurement finds them.
  *
- * Every period_us a thread turns off interrupts, or preemption only, for
- * delay_us, by the clock. What is due meanwhile is late by up to that much. The
- * thread has the lowest real-time priority: it runs at once, and yet what
- * becomes runnable meanwhile runs before it as soon as it can.
+ * Every period_us, a thread disables interrupts, or only preemption, for
+ * delay_us. A deadline within that time is missed by up to delay_us. The thread
+ * has the lowest real-time priority: it preempts ordinary threads, and every
+ * other real-time thread preempts it after the delay.
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -19,7 +19,7 @@ MODULE_PARM_DESC(delay_us, "length of each delay, at most 100000 us");
 
 static unsigned int period_us = 7000;
 module_param(period_us, uint, 0444);
-MODULE_PARM_DESC(period_us, "from the start of one delay to that of the next, in us");
+MODULE_PARM_DESC(period_us, "time between the starts of two delays, in us");
 
 static unsigned int phase_us;
 module_param(phase_us, uint, 0444);
@@ -27,15 +27,15 @@ MODULE_PARM_DESC(phase_us, "time of the first delay, modulo period_us, in us");
 
 static bool preemption;
 module_param(preemption, bool, 0444);
-MODULE_PARM_DESC(preemption, "turn off preemption only, not interrupts");
+MODULE_PARM_DESC(preemption, "disable only preemption, not interrupts");
 
 static bool call_udelay;
 module_param_named(udelay, call_udelay, bool, 0444);
-MODULE_PARM_DESC(udelay, "wait by udelay(), as many drivers do, not by reading the clock");
+MODULE_PARM_DESC(udelay, "wait with udelay(), as many drivers do, instead of reading the clock");
 
 static struct task_struct *thread;
 
-/* By a millisecond at a time: more is too much for udelay() on some machines. */
+/* One millisecond at a time: the argument of udelay() is limited on some architectures. */
 static void wait_by_udelay(void)
 {
 	for (unsigned int us = delay_us; us; us -= min(us, 1000U))
@@ -50,7 +50,7 @@ static void spin_until(u64 end_ns)
 		; /* cpu_relax() would take a real microsecond in an emulator */
 }
 
-/* The clock is read before, so that no interrupt or tracer at the beginning makes it longer. */
+/* The end is computed first, so that an interrupt or a tracer does not lengthen the delay. */
 static void delay(void)
 {
 	u64 end_ns = ktime_get_ns() + delay_us * (u64)NSEC_PER_USEC;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The device /dev/rtevent: what rtevent.h promises to programs, and the module's parameters. */
+/* The device /dev/rtevent, the interface of rtevent.h, and the module's parameters. */
 #include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/ktime.h>
@@ -16,23 +16,23 @@
 
 static unsigned int interval_us = 2778;
 module_param(interval_us, uint, 0444);
-MODULE_PARM_DESC(interval_us, "mean time between two fiducials, 100 us to an hour, in us");
+MODULE_PARM_DESC(interval_us, "mean time between two fiducials in us, from 100 us to an hour");
 
 static unsigned int data_us = 500;
 module_param(data_us, uint, 0444);
-MODULE_PARM_DESC(data_us, "from a fiducial to its data interrupt, in us; 0: none");
+MODULE_PARM_DESC(data_us, "time from a fiducial to its data interrupt, in us; 0: none");
 
 static unsigned int seed = 1;
 module_param(seed, uint, 0444);
-MODULE_PARM_DESC(seed, "of random pauses around the interval; 0: all alike");
+MODULE_PARM_DESC(seed, "seed of random pauses around the interval; 0: constant pauses");
 
 static int cpu = -1;
 module_param(cpu, int, 0444);
-MODULE_PARM_DESC(cpu, "that is interrupted; -1: of who starts it");
+MODULE_PARM_DESC(cpu, "CPU that is interrupted; -1: the CPU of the starting thread");
 
 static unsigned int priority;
 module_param(priority, uint, 0444);
-MODULE_PARM_DESC(priority, "of the interrupt's thread, SCHED_FIFO; 0: as the kernel made it");
+MODULE_PARM_DESC(priority, "SCHED_FIFO priority of the interrupt thread; 0: the kernel's default");
 
 static int refuse(const char *name, u64 value, const char *wanted)
 {
@@ -70,7 +70,7 @@ static struct rtevent_setup parameters(void)
 	};
 }
 
-/* 0 once there may be one: another reader may be faster. */
+/* Returns 0 when an event may be available: another reader may take it first. */
 static int await_event(struct receiver *receiver, bool nonblock)
 {
 	if (!READ_ONCE(receiver->started))
@@ -185,7 +185,7 @@ static int rtevent_mmap(struct file *file, struct vm_area_struct *area)
 	return remap_vmalloc_range(area, receiver->map, area->vm_pgoff);
 }
 
-/* Only for reading: so the core of the kernel lets nobody write to what is mapped. */
+/* Read-only: the kernel then refuses writable mappings. */
 static int rtevent_open(struct inode *inode, struct file *file)
 {
 	if (file->f_mode & FMODE_WRITE)

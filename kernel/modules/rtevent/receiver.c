@@ -3,15 +3,15 @@
  * rtevent: an event receiver that needs no hardware.
  *
  * The timing card of an accelerator interrupts its computer at each fiducial, 360 times a second,
- * and again when the data that belong to it are there. Here a timer that expires in hard interrupt
- * context stands for the card, and an interrupt number without hardware for its wire. All behind
- * that is a driver as for a card: the handler takes the time, and the interrupt's thread tells
- * who waits, by each of the ways that Linux has.
+ * and again when the fiducial's data are available. Here a timer in hard interrupt context replaces
+ * the card, and an interrupt number without hardware replaces its line. The rest is a driver as for
+ * a real card: the handler takes the time stamp, and the interrupt thread notifies the waiters by
+ * every method that Linux has.
  *
  * The handler stays in hard interrupt context (RTDEVICE_IRQ_FLAGS), so its lock is a raw one. The
  * thread wakes the waiters, because wait queues sleep on their locks on PREEMPT_RT.
  *
- * All belongs to the open file: card, line, thread and events end with it.
+ * Card, interrupt line, thread and events belong to the open file and end with it.
  */
 #include <linux/cpumask.h>
 #include <linux/eventfd.h>
@@ -31,7 +31,7 @@ static struct rtevent_event *slot_of(struct receiver *receiver, u32 sequence)
 	return &receiver->map->slot[sequence % RTEVENT_SLOTS];
 }
 
-/* As agent/core/pause.h. */
+/* Same generator as in agent/base/pause.h. */
 static u64 pause_ns(struct receiver *receiver)
 {
 	u64 mean_ns = receiver->setup.interval_ns, random;
@@ -61,7 +61,7 @@ static void plan_next(struct receiver *receiver)
 		WRITE_ONCE(receiver->map->missed, receiver->map->missed + (u32)missed);
 		receiver->due_ns = receiver->fiducial_ns;
 	}
-	smp_wmb(); /* who sees this sees the interrupt before */
+	smp_wmb(); /* a reader that sees this count also sees the interrupt */
 	WRITE_ONCE(receiver->map->next_ns, receiver->due_ns);
 }
 
@@ -84,21 +84,22 @@ static irqreturn_t interrupt_handler(int irq, void *data)
 
 	raw_spin_lock(&receiver->lock);
 	WRITE_ONCE(event->sequence, ~sequence);
-	smp_wmb(); /* no copy is taken for good of which a part is new */
+	smp_wmb(); /* a copy that contains new parts fails the check of sequence */
 	event->due_ns = receiver->due_ns;
 	event->interrupt_ns = now_ns;
 	event->thread_ns = 0;
 	event->wake_ns = 0;
 	event->kind = receiver->kind;
-	smp_store_release(&event->sequence, sequence); /* all of it is there, for who maps it */
+	smp_store_release(&event->sequence,
+			  sequence); /* the event is complete for readers of the mapping */
 	receiver->interrupts = sequence + 1;
-	/* likewise */
+	/* as above */
 	smp_store_release(&receiver->map->interrupts, receiver->interrupts);
 	raw_spin_unlock(&receiver->lock);
 	return IRQ_WAKE_THREAD;
 }
 
-/* Like the thread of a card's interrupt: where that comes, with the priority that was asked for. */
+/* Run the interrupt thread on the interrupted CPU, with the requested priority. */
 static int settle_thread(const struct rtevent_setup *setup)
 {
 	struct sched_attr attr = {
@@ -113,7 +114,7 @@ static int settle_thread(const struct rtevent_setup *setup)
 	return sched_setattr_nocheck(current, &attr);
 }
 
-/* How many interrupts came since the last were handled, and when that was seen. */
+/* Return the number of interrupts since the last call, and the time of this call. */
 static u32 find_events(struct receiver *receiver, u64 *thread_ns)
 {
 	unsigned long flags;
@@ -121,12 +122,12 @@ static u32 find_events(struct receiver *receiver, u64 *thread_ns)
 
 	raw_spin_lock_irqsave(&receiver->lock, flags);
 	count = receiver->interrupts - receiver->handled;
-	*thread_ns = ktime_get_ns(); /* under the lock: no interrupt that was found is later */
+	*thread_ns = ktime_get_ns(); /* under the lock, so that no counted interrupt is later */
 	raw_spin_unlock_irqrestore(&receiver->lock, flags);
 	return count;
 }
 
-/* Let @count more events be taken. Those that were overwritten meanwhile are left alone. */
+/* Release @count more events to readers. Overwritten events are not changed. */
 static void publish_events(struct receiver *receiver, u32 count, u64 thread_ns)
 {
 	struct rtevent_map *map = receiver->map;
@@ -146,7 +147,7 @@ static void publish_events(struct receiver *receiver, u32 count, u64 thread_ns)
 	}
 	WRITE_ONCE(receiver->handled, receiver->handled + count);
 	WRITE_ONCE(map->merged, map->merged + count - 1);
-	/* with all of their times, for who maps them */
+	/* their times are complete for readers of the mapping */
 	smp_store_release(&map->handled, receiver->handled);
 	raw_spin_unlock_irqrestore(&receiver->lock, flags);
 }
@@ -189,7 +190,7 @@ static void start_timer(void *data)
 		      HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* The card begins: a timer is pinned to the CPU that starts it. */
+/* Start the card: its timer is pinned to the calling CPU. */
 static int start_card(struct receiver *receiver)
 {
 	receiver->random = receiver->setup.seed;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rtloop: a driver that polls its hardware once a period, written in four ways.
+ * rtloop: a driver that polls its hardware once per period, implemented in four ways.
  *
- * Three are the attempts of "Real-time Linux Kernel drivers", parts 2 and 3: a
- * timer whose callback queues work, usleep_range() for what is left of the
- * period, and a sleep until the next deadline. The fourth does the last as a
- * SCHED_DEADLINE thread, which is promised its time by the kernel.
+ * Three are those of "Real-time Linux Kernel drivers", parts 2 and 3: a timer
+ * whose callback queues work, usleep_range() for the rest of the period, and a
+ * sleep until the next deadline. The fourth is the third in a SCHED_DEADLINE
+ * thread, whose CPU time the kernel reserves.
  *
- * Instead of hardware there is a page that an observer maps, and in place of the
- * bus's time one that goes by on the clock. The observer sees a period begin as
- * an FPGA on the bus would; what it takes to show that is two stores.
+ * A page that an observer maps replaces the hardware, and a wait by the clock
+ * replaces the bus transfers. The observer sees the start of each period as an
+ * FPGA on the bus would; showing it costs two stores.
  *
- * All belongs to an open file: any number of loops run side by side, and each
- * ends with its file however that is closed.
+ * A loop belongs to its open file: any number of loops run at the same time, and
+ * each ends when its file is closed.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -40,37 +40,38 @@ MODULE_PARM_DESC(method, "timer, relative, absolute or deadline");
 
 static unsigned int period_us = 10000;
 module_param(period_us, uint, 0444);
-MODULE_PARM_DESC(period_us, "from one poll to the next, 100 to 1000000 us");
+MODULE_PARM_DESC(period_us, "time between two polls, 100 to 1000000 us");
 
 static unsigned int slack_us = 100;
 module_param(slack_us, uint, 0444);
-MODULE_PARM_DESC(slack_us, "by which the kernel may wake it later, at most the period, in us");
+MODULE_PARM_DESC(slack_us, "timer slack: permitted delay of a wake-up, at most the period, in us");
 
 static unsigned int poll_us = 1000;
 module_param(poll_us, uint, 0444);
-MODULE_PARM_DESC(poll_us, "what one poll takes, less than the period, in us");
+MODULE_PARM_DESC(poll_us, "duration of one poll, less than the period, in us");
 
 static unsigned int priority = 80;
 module_param(priority, uint, 0444);
-MODULE_PARM_DESC(priority, "of SCHED_FIFO, 1 to 99, for relative and absolute; 0: ordinary");
+MODULE_PARM_DESC(priority,
+		 "SCHED_FIFO priority, 1 to 99, of relative and absolute; 0: SCHED_OTHER");
 
 static int cpu = -1;
 module_param(cpu, int, 0444);
-MODULE_PARM_DESC(cpu, "that it runs on; -1: any");
+MODULE_PARM_DESC(cpu, "CPU of the loop; -1: any");
 
 static struct rtloop_setup defaults;
 
-/* An open file. */
+/* The loop of an open file. */
 struct rtloop {
-	struct mutex lock; /* starting and stopping */
+	struct mutex lock; /* serializes start and stop */
 	struct rtloop_setup setup;
 	struct rtloop_page *page;
 	u64 edges;
 	bool begins; /* the next edge ends no period */
 	bool running;
-	struct task_struct *thread; /* of all methods but the timer */
+	struct task_struct *thread; /* NULL for the method timer */
 	struct hrtimer timer;
-	u64 due_ns; /* of the timer */
+	u64 due_ns; /* of the method timer */
 	struct work_struct work;
 };
 
@@ -82,22 +83,22 @@ static bool sleeps_by_thread(const struct rtloop_setup *setup)
 static int check(const struct rtloop_setup *setup)
 {
 	if (setup->method >= RTLOOP_METHODS || setup->reserved) {
-		pr_err("the method %u is none of 0 to %u, or a reserved field is not 0\n",
+		pr_err("the method %u is not in the range 0 to %u, or a reserved field is not 0\n",
 		       setup->method, RTLOOP_METHODS - 1);
 		return -EINVAL;
 	}
-	/* Closing a file waits for a period at most. */
+	/* Closing a file waits for at most one period. */
 	if (setup->period_ns < RTLOOP_PERIOD_MIN_NS || setup->period_ns > RTLOOP_PERIOD_MAX_NS) {
-		pr_err("a period of %llu ns is not from %llu to %llu ns\n", setup->period_ns,
-		       RTLOOP_PERIOD_MIN_NS, RTLOOP_PERIOD_MAX_NS);
+		pr_err("the period of %llu ns is not in the range %llu to %llu ns\n",
+		       setup->period_ns, RTLOOP_PERIOD_MIN_NS, RTLOOP_PERIOD_MAX_NS);
 		return -EINVAL;
 	}
 	if (setup->slack_ns > setup->period_ns) {
-		pr_err("a slack of %llu ns is longer than the period of %llu ns\n", setup->slack_ns,
-		       setup->period_ns);
+		pr_err("the slack of %llu ns is longer than the period of %llu ns\n",
+		       setup->slack_ns, setup->period_ns);
 		return -EINVAL;
 	}
-	/* More would starve its CPU, and deadline has to leave some of its bandwidth. */
+	/* More would starve its CPU, and SCHED_DEADLINE refuses a bandwidth of 100 %. */
 	if (setup->poll_ns > setup->period_ns * RTLOOP_POLL_PERCENT / 100) {
 		pr_err("a poll of %llu ns takes more than %u %% of the period of %llu ns\n",
 		       setup->poll_ns, RTLOOP_POLL_PERCENT, setup->period_ns);
@@ -121,22 +122,22 @@ static int check(const struct rtloop_setup *setup)
 }
 
 /*
- * Called right after the clock was read: who emulates the machine takes the time of each call, as
- * one who watches the page from another CPU takes that of each edge.
+ * Called immediately after the clock was read: an emulator takes the time of each call, as an
+ * observer of the page on another CPU takes the time of each edge.
  */
 static noinline void rtloop_edge(struct rtloop *loop, u64 now_ns)
 {
 	struct rtloop_page *page = loop->page;
 	u64 edge = ++loop->edges;
 
-	/* Who sees this mark also sees that the edge before it was counted, */
+	/* An observer that sees this mark also sees the count of the edge before it, */
 	smp_store_release(&page->mark[edge % RTLOOP_MARKS], now_ns << 1 | loop->begins);
-	/* and who sees this edge counted sees its mark. */
+	/* and one that sees this edge counted sees its mark. */
 	smp_store_release(&page->edges, edge);
 	loop->begins = false;
 }
 
-/* What a driver does once a period. */
+/* The work of the driver in each period. */
 static void poll(struct rtloop *loop)
 {
 	u64 now_ns = ktime_get_ns(), end_ns = now_ns + loop->setup.poll_ns;
@@ -151,7 +152,7 @@ static bool goes_on(const struct rtloop *loop, u64 due_ns)
 	return due_ns < loop->setup.end_ns && !kthread_should_stop();
 }
 
-/* NULL: until the thread is stopped. */
+/* @due NULL: until the thread is stopped. */
 static void sleep_until(ktime_t *due, u64 slack_ns)
 {
 	set_current_state(TASK_INTERRUPTIBLE);
@@ -188,8 +189,8 @@ static void miss(struct rtloop *loop, u64 count)
 }
 
 /*
- * The deadline after @due_ns that is still ahead; those between are missed. hrtimer_forward() will
- * not do: it takes a timer that expired within its slack for one that expired early.
+ * Return the first deadline after @due_ns that is still ahead; those in between are missed.
+ * hrtimer_forward() cannot be used: it treats a timer that expired within its slack as early.
  */
 static u64 next_due_ns(struct rtloop *loop, u64 due_ns, u64 now_ns)
 {
@@ -247,7 +248,7 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	u64 now_ns = ktime_get_ns();
 
 	if (!queue_poll(loop))
-		miss(loop, 1); /* the poll before has not begun */
+		miss(loop, 1); /* the previous poll has not started */
 	loop->due_ns = next_due_ns(loop, loop->due_ns, now_ns);
 	if (loop->due_ns >= setup->end_ns)
 		return HRTIMER_NORESTART;
@@ -284,7 +285,7 @@ static int begin_thread(struct rtloop *loop)
 		kthread_bind(loop->thread, setup->cpu);
 	error = schedule_thread(loop);
 	if (error) {
-		pr_err("no thread can have this schedule here: error %d\n", error);
+		pr_err("cannot set this scheduling policy: error %d\n", error);
 		kthread_stop(loop->thread);
 		return error;
 	}
