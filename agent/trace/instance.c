@@ -28,74 +28,93 @@
 #define FDS_MAX	      4096
 
 /*
- * Events of the table, each as SYSTEM/NAME; NAME "*": all of the system. What a kernel or an
- * architecture lacks is reported with the run.
+ * Each is SYSTEM/NAME; NAME "*": all of the system. What a kernel lacks is reported with the run,
+ * unless it is of one architecture, or of several CPUs, only.
  */
-static const char *const events[] = {
-	"sched/sched_switch",
-	"sched/sched_waking",
-	"sched/sched_wakeup",
-	"sched/sched_migrate_task",
-	"sched/sched_pi_setprio",
-	"irq/irq_handler_entry",
-	"irq/irq_handler_exit",
-	"irq/softirq_entry",
-	"irq/softirq_exit",
-	"irq_vectors/*",
-	"ipi/*",
-	"csd/*",
-	"timer/hrtimer_expire_entry",
-	"timer/hrtimer_expire_exit",
-	"timer/timer_expire_entry",
-	"timer/timer_expire_exit",
-	"power/cpu_idle",
-	"workqueue/workqueue_execute_start",
-	"workqueue/workqueue_execute_end",
-	"lock/contention_begin",
-	"lock/contention_end",
-	"exceptions/*",
-	"nmi/nmi_handler",
-	"cpuhp/cpuhp_enter",
-	"cpuhp/cpuhp_exit",
+static const struct {
+	const char *name;
+	bool optional;
+} events[] = {
+	{ "sched/sched_switch", false },
+	{ "sched/sched_waking", false },
+	{ "sched/sched_wakeup", false },
+	{ "sched/sched_migrate_task", false },
+	{ "sched/sched_pi_setprio", false },
+	{ "irq/irq_handler_entry", false },
+	{ "irq/irq_handler_exit", false },
+	{ "irq/softirq_entry", false },
+	{ "irq/softirq_exit", false },
+	{ "irq_vectors/*", true },
+	{ "powerpc/irq_entry", true },
+	{ "powerpc/irq_exit", true },
+	{ "powerpc/timer_interrupt_entry", true },
+	{ "powerpc/timer_interrupt_exit", true },
+	{ "powerpc/doorbell_entry", true },
+	{ "powerpc/doorbell_exit", true },
+	{ "ipi/*", true },
+	{ "csd/*", true },
+	{ "timer/hrtimer_expire_entry", false },
+	{ "timer/hrtimer_expire_exit", false },
+	{ "timer/timer_expire_entry", false },
+	{ "timer/timer_expire_exit", false },
+	{ "power/cpu_idle", false },
+	{ "workqueue/workqueue_execute_start", false },
+	{ "workqueue/workqueue_execute_end", false },
+	{ "lock/contention_begin", false },
+	{ "lock/contention_end", false },
+	{ "exceptions/*", true },
+	{ "nmi/nmi_handler", true },
+	{ "cpuhp/cpuhp_enter", true },
+	{ "cpuhp/cpuhp_exit", true },
 };
 
 #define EVENTS (sizeof(events) / sizeof(events[0]))
 
-/* Call @visit with the directory of each event that this kernel has, and 0 for one that it lacks. */
-static void each_event(int folder, void (*visit)(int events, const char *name, bool known, void *),
-		       void *data)
+typedef void visit_fn(int directory, const char *name, bool known, void *data);
+
+/* Call @visit for each event of a system but vector_*, which describe how interrupts are routed. */
+static bool each_of_system(int directory, const char *name, visit_fn *visit, void *data)
+{
+	size_t length = strlen(name) - strlen("/*");
+	const struct dirent *entry;
+	char path[320];
+	DIR *system;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.*s", (int)length, name);
+	fd = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	system = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!system) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while ((entry = readdir(system))) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    !strncmp(entry->d_name, "vector_", strlen("vector_")))
+			continue;
+		snprintf(path, sizeof(path), "%.*s/%s", (int)length, name, entry->d_name);
+		visit(directory, path, true, data);
+	}
+	closedir(system);
+	return true;
+}
+
+/* Call @visit for each event; @known is false for one that this kernel lacks. */
+static void each_event(int folder, visit_fn *visit, void *data)
 {
 	int directory = openat(folder, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	for (size_t i = 0; directory >= 0 && i < EVENTS; i++) {
-		const char *end = strchr(events[i], '/');
-		const struct dirent *entry;
-		char path[320];
-		DIR *system;
-		int fd;
+		const char *name = events[i].name;
+		bool whole = strchr(name, '*'), known;
 
-		if (strcmp(end, "/*") != 0) {
-			visit(directory, events[i], !faccessat(directory, events[i], F_OK, 0),
-			      data);
-			continue;
+		known = whole ? each_of_system(directory, name, visit, data) :
+				!faccessat(directory, name, F_OK, 0);
+		if (!whole || !known) {
+			if (known || !events[i].optional)
+				visit(directory, name, known, data);
 		}
-		snprintf(path, sizeof(path), "%.*s", (int)(end - events[i]), events[i]);
-		fd = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		system = fd >= 0 ? fdopendir(fd) : NULL;
-		if (!system)
-			visit(directory, events[i], false, data);
-		while (system && (entry = readdir(system))) {
-			if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
-			    !strncmp(entry->d_name, "vector_", strlen("vector_")))
-				continue; /* vector_*: how interrupts are routed */
-			snprintf(path, sizeof(path), "%.*s/%s", (int)(end - events[i]), events[i],
-				 entry->d_name);
-			visit(directory, path, true, data);
-		}
-		if (system)
-			closedir(system);
-		else if (fd >= 0)
-			close(fd);
 	}
 	if (directory >= 0)
 		close(directory);

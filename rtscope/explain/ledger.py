@@ -272,7 +272,7 @@ def _interrupt(events: Events, index: int) -> tuple[str, bool] | None:
     return None
 
 
-_NO_VECTORS: Final = ("softirq_", "csd_", "hrtimer_", "timer_", "ipi_")
+_NO_VECTORS: Final = ("softirq_", "csd_", "hrtimer_", "timer_expire_", "irq_handler_", "ipi_")
 
 
 def _is_vector(name: str) -> bool:
