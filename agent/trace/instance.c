@@ -37,7 +37,6 @@ static const struct {
 } events[] = {
 	{ "sched/sched_switch", false },
 	{ "sched/sched_waking", false },
-	{ "sched/sched_wakeup", false },
 	{ "sched/sched_migrate_task", false },
 	{ "sched/sched_pi_setprio", false },
 	{ "irq/irq_handler_entry", false },
@@ -53,8 +52,6 @@ static const struct {
 	{ "powerpc/doorbell_exit", true },
 	{ "ipi/*", true },
 	{ "csd/*", true },
-	{ "timer/hrtimer_expire_entry", false },
-	{ "timer/hrtimer_expire_exit", false },
 	{ "timer/timer_expire_entry", false },
 	{ "timer/timer_expire_exit", false },
 	{ "power/cpu_idle", false },
