@@ -265,11 +265,34 @@ def _interrupt(events: Events, index: int) -> tuple[str, bool] | None:
         return events.text(index, "name") or "?", True
     if name == "irq_handler_exit":
         return f"irq {events.number(index, 'irq')}", False
-    if name.endswith("_entry") and events.format(name) and _is_vector(name):
-        return name.removesuffix("_entry"), True
+    if name.endswith("_entry") and _is_vector(name):
+        return name.removesuffix("_entry") + _sender(events, index), True
     if name.endswith("_exit") and _is_vector(name):
         return name.removesuffix("_exit"), False
     return None
+
+
+_SENT: Final = frozenset({"call_function_single", "reschedule", "irq_work"})
+"""interrupts that a CPU sends to another"""
+_SENT_WITHIN_NS: Final = 10_000_000
+
+
+def _sender(events: Events, index: int) -> str:
+    """The task that sent this interrupt from another CPU, in words; empty if it is not known."""
+    name = events.name(index).removesuffix("_entry")
+    if name not in _SENT:
+        return ""
+    sends = events.which("ipi_send_cpu")
+    to_here = events.numbers("ipi_send_cpu", "cpu", sends) == events.cpu[index]
+    times = events.time_ns[sends]
+    before = to_here & (times <= events.time_ns[index])
+    recent = before & (times >= events.time_ns[index] - _SENT_WITHIN_NS)
+    if not recent.any():
+        return ""
+    sent = int(sends[np.flatnonzero(recent)[-1]])
+    tid = events.number(sent, "common_pid")
+    task = _tasks_by_tid(events).get(tid, (f"task {tid}", 0))[0]
+    return f" sent by {task} on CPU {events.cpu[sent]}"
 
 
 _NO_VECTORS: Final = ("softirq_", "csd_", "hrtimer_", "timer_expire_", "irq_handler_", "ipi_")

@@ -124,6 +124,15 @@ def test_a_thread_that_moves_is_followed_to_its_new_cpu() -> None:
     ]  # fmt: skip
 
 
+def test_an_interrupt_from_another_cpu_has_the_task_that_sent_it() -> None:
+    found = terms(
+        BEGINS, *TIMER, switch(2500, 0, T), plain(4000, "call_function_single_entry", T),
+        plain(6000, "call_function_single_exit", T), END,
+        others=[switch(-900, 0, 7), plain(3800, "ipi_send_cpu", 7, cpu=1), switch(9000, 7, 0)],
+    )  # fmt: skip
+    assert ("hard-interrupt", "call_function_single sent by task7/7 on CPU 0", 2000) in found
+
+
 def test_a_sample_whose_events_were_overwritten_is_not_explained() -> None:
     found = told(BEGINS, *TIMER, switch(2500, 0, T), END, lost=1)
     assert [(term.kind, term.ns) for term in found.ledger] == [("unexplained", 10_000)]
