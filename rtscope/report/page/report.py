@@ -39,7 +39,7 @@ from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.comparison import verdict_of
 from rtscope.wording.ensemble import member_lines
-from rtscope.wording.explanation import headline, off_line, totals_line
+from rtscope.wording.explanation import cause_lines, headline, off_line, totals_line
 from rtscope.wording.findings import Sentence, sentences_of
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.groups import groups_of, metrics_of_group
@@ -162,7 +162,7 @@ class _View(msgspec.Struct, frozen=True):
     instructions: str
     members: list[Column]
     member_lines: list[str]
-    facts_table: list[Column]
+    metrics_table: list[Column]
     takers: list[Column]
     matrices: list[tuple[str, list[Column]]]
     by_microsecond: list[Column]
@@ -170,6 +170,7 @@ class _View(msgspec.Struct, frozen=True):
     loads: list[str]
     phases: str
     worst: list[tuple[str, str, Sample, str, str]]
+    causes: list[str]
     told: list[_Told]
     command: str
     quantity: str
@@ -304,6 +305,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         load_lines(run),
         phases_line(run),
         _worst(run),
+        cause_lines(run.explanations),
         [_told(run, one) for one in run.explanations],
         plain(shlex.join(run.asked.command)),
         view_of([run]).quantity,
