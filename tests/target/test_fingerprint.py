@@ -219,3 +219,111 @@ def test_a_file_tells_a_fact_of_the_machine(
     files: dict[str, str | bytes], field: str, value: object
 ) -> None:
     assert getattr(machine_of(files), field) == value
+
+
+DEBUGFS = "/sys/kernel/debug/sched/preempt"
+CONFIG = "/boot/config-x"
+VERSION = "uname:version"
+RELEASE = "uname:release"
+CMDLINE = "/proc/cmdline"
+VOLUNTARY = "CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n"
+DYNAMIC = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.57-1 (2025-11-05)"
+RT_KERNEL = "#1 SMP PREEMPT_RT"
+
+
+@pytest.mark.parametrize(
+    ("files", "model", "evidence"),
+    [
+        ({VERSION: f"{RT_KERNEL} Debian 6.12.57-1"}, "rt", "uname -v contains PREEMPT_RT"),
+        ({VERSION: "#1 SMP PREEMPT RT Debian 4.19.37"}, "rt", "uname -v contains PREEMPT RT"),
+        ({"/proc/version": f"Linux version 6.12.1 {RT_KERNEL}"}, "rt", "contains PREEMPT_RT"),
+        ({CONFIG: "CONFIG_PREEMPT_RT=y\n"}, "rt", "CONFIG_PREEMPT_RT=y"),
+        ({"/sys/kernel/realtime": "1\n"}, "rt", "/sys/kernel/realtime is 1"),
+        ({VERSION: RT_KERNEL, DEBUGFS: "full (lazy) \n"}, "rt", f"RT; {DEBUGFS} is at (lazy)"),
+        ({VERSION: "#1 SMP PREEMPT_RT_FREE"}, None, "voluntary or none"),
+        ({CONFIG: "# CONFIG_PREEMPT_RT is not set\nCONFIG_PREEMPT=y\n"}, "full", "PREEMPT=y"),
+        ({"/sys/kernel/realtime": "0\n"}, None, None),
+        ({VERSION: DYNAMIC, DEBUGFS: "none (full) lazy\n", CMDLINE: "preempt=lazy"}, "full",
+         "/sys/kernel/debug/sched/preempt is at (full)"),
+        ({VERSION: DYNAMIC, DEBUGFS: "(none) voluntary full\n"}, "none", "at (none)"),
+        ({VERSION: DYNAMIC, CMDLINE: "ro preempt=full\n"}, "full", "preempt=full on the command"),
+        ({VERSION: DYNAMIC, CMDLINE: "preempt=none preempt=voluntary"}, "voluntary", "command"),
+        ({VERSION: DYNAMIC, CMDLINE: "preempt=voluntary preempt=rt"}, "voluntary", "command"),
+        ({VERSION: DYNAMIC, CMDLINE: "ro -- preempt=full"}, None, "PREEMPT_DYNAMIC kernel"),
+        ({VERSION: DYNAMIC, RELEASE: "6.18.2", CMDLINE: "preempt=lazy"}, "lazy",
+         "preempt=lazy on the command line"),
+        ({VERSION: DYNAMIC, RELEASE: "6.12.57", CMDLINE: "preempt=full preempt=lazy"}, "full",
+         "preempt=full on the command line"),
+        ({VERSION: DYNAMIC, RELEASE: "6.12.57", CMDLINE: "ro", CONFIG: VOLUNTARY}, "voluntary",
+         "CONFIG_PREEMPT_VOLUNTARY=y as default, and no valid preempt="),
+        ({CONFIG: "CONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_DYNAMIC=y\n"}, "lazy",
+         "CONFIG_PREEMPT_LAZY=y as default, but the command line could not be read"),
+        ({VERSION: DYNAMIC}, None, "PREEMPT_DYNAMIC kernel, but neither"),
+        ({CMDLINE: "preempt=full", CONFIG: "CONFIG_PREEMPT_NONE=y\n"}, "none", "PREEMPT_NONE"),
+        ({VERSION: "#1 SMP PREEMPT", CONFIG: "CONFIG_PREEMPT_LAZY=y\n"}, "lazy", "PREEMPT_LAZY"),
+        ({VERSION: "#1 SMP PREEMPT", RELEASE: "6.12.1"}, "full", "uname -v contains PREEMPT"),
+        ({VERSION: "#1 SMP PREEMPT", RELEASE: "6.13.0"}, None, "full or lazy"),
+        ({VERSION: "#1 SMP PREEMPT"}, None, "full or lazy"),
+        ({VERSION: "#1 SMP Debian"}, None, "voluntary or none"),
+    ],
+)  # fmt: skip
+def test_the_model_is_told_with_its_evidence(
+    files: dict[str, str], model: str | None, evidence: str | None
+) -> None:
+    machine = machine_of(dict(files))
+    assert machine.preemption == model
+    assert (machine.preemption_evidence is None) == (evidence is None)
+    assert (evidence or "") in (machine.preemption_evidence or "")
+
+
+CPUID = "cpuid:hypervisor"
+CPUINFO = "/proc/cpuinfo"
+VENDOR = "/sys/class/dmi/id/sys_vendor"
+PRODUCT = "/sys/class/dmi/id/product_name"
+MODEL = "/proc/device-tree/model"
+COMPATIBLE = "/proc/device-tree/compatible"
+NODE = "/proc/device-tree/hypervisor/compatible"
+GUEST = "flags\t\t: fpu hypervisor lahf_lm\n"
+DUMMY = {MODEL: "linux,dummy-virt\0", COMPATIBLE: "linux,dummy-virt\0"}
+PSERIES = "platform : pSeries\n"
+METAL = "flags\t\t: fpu lahf_lm\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({CPUINFO: METAL}, "none"),
+        ({CPUINFO: METAL, VENDOR: "Amazon EC2\n", PRODUCT: "m5.metal\n"}, "none"),
+        ({CPUINFO: GUEST}, "unidentified hypervisor"),
+        ({CPUINFO: GUEST, VENDOR: "QEMU"}, "QEMU"),
+        ({CPUINFO: GUEST, CPUID: "KVMKVMKVM"}, "KVM"),
+        ({CPUINFO: GUEST, CPUID: "TCGTCGTCGTCG", VENDOR: "QEMU"}, "QEMU TCG"),
+        ({CPUINFO: GUEST, CPUID: "VMwareVMware", VENDOR: "VMware, Inc."}, "VMware"),
+        ({CPUINFO: GUEST, CPUID: "VBoxVBoxVBox", VENDOR: "innotek GmbH"}, "VirtualBox"),
+        ({CPUINFO: GUEST, CPUID: "XenVMMXenVMM", VENDOR: "Xen"}, "Xen"),
+        ({CPUINFO: GUEST, CPUID: "KVMKVMKVM", PRODUCT: "VirtualBox"}, "KVM (VirtualBox)"),
+        ({CPUINFO: GUEST, CPUID: "Microsoft Hv", PRODUCT: "Virtual Machine"}, "Hyper-V"),
+        ({CPUINFO: GUEST, "/sys/hypervisor/type": "xen\n"}, "Xen"),
+        ({CPUINFO: GUEST, CPUID: "KVMKVMKVM", VENDOR: "Google", PRODUCT: "Google Compute Engine"},
+         "KVM (Google Compute Engine)"),
+        ({CPUINFO: GUEST, CPUID: "ACRNACRNACRN"}, "ACRN"),
+        ({CPUINFO: GUEST, CPUID: "SomethingNew"}, "hypervisor SomethingNew"),
+        ({VENDOR: "Google", PRODUCT: "Eve"}, "none"),
+        ({VENDOR: "Amazon EC2", PRODUCT: "c7g.large"}, "Amazon EC2"),
+        ({VENDOR: "Amazon EC2", PRODUCT: "c7g.metal"}, "none"),
+        (DUMMY, "virtual machine (linux,dummy-virt)"),
+        (DUMMY | {"/proc/device-tree/fw-cfg@9020000/compatible": "qemu,fw-cfg-mmio\0"}, "QEMU"),
+        ({MODEL: "riscv-virtio,qemu\0", COMPATIBLE: "riscv-virtio\0"}, "QEMU"),
+        ({MODEL: "XENVM-4.17\0", NODE: "xen,xen-4.17\0xen,xen\0"}, "Xen"),
+        ({MODEL: "Renesas Salvator-X\0", COMPATIBLE: "renesas,salvator-x\0"}, "none"),
+        ({CPUINFO: PSERIES, COMPATIBLE: "qemu,pseries\0", NODE: "linux,kvm\0"}, "KVM (QEMU)"),
+        ({CPUINFO: PSERIES, COMPATIBLE: "IBM,9009-22A\0"}, "PowerVM"),
+        ({CPUINFO: PSERIES, COMPATIBLE: "IBM,x\0", NODE: "linux,kvm\0"}, "KVM"),
+        ({CPUINFO: "system type : MIPS Malta\n"}, None),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_the_hypervisor_is_named_or_its_absence_told(
+    files: dict[str, str], told: str | None
+) -> None:
+    assert machine_of(dict(files)).virtualisation == told
