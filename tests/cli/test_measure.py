@@ -64,19 +64,12 @@ def test_the_exit_status_is_the_verdict(
     "arguments",
     [
         ("--budget", "max<50apples"),
-        ("--interval", "5us"),
-        ("--duration", "soon"),
-        ("--load", "nonsense"),
-        ("--cpus", "4000"),
-        ("--policy", "rr"),
-        ("--output", "/nonexistent/run.json"),
-        ("nosuchprobe",),
-        ("--load", "idle", "--load", "nonsense"),
-        ("-O", "load=cpu"),
-        ("-O", "cpus=0"),
-        ("-O", "samples-file=samples"),
         ("--budget", "foo<1"),
-        ("--budget", "p100<1us"),
+        ("--duration", "soon"),
+        ("--cpus", "4000"),
+        ("--output", "/nonexistent/run.json"),
+        ("--load", "idle", "--load", "nonsense"),
+        ("-O", "samples-file=samples"),
         ("-t", "1", "-a", "0"),
     ],
 )
@@ -84,10 +77,9 @@ def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
     rtscope: Rtscope, arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
     done = rtscope("measure", "-D", "200ms", *arguments)
-    assert done.returncode == 2
+    assert (done.returncode, done.stderr[:9]) == (2, "rtscope: ")
     assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("rtscope: ")
-    assert json.loads("[" + ",".join(rtscope("list", "--json").stdout.split()) + "]") == []
+    assert rtscope("list", "--json").stdout == ""
 
 
 def test_an_unknown_probe_is_refused_first_with_the_nearest(rtscope: Rtscope) -> None:
@@ -167,35 +159,23 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_run_is_kept_and_marked(
-    environment: dict[str, str], rtscope: Rtscope, number: signal.Signals
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+def test_a_run_that_ends_early_is_kept_and_marked(
+    environment: dict[str, str], rtscope: Rtscope, name: str
 ) -> None:
-    with start(environment, "--load", "idle", "--load", "cpu") as process:
-        process.send_signal(number)
+    """SIGKILL is sent to the agent, the others to rtscope."""
+    number, to_agent = signal.Signals[name], name == "SIGKILL"
+    loads = ("--load", "idle") if to_agent else ("--load", "idle", "--load", "cpu")
+    with start(environment, *loads) as process:
+        for pid in children(process.pid) if to_agent else [process.pid]:
+            os.kill(pid, number)
         out, _ = process.communicate(timeout=30)
-    assert process.returncode == 128 + number
-    assert "interrupted" in out
-    (line,) = rtscope("list", "--json").stdout.splitlines()
-    assert json.loads(line)["status"] == "interrupted"
-    assert json.loads(line)["count"] > 0
-
-
-def test_an_agent_that_is_killed_leaves_what_was_seen(
-    environment: dict[str, str], rtscope: Rtscope
-) -> None:
-    with start(environment) as process:
-        for child in children(process.pid):
-            os.kill(child, signal.SIGKILL)
-        out, _ = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "SIGKILL" in out
-    (line,) = rtscope("list", "--json").stdout.splitlines()
-    assert json.loads(line)["status"] == "failed"
+    assert process.returncode == (1 if to_agent else 128 + number)
+    assert ("SIGKILL" if to_agent else "interrupted") in out
     run = json.loads(rtscope("export", "last", "-o", "-").stdout)
+    assert run["status"] == ("failed" if to_agent else "interrupted")
     for thread in run["threads"]:
         assert sum(thread["histogram"]["count"]) == thread["count"] > 0
-        assert thread["histogram"].get("beyond_count", 0) == 0
 
 
 def test_no_agent_and_no_load_outlives_a_killed_rtscope(environment: dict[str, str]) -> None:

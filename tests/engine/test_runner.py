@@ -19,7 +19,7 @@ from rtscope.engine.runner import Experiment, Outcome, open_experiment, run_cell
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status
-from rtscope.store.database import list_runs, load, new_run_id, save
+from rtscope.store.database import list_runs, new_run_id, save
 from tests.measured import run_of, thread_of
 
 Measure = Callable[[Cell], Run]
@@ -190,30 +190,6 @@ def test_the_latest_of_two_unfinished_experiments_is_gone_on_with(tmp_path: Path
     latest = opened(cells, store)
     assert latest.id == experiment.id
     assert latest.left == cells[:2]
-
-
-def test_a_cell_that_cannot_be_measured_does_not_stop_the_others(tmp_path: Path) -> None:
-    store, cells = tmp_path / "s", plan(3)
-
-    def measure(cell: Cell) -> Run:
-        if cell is cells[1]:
-            raise RtscopeError("no such socket")
-        return measured(cell)
-
-    outcomes = go_on(cells, store, measure)
-    assert [outcome.failure for outcome in outcomes] == ["", "no such socket", ""]
-    assert [outcome.run is None for outcome in outcomes] == [False, True, False]
-    assert [outcome.cell for outcome in go_on(cells, store, measured)] == [cells[1]]
-    assert len(go_on(cells, store, measured)) == 3, "a finished experiment begins anew"
-    held = list_runs(store=store)
-    assert len({run.experiment for run in held}) == 2
-    assert load("last", store).target == "local"
-
-
-def test_it_stops_between_two_cells_when_it_is_told_to(tmp_path: Path) -> None:
-    experiment = opened(plan(4), tmp_path / "s")
-    kept: list[Run] = []
-    assert len(list(run_cells(experiment, measured, kept.append, lambda: len(kept) == 2))) == 2
 
 
 class UneventfulLab:
