@@ -35,7 +35,6 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
     ("measure", "line", "said"),
     [
         ('loads = ["idle", "nonsense"]', 7, "loads: --load: 'nonsense' is not a load: choose from"),
-        ("worst = 65", 7, "worst: --worst '65' is not a number from 0 to 64"),
         ('policies = ["rr"]', 7, "policies: --policy 'rr' is not fifo, deadline or other"),
         ('cpus = "1023"', 7, "cpus: --cpus: CPU 1023 cannot be measured"),
         ('\n[measure.options]\nmethod = "magic"', 9, "options: method: --method 'magic' is not"),
