@@ -100,12 +100,10 @@ def measure(
     worst: Worst = None,
     explain: Annotated[
         int | None,
-        typer.Option(
-            metavar="COUNT",
-            min=1,
-            max=64,
-            help="Explain this number of worst samples, from the kernel's trace around them. On a "
-            "vm: target in exact mode the run is repeated and explained function by function.",
+        agent_option(
+            "explain",
+            text="Explain the N worst samples by the kernel's trace around them; on a vm: target in "
+            "exact mode, repeat the run and explain it function by function",
         ),
     ] = None,
     samples_file: Annotated[Path | None, agent_option("samples-file")] = None,
