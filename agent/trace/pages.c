@@ -39,6 +39,7 @@ struct raw_cpu {
 static struct raw_cpu *raw;
 static unsigned int raw_count, held_max;
 static size_t page_size, commit_size;
+static size_t copied, copied_max; /* bytes of all windows; as many as the rings have */
 
 static int open_cpu(const struct trace_instance *instance, unsigned int number, uint64_t now_ns)
 {
@@ -86,6 +87,7 @@ int trace_pages_open(const struct trace_instance *instance, uint64_t now_ns)
 			break;
 	}
 	closedir(directory);
+	copied_max = raw_count * instance->ring_kb * 1024UL;
 	if (raw_count && !entry)
 		return 0;
 	errno = raw_count ? ENOMEM : ENOENT;
@@ -173,6 +175,15 @@ static void read_cpu(struct raw_cpu *cpu)
 	}
 }
 
+static uint8_t *window_memory(size_t size)
+{
+	uint8_t *memory = size && copied + size <= copied_max ? malloc(size) : NULL;
+
+	if (memory)
+		copied += size;
+	return memory;
+}
+
 /* A page lasts until the next one begins. */
 static void copy_part(const struct raw_cpu *cpu, const struct trace_window *window,
 		      struct trace_part *part)
@@ -187,7 +198,7 @@ static void copy_part(const struct raw_cpu *cpu, const struct trace_window *wind
 		.cpu = cpu->number,
 		.complete = cpu->complete_from_ns <= window->due_ns,
 		.size = (end - first) * page_size,
-		.data = end > first ? malloc((end - first) * page_size) : NULL,
+		.data = window_memory((end - first) * page_size),
 	};
 	if (part->data) {
 		memcpy(part->data, held_page(cpu, first), part->size);
@@ -213,8 +224,10 @@ void trace_pages_copy(struct trace_window *const *window, unsigned int count)
 
 void trace_window_free(struct trace_window *window)
 {
-	for (unsigned int i = 0; i < window->part_count; i++)
+	for (unsigned int i = 0; i < window->part_count; i++) {
+		copied -= window->part[i].size;
 		free(window->part[i].data);
+	}
 	free(window->part);
 	window->part = NULL;
 	window->part_count = 0;

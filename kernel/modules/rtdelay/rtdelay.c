@@ -2,16 +2,28 @@
 /*
  * rtdelay: delays of known length, to check that a measurement finds them.
  *
- * Every period_us, a thread disables interrupts, or only preemption, for
- * delay_us. A deadline within that time is missed by up to delay_us. The thread
- * has the lowest real-time priority: it preempts ordinary threads, and every
- * other real-time thread preempts it after the delay.
+ * Every period_us, the CPU is kept for delay_us in one of five ways. A deadline
+ * within that time is missed by up to delay_us.
+ *
+ * - interrupts: a thread disables interrupts;
+ * - preemption: a thread disables only preemption;
+ * - thread: a SCHED_FIFO thread of priority 99 runs;
+ * - hardirq: the callback of a timer runs in hard interrupt context;
+ * - softirq: that of another runs in soft interrupt context. On PREEMPT_RT a
+ *   thread of low priority runs it, which delays no real-time thread.
+ *
+ * The thread of the first two has the lowest real-time priority: it preempts
+ * ordinary threads, and every other real-time thread preempts it after the delay.
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/string.h>
+#include <uapi/linux/sched/types.h>
+
+#include "../rtdevice.h"
 
 static unsigned int delay_us = 100;
 module_param(delay_us, uint, 0444);
@@ -25,15 +37,28 @@ static unsigned int phase_us;
 module_param(phase_us, uint, 0444);
 MODULE_PARM_DESC(phase_us, "time of the first delay, modulo period_us, in us");
 
+static char *by = "interrupts";
+module_param(by, charp, 0444);
+MODULE_PARM_DESC(by, "interrupts, preemption, thread, hardirq or softirq");
+
 static bool preemption;
 module_param(preemption, bool, 0444);
-MODULE_PARM_DESC(preemption, "disable only preemption, not interrupts");
+MODULE_PARM_DESC(preemption, "as by=preemption");
 
 static bool call_udelay;
 module_param_named(udelay, call_udelay, bool, 0444);
 MODULE_PARM_DESC(udelay, "wait with udelay(), as many drivers do, instead of reading the clock");
 
+enum { BY_INTERRUPTS, BY_PREEMPTION, BY_THREAD, BY_HARDIRQ, BY_SOFTIRQ };
+
+static const char *const ways[] = {
+	[BY_INTERRUPTS] = "interrupts", [BY_PREEMPTION] = "preemption", [BY_THREAD] = "thread",
+	[BY_HARDIRQ] = "hardirq",	[BY_SOFTIRQ] = "softirq",
+};
+
+static int way;
 static struct task_struct *thread;
+static struct hrtimer timer;
 
 /* One millisecond at a time: the argument of udelay() is limited on some architectures. */
 static void wait_by_udelay(void)
@@ -55,14 +80,19 @@ static void delay(void)
 {
 	u64 end_ns = ktime_get_ns() + delay_us * (u64)NSEC_PER_USEC;
 
-	if (preemption) {
-		preempt_disable();
-		spin_until(end_ns);
-		preempt_enable();
-	} else {
+	switch (way) {
+	case BY_INTERRUPTS:
 		local_irq_disable();
 		spin_until(end_ns);
 		local_irq_enable();
+		break;
+	case BY_PREEMPTION:
+		preempt_disable();
+		spin_until(end_ns);
+		preempt_enable();
+		break;
+	default:
+		spin_until(end_ns);
 	}
 }
 
@@ -75,12 +105,41 @@ static u64 first_ns(u64 period_ns)
 	return now_ns - since_ns + period_ns + phase_us * (u64)NSEC_PER_USEC;
 }
 
+static enum hrtimer_restart on_timer(struct hrtimer *expired)
+{
+	delay();
+	hrtimer_forward_now(expired, us_to_ktime(period_us));
+	return HRTIMER_RESTART;
+}
+
+static void start_timer(void)
+{
+	enum hrtimer_mode mode = way == BY_HARDIRQ ? HRTIMER_MODE_ABS_HARD : HRTIMER_MODE_ABS_SOFT;
+
+	rtdevice_timer_setup(&timer, on_timer, mode);
+	hrtimer_start(&timer, ns_to_ktime(first_ns(period_us * (u64)NSEC_PER_USEC)), mode);
+}
+
+static void set_priority(void)
+{
+	struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = SCHED_FIFO,
+		.sched_priority = MAX_RT_PRIO - 1,
+	};
+
+	if (way == BY_THREAD)
+		sched_setattr_nocheck(current, &attr);
+	else
+		sched_set_fifo_low(current);
+}
+
 static int run(void *unused)
 {
 	u64 period_ns = period_us * (u64)NSEC_PER_USEC;
 	ktime_t next = ns_to_ktime(first_ns(period_ns));
 
-	sched_set_fifo_low(current);
+	set_priority();
 	for (;;) {
 		set_current_state(TASK_INTERRUPTIBLE);
 		if (kthread_should_stop())
@@ -100,13 +159,26 @@ static int __init rtdelay_init(void)
 		       period_us, delay_us);
 		return -EINVAL;
 	}
+	way = preemption ? BY_PREEMPTION : match_string(ways, ARRAY_SIZE(ways), by);
+	if (way < 0) {
+		pr_err("rtdelay: '%s' is not interrupts, preemption, thread, hardirq or softirq\n",
+		       by);
+		return -EINVAL;
+	}
+	if (way == BY_HARDIRQ || way == BY_SOFTIRQ) {
+		start_timer();
+		return 0;
+	}
 	thread = kthread_run(run, NULL, "rtdelay");
 	return PTR_ERR_OR_ZERO(thread);
 }
 
 static void __exit rtdelay_exit(void)
 {
-	kthread_stop(thread);
+	if (thread)
+		kthread_stop(thread);
+	else
+		hrtimer_cancel(&timer);
 }
 
 module_init(rtdelay_init);
