@@ -12,13 +12,22 @@
 #include "proc/outlet.h"
 #include "proc/realtime.h"
 
+/*
+ * A serial port whose buffer never runs empty keeps its interrupt's thread in one call of the
+ * driver. After 100,000 interrupts of such a call, the kernel takes them for spurious and disables
+ * the line (note_interrupt() in kernel/irq/spurious.c).
+ */
+#define TERMINAL_WRITE_MAX 512
+
 static bool write_all(int fd, const struct outlet_bytes *bytes)
 {
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	size_t most = isatty(fd) ? TERMINAL_WRITE_MAX : SIZE_MAX;
 	size_t done = 0;
 
 	while (done < bytes->used) {
-		ssize_t written = write(fd, bytes->data + done, bytes->used - done);
+		size_t left = bytes->used - done;
+		ssize_t written = write(fd, bytes->data + done, left < most ? left : most);
 
 		if (written >= 0)
 			done += (size_t)written;

@@ -21,8 +21,8 @@
 #define RTDEVICE_START_MAX_NS (3600 * (u64)NSEC_PER_SEC) /* ahead of now */
 
 /*
- * Keeps the handler in hard interrupt context on PREEMPT_RT, which would otherwise run it in a thread
- * and delay its time stamp. The handler must use raw locks only and wake no wait queue.
+ * Keeps the handler in hard interrupt context on PREEMPT_RT, which would otherwise run it in a
+ * thread and delay its time stamp. The handler must use raw locks only and wake no wait queue.
  */
 #define RTDEVICE_IRQ_FLAGS IRQF_NO_THREAD
 

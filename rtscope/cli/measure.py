@@ -95,6 +95,14 @@ def measure(
             "its threads of that name).",
         ),
     ] = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="Stop once this limit on a percentile is proven or hopeless: 'p99.999<50us' "
+            "(default unit: us); may be repeated. It is also a --budget.",
+        ),
+    ] = None,
     seed: Annotated[int | None, agent_option("seed")] = None,
     seeds: Seeds = None,
     worst: Worst = None,
@@ -102,8 +110,8 @@ def measure(
         int | None,
         agent_option(
             "explain",
-            text="Explain the N worst samples by the kernel's trace around them; on a vm: target in "
-            "exact mode, repeat the run and explain it function by function",
+            text="Explain the N worst samples by the kernel's trace around them; on a vm: target "
+            "in exact mode, repeat the run and explain it function by function",
         ),
     ] = None,
     samples_file: Annotated[Path | None, agent_option("samples-file")] = None,
@@ -158,7 +166,8 @@ def measure(
         "priority": priority,
         "cpus": _cpus(cpus, threads),
         "duration": time_ns(duration, "duration"),
-        "default_duration": time_ns(DEFAULT_DURATION, "duration"),
+        "default_duration": None if until else time_ns(DEFAULT_DURATION, "duration"),
+        "until": until or [],
         "samples": samples,
         "samples_file": str(samples_file.absolute()) if samples_file else None,
         "break": time_ns(break_at, "break"),

@@ -39,6 +39,8 @@ class Cell(msgspec.Struct, frozen=True):
     """number of seeds to measure it with, side by side"""
     explain: int = 0
     """number of worst samples to explain"""
+    until: list[str] = []
+    """limits on percentiles that end it once they are proven, or one is hopeless"""
 
     @property
     def request(self) -> Request:
@@ -135,7 +137,11 @@ def _content(cell: Cell) -> Cell:
 
 
 def measure_command(
-    request: Request, target: str = "local", seeds: int | None = None, explain: int = 0
+    request: Request,
+    target: str = "local",
+    seeds: int | None = None,
+    explain: int = 0,
+    until: Sequence[str] = (),
 ) -> list[str]:
     """Return the rtscope command that repeats one cell by itself."""
     tuning = request.tuning
@@ -162,6 +168,7 @@ def measure_command(
         options |= {"--probe": request.probe, "--cpus": tuning.cpus or None}
         options |= {"--steps": tuning.step, "--rounds": 1}
     words = [f"{name}={value}" for name, value in options.items() if value is not None]
+    words += [f"--until={limit}" for limit in until]
     words += [f"--option={name}={value}" for name, value in request.options.items()]
     words += [f"--budget={limit}" for limit in request.budget]
     return ["rtscope", *command, *words]
@@ -293,13 +300,14 @@ def _cell(
         idle_states=measure.idle_states,
         options={name: str(value) for name, value in point.options.items()},
         tuning=point.tuning and msgspec.structs.replace(point.tuning, round=repetition),
-        budget=list(dict.fromkeys(limits)),
+        budget=list(dict.fromkeys([*limits, *map(str, measure.until)])),
     )
-    command = measure_command(request, point.target, plan.seeds, measure.explain)
+    until = list(map(str, measure.until))
+    command = measure_command(request, point.target, plan.seeds, measure.explain, until)
     request = msgspec.structs.replace(request, command=command)
     name = _name(file, measure, point, repetition)
     seeds, explain = plan.seeds, measure.explain
-    return Cell(name, point.target, request, table, place, scale, seeds, explain)
+    return Cell(name, point.target, request, table, place, scale, seeds, explain, until)
 
 
 def _placement_cell(

@@ -16,6 +16,7 @@ from rtscope.engine.placement import check_placements
 from rtscope.engine.planfile import PlanFile
 from rtscope.engine.targets import target_of
 from rtscope.engine.tuned import filled
+from rtscope.engine.until import until_limits
 from rtscope.lab.vm import vm_target
 from rtscope.model.budget import METRICS, Limit, parse_limit
 from rtscope.model.errors import RtscopeError
@@ -103,6 +104,12 @@ def _check_lab(file: PlanFile, cell: Cell, target: Target) -> None:
             raise file.refusal(
                 cell.where, f"{name} is for one run: give the seed of one instead of several seeds"
             )
+    try:
+        until_limits(cell.until)
+        if cell.until and cell.seeds:
+            raise RtscopeError("until is for one run: give one seed instead of several seeds")
+    except RtscopeError as error:
+        raise file.refusal((*cell.where, "until"), str(error)) from None
     if cell.explain:
         try:
             check_explainable(target, cell.explain, cell.work)

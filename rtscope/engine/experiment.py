@@ -23,6 +23,7 @@ from rtscope.engine.rounds import Progress
 from rtscope.engine.runner import Experiment, open_experiment, run_cells, stamped
 from rtscope.engine.targets import target_of
 from rtscope.engine.traced import Windows, explained_by_trace
+from rtscope.engine.until import Until
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import PlacementSeries
@@ -157,9 +158,18 @@ class _Measurement:
             heard.hear(line)
             windows.hear(line)
             self._observer.heard(cell, line)
+            if until:
+                until.hear(line)
+                if until.decision() != "open" and not ended:
+                    ended.append(True)
+                    agents.interrupt()
 
+        until = Until(cell.until) if cell.until else None
+        ended: list[bool] = []
         work = msgspec.structs.replace(cell.work, explain=cell.explain if by_trace else None)
         run = measure(work, machine, on_start, on_line, target)
+        if until:
+            run = until.ended(run, by_us=bool(ended) and not self._interrupt.is_set())
         if by_trace:
             try:
                 return explained_by_trace(run, windows)

@@ -33,6 +33,7 @@ _EXPECTED: Final = {
     "default_duration": 'a time, such as "60s"',
     "samples_file": 'a file, such as "samples.tsv"',
     "explain": "a number from 0 to 64",
+    "until": 'a list of limits on percentiles, such as ["p99.999<50us"]',
     "seeds": "a number from 2 to 1000",
     "kind": '"scale" or "interfere"',
     "program": 'a command and its arguments, such as ["./app", "--threads", "{n}"]',

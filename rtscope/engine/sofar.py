@@ -34,7 +34,7 @@ class SoFar(msgspec.Struct):
             log.add(progress.time_ns, thread.window)
             counts = self.gained.setdefault(thread.thread, {})
             for lower_ns, count in thread.gained:
-                if lower_ns % _width_ns(lower_ns):
+                if lower_ns % bucket_width_ns(lower_ns):
                     raise RtscopeError(
                         f"the agent sent an impossible progress: no bucket begins at {lower_ns} ns"
                     )
@@ -91,7 +91,7 @@ class SoFar(msgspec.Struct):
             count = last.count if last else 0
             return Histogram(beyond_count=count, beyond_ns=low or 0), low, high
         lowers = [lower for lower, _ in counts]
-        widths = [_width_ns(lower) for lower in lowers]
+        widths = [bucket_width_ns(lower) for lower in lowers]
         try:
             histogram = Histogram(lowers, widths, [count for _, count in counts])
         except ValueError as error:
@@ -100,6 +100,6 @@ class SoFar(msgspec.Struct):
         return histogram, low, max(high or 0, lowers[-1])
 
 
-def _width_ns(lower_ns: int) -> int:
+def bucket_width_ns(lower_ns: int) -> int:
     """Return the width of the bucket that begins there."""
     return max(1, (1 << lower_ns.bit_length() >> 1) // _BUCKETS_A_POWER)

@@ -68,6 +68,8 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """file for every sample; for a table of one cell"""
     explain: Annotated[int, Meta(ge=0, le=64)] = 0
     """number of worst samples to explain"""
+    until: list[PlanLimit] = []
+    """limits on percentiles: a measurement ends once they are proven, or one is hopeless"""
     threshold: PlanTime | None = msgspec.field(default=None, name="break")
     worst: int | None = None
     watchdog: PlanTime | None = None
@@ -78,7 +80,8 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     tune: Tune | None = None
 
     def __post_init__(self) -> None:
-        if self.duration is None and self.samples is None and self.default_duration is None:
+        ends = (self.duration, self.samples, self.default_duration)
+        if all(end is None for end in ends) and not self.until:
             raise ValueError(
                 "when a measurement ends is missing: give duration or samples, such as "
                 'duration = "30s" or samples = 100_000'

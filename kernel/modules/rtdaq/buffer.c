@@ -35,7 +35,7 @@ static int charge(struct buffer *buffer)
 	if (atomic_long_add_return(buffer->count, &buffer->user->locked_vm) <= limit ||
 	    capable(CAP_IPC_LOCK))
 		return 0;
-	pr_err("rtdaq: cannot pin %u pages: the limit of locked memory (ulimit -l) is too low\n",
+	pr_err("rtdaq: the limit of locked memory (ulimit -l) is too low for %u pages\n",
 	       buffer->count);
 	return -ENOMEM;
 }
@@ -61,7 +61,7 @@ static int pin(struct buffer *buffer, unsigned long address)
 		return 0;
 	if (pinned > 0)
 		unpin_user_pages(buffer->pages, pinned);
-	pr_err("rtdaq: cannot pin the %u pages of the buffer at %#lx: check that all are mapped and writable\n",
+	pr_err("rtdaq: the %u pages of the buffer at %#lx cannot be locked: check that all are mapped and writable\n",
 	       buffer->count, address);
 	return pinned < 0 ? pinned : -EFAULT;
 }

@@ -108,7 +108,7 @@ static u64 first_ns(u64 period_ns)
 static enum hrtimer_restart on_timer(struct hrtimer *expired)
 {
 	delay();
-	hrtimer_forward_now(expired, us_to_ktime(period_us));
+	hrtimer_forward_now(expired, ns_to_ktime(period_us * (u64)NSEC_PER_USEC));
 	return HRTIMER_RESTART;
 }
 

@@ -90,8 +90,7 @@ static irqreturn_t interrupt_handler(int irq, void *data)
 	event->thread_ns = 0;
 	event->wake_ns = 0;
 	event->kind = receiver->kind;
-	smp_store_release(&event->sequence,
-			  sequence); /* the event is complete for readers of the mapping */
+	smp_store_release(&event->sequence, sequence); /* readers of the mapping see all of it */
 	receiver->interrupts = sequence + 1;
 	/* as above */
 	smp_store_release(&receiver->map->interrupts, receiver->interrupts);

@@ -2,9 +2,9 @@
 /*
  * The interface of the module rtevent, /dev/rtevent.
  *
- * Each open file is an event receiver of its own, which RTEVENT_START starts. read() returns as many
- * whole struct rtevent_event as are available and fit, RTEVENT_WAIT returns one; both wait for the
- * first event unless the file is O_NONBLOCK. poll(), SIGIO (fcntl(2): F_SETOWN, O_ASYNC) and an
+ * Each open file is an event receiver of its own, which RTEVENT_START starts. read() returns as
+ * many whole struct rtevent_event as are available and fit, RTEVENT_WAIT returns one; both wait for
+ * the first event unless the file is O_NONBLOCK. poll(), SIGIO (fcntl(2): F_SETOWN, O_ASYNC) and an
  * eventfd report available events. mmap() maps all events for reading.
  */
 #ifndef RTEVENT_H

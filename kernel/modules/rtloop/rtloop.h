@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * The interface of the module rtloop, /dev/rtloop: a periodic loop in the kernel for each open file.
+ * /dev/rtloop, the interface of the module rtloop: a periodic loop in the kernel per open file.
  *
  * RTLOOP_DEFAULTS returns the setup of the module's parameters, RTLOOP_START
  * starts a loop, RTLOOP_STOP or the file's last close ends it. A page that is

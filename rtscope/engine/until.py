@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""End a measurement once its limits are proven, or one of them is hopeless."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rtscope.engine.sofar import bucket_width_ns
+from rtscope.model.budget import Limit, parse_limit
+from rtscope.model.errors import RtscopeError
+from rtscope.model.progress import Progress
+from rtscope.model.run import Run, RunWarning
+from rtscope.model.units import counted
+from rtscope.statistics.sequential import Decision, decide, samples_needed
+from rtscope.target.protocol import AnyLine
+
+
+def until_limits(texts: Sequence[str]) -> list[Limit]:
+    """Read the limits of --until. Raises RtscopeError."""
+    limits = [parse_limit(text) for text in texts]
+    for limit in limits:
+        if limit.percent is None or limit.is_response or limit.series:
+            raise RtscopeError(
+                f"--until '{limit.text}' is not a limit on a percentile of each thread, such as "
+                "'p99.999<50us'"
+            )
+    return limits
+
+
+class _Counts(msgspec.Struct):
+    count: int = 0
+    over: int = 0
+    """samples that may be beyond the limit: those of its own bucket, too"""
+    surely: int = 0
+    """samples that are beyond it"""
+
+
+class Until:
+    """The limits and the samples so far, by thread. Each limit holds for every thread."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Read the limits. Raises RtscopeError."""
+        self._limits = until_limits(texts)
+        self._counts: dict[tuple[int, int], _Counts] = {}
+        self._time_ns = 0
+
+    def hear(self, line: AnyLine) -> None:
+        """Take a line of the agent: the samples of a progress line are counted."""
+        if not isinstance(line, Progress):
+            return
+        self._time_ns = line.time_ns
+        for thread in line.threads:
+            for number, limit in enumerate(self._limits):
+                counts = self._counts.setdefault((number, thread.thread), _Counts())
+                for lower_ns, count in thread.gained:
+                    last_ns = lower_ns + bucket_width_ns(lower_ns) - 1
+                    counts.count += count
+                    counts.over += count * _beyond(last_ns, limit)
+                    counts.surely += count * _beyond(lower_ns, limit)
+
+    def decision(self) -> Decision:
+        """Whether all limits are proven, or one is hopeless."""
+        found = [self._of(key) for key in self._counts]
+        if "hopeless" in found:
+            return "hopeless"
+        return "proven" if found and set(found) == {"proven"} else "open"
+
+    def ended(self, run: Run, *, by_us: bool) -> Run:
+        """Return the run with what was decided, complete if that is why it ended."""
+        status = "complete" if by_us and run.status == "interrupted" else run.status
+        warnings = [*run.warnings, *map(self._warning, range(len(self._limits)))]
+        return msgspec.structs.replace(run, status=status, warnings=warnings)
+
+    def _of(self, key: tuple[int, int]) -> Decision:
+        counts, percent = self._counts[key], self._limits[key[0]].percent
+        assert percent is not None
+        if decide(counts.over, counts.count, percent) == "proven":
+            return "proven"
+        hopeless = decide(counts.surely, counts.count, percent) == "hopeless"
+        return "hopeless" if hopeless else "open"
+
+    def _warning(self, number: int) -> RunWarning:
+        limit = self._limits[number]
+        found = {key: self._of(key) for key in self._counts if key[0] == number}
+        decisions = set(found.values())
+        decision = "hopeless" if "hopeless" in decisions else "open"
+        if decisions == {"proven"}:
+            decision = "proven"
+        after = f"after {_span(self._time_ns)}"
+        if decision == "hopeless":
+            bad = max(
+                (self._counts[key] for key, one in found.items() if one == "hopeless"),
+                key=lambda counts: counts.surely / counts.count,
+            )
+            text = f"{counted(bad.surely, 'sample')} of {bad.count:,} are beyond it"
+        elif decision == "proven":
+            text = f"{counted(sum(self._counts[key].count for key in found), 'sample')}"
+        else:
+            text = self._needed(number)
+        return RunWarning(f"until-{decision}", f"{limit.text} is {decision} {after}: {text}")
+
+    def _needed(self, number: int) -> str:
+        percent = self._limits[number].percent
+        assert percent is not None
+        needed = [
+            (samples_needed(counts.over, counts.count, percent), counts.count)
+            for key, counts in self._counts.items()
+            if key[0] == number
+        ]
+        if not needed or any(samples is None for samples, _ in needed):
+            return "at the rate so far it is never proven"
+        share = max((samples or 0) / max(count, 1) for samples, count in needed)
+        more_ns = max(round((share - 1) * self._time_ns), 0)
+        return f"at the rate so far it takes {_span(more_ns)} more"
+
+
+def _span(ns: int) -> str:
+    """1.5 s, 20 min, 3.2 h: a time that is rounded."""
+    for unit, length in (("h", 3600e9), ("min", 60e9)):
+        if ns >= 2 * length:
+            return f"{ns / length:,.3g} {unit}"
+    return f"{ns / 1e9:.3g} s"
+
+
+def _beyond(latency_ns: int, limit: Limit) -> bool:
+    return latency_ns > limit.value or (latency_ns == limit.value and not limit.inclusive)
