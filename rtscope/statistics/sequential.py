@@ -46,7 +46,7 @@ def decide(over: int, count: int, percent: float) -> Decision:
 
 def samples_needed(over: int, count: int, percent: float) -> int | None:
     """Return how many samples prove the limit if their rate stays as it is; None: it never does."""
-    if not count or over >= (1 - percent / 100) * count:
+    if not count or over >= (1 - percent / 100) * count * (1 - 1e-9):
         return None
     share = over / count
     low, high = count, count

@@ -102,7 +102,9 @@ _KERNEL: Final = re.compile(r"(?:vm:|lab kernel build |lab boot |lab verify )([\
 _PLAN: Final = re.compile(r"^rtscope run (?!.*--target)(?:--\S+ [\d.]+ )?([\w-]+)")
 _BUILT: Final = {"x86_64-rt", "x86_64-std", "arm64-rt"}
 """by the ring `kernels`; others are of the ring `long`"""
-_JUDGES: Final = re.compile(r"--budget|--fail-on|^rtscope (?:agent sched|gate|run|tune apply)")
+_JUDGES: Final = re.compile(
+    r"--budget|--until|--fail-on|^rtscope (?:agent sched|gate|run|tune apply)"
+)
 """An emulated board has no boot loader, so one change of a profile fails there."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.model.run import Asked
+from rtscope.model.run import Asked, Run
 from rtscope.store.importer import import_file
 from tests.cli.conftest import COMMAND, Rtscope, started
 from tests.terminal import on_terminal
@@ -80,6 +80,22 @@ def test_bad_use_exits_2_with_a_sentence_and_keeps_nothing(
     assert (done.returncode, done.stderr[:9]) == (2, "rtscope: ")
     assert "Traceback" not in done.stderr
     assert rtscope("list", "--json").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "decided"), [("p90<10s", 0, "proven"), ("p90<1ns", 1, "hopeless")]
+)
+def test_a_measurement_ends_by_itself_once_its_limit_is_proven_or_hopeless(
+    rtscope: Rtscope, limit: str, code: int, decided: str
+) -> None:
+    words = ("--until", limit, "-D", "10m", "--cpus", "first", "--no-report", "--json")
+    done = rtscope("measure", *words)
+    run = msgspec.json.decode(done.stdout, type=Run)
+
+    assert (done.returncode, run.status) == (code, "complete")
+    assert f"until-{decided}" in {warning.code for warning in run.warnings}
+    assert 10 <= run.threads[0].count < 60_000
+    assert rtscope("measure", "--until", "max<1s", "--no-report").returncode == 2
 
 
 def test_an_unknown_probe_is_refused_first_with_the_nearest(rtscope: Rtscope) -> None:

@@ -83,7 +83,7 @@ def _outlier(traced: Explanation, oracle: Explanation, by: str) -> Outlier:
 
 def _seen(oracle: Explanation, by: str) -> int:
     """How long the injected delay kept the CPU, by the instructions that were executed."""
-    if by == "interrupts":
+    if by in {"interrupts", "hardirq"}:
         return max((one.ns for one in oracle.interrupts_off or []), default=0)
     if by == "preemption":
         return max((one.ns for one in oracle.preemption_off or []), default=0)

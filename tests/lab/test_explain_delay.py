@@ -9,18 +9,11 @@ import pytest
 
 from rtscope.engine.explain import Heard, explained
 from rtscope.engine.measure import measure
-from rtscope.engine.traced import Windows, explained_by_trace
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
-from rtscope.target.protocol import AnyLine
 
 DELAY_NS = 200_000
-INSIDE = {
-    "timer-late": ("timer-late",),
-    "preemption-off": ("timer-late", "preemption-off", "hard-interrupt"),
-}
-"""terms of the time that the module takes, by the longest of them"""
 
 
 @pytest.fixture(scope="module")
@@ -55,35 +48,3 @@ def test_the_module_that_turned_them_off_is_named(kernel: str, what: str, udelay
     longest = {name: max((one.ns for one in found or []), default=0) for name, found in off.items()}
     assert longest[what] > 0.9 * told.latency_ns
     assert longest["interrupts" if what == "preemption" else "preemption"] < 0.1 * DELAY_NS
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("what", ["timer-late", "preemption-off"])
-def test_the_trace_in_the_guest_finds_what_the_emulator_sees(kernel: str, what: str) -> None:
-    """The plugin sees every instruction; the ledger of the same samples is within 2 us of it."""
-    preemption = int(what == "preemption-off")
-    delay = f"delay_us={DELAY_NS // 1000} preemption={preemption}"
-    target = vm_target(f"vm:{kernel},load=rtdelay {delay}")
-    heard, windows = Heard(), Windows()
-
-    def hear(line: AnyLine) -> None:
-        heard.hear(line)
-        windows.hear(line)
-
-    request = Request(samples=400, explain=8)
-    run = measure(request, Machine(), lambda agent: None, hear, target)
-    traced = explained_by_trace(run, windows).explanations
-    seen = explained(run, heard, request, target, 8, lambda agent: None).explanations
-
-    assert [one.latency_ns for one in traced] == [one.latency_ns for one in seen]
-    for one, oracle in zip(traced, seen, strict=True):
-        assert sum(term.ns for term in one.ledger) == one.latency_ns
-        off = oracle.preemption_off if preemption else oracle.interrupts_off
-        longest = max(off or [], key=lambda stretch: stretch.ns)
-        if longest.ns < DELAY_NS // 4:
-            continue  # the delay had hardly begun, or was nearly over, when the deadline came
-        [term] = [term for term in one.ledger if term.kind == what]
-        assert term.name.startswith("rtdelay/")
-        inside = sum(part.ns for part in one.ledger if part.kind in INSIDE[what])
-        assert inside == pytest.approx(longest.ns, abs=2000)
-        assert not any(part.kind == "unexplained" for part in one.ledger)
