@@ -8,6 +8,7 @@ events/header_page. The bytes come from the system under test and are not truste
 would reach beyond its page ends the page.
 """
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -143,6 +144,21 @@ class Events:
         size = max(min(size, room - offset, _LONGEST_TEXT), 0)
         content = self._bytes[at + offset : at + offset + size].tobytes()
         return content.split(b"\0")[0].decode(errors="replace")
+
+    @functools.cached_property
+    def tasks(self) -> dict[int, tuple[str, int]]:
+        """Name and priority of each task that a wake-up or a switch describes, by its number."""
+        found: dict[int, tuple[str, int]] = {}
+        for event, tid, name, priority in (
+            ("sched_waking", "pid", "comm", "prio"),
+            ("sched_switch", "prev_pid", "prev_comm", "prev_prio"),
+            ("sched_switch", "next_pid", "next_comm", "next_prio"),
+        ):
+            which = self.which(event)
+            tids, first = np.unique(self.numbers(event, tid, which), return_index=True)
+            for number, index in zip(tids.tolist(), which[first].tolist(), strict=True):
+                found[number] = self.text(index, name), self.number(index, priority)
+        return found
 
     def _number(self, which: NDArray[np.int64], field: Field) -> NDArray[np.int64]:
         size = field.size if field.size in {1, 2, 4, 8} else 1

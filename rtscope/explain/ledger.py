@@ -192,8 +192,7 @@ def _states(events: Events, cpu: int, start: int, stop: int) -> Iterator[tuple[i
     an NMI comes at its end and contains its length.
     """
     which = np.flatnonzero(events.cpu == cpu)
-    known = _tasks_by_tid(events)
-    state = _first_state(events, which, known)
+    state = _first_state(events, which)
     at = start
     for number in which:
         index = int(number)
@@ -210,28 +209,10 @@ def _states(events: Events, cpu: int, start: int, stop: int) -> Iterator[tuple[i
         if time_ns >= stop:
             return
         if tid != state.tid:
-            state.tid, (state.task, state.priority) = tid, known.get(tid, (f"task {tid}", 120))
+            state.tid, (state.task, state.priority) = tid, _task_of(events, tid)
         _step(state, events, index)
     if at < stop:
         yield at, stop, _State()
-
-
-def _tasks_by_tid(events: Events) -> dict[int, tuple[str, int]]:
-    """Name and priority of each task that an event describes."""
-    found: dict[int, tuple[str, int]] = {}
-    for name, fields in (
-        ("sched_waking", [("pid", "comm", "prio")]),
-        (
-            "sched_switch",
-            [("prev_pid", "prev_comm", "prev_prio"), ("next_pid", "next_comm", "next_prio")],
-        ),
-    ):
-        for number in events.which(name):
-            index = int(number)
-            for tid_field, comm, prio in fields:
-                tid = events.number(index, tid_field)
-                found[tid] = _task(events.text(index, comm), tid), events.number(index, prio)
-    return found
 
 
 def _copy(state: _State) -> _State:
@@ -242,15 +223,13 @@ def _copy(state: _State) -> _State:
     )
 
 
-def _first_state(
-    events: Events, which: NDArray[np.int64], known: dict[int, tuple[str, int]]
-) -> _State:
+def _first_state(events: Events, which: NDArray[np.int64]) -> _State:
     """Return the state before the first event, from what the events say of it."""
     state = _State()
     if not len(which):
         return state
     state.tid = events.number(int(which[0]), "common_pid")
-    state.task, state.priority = known.get(state.tid, (f"task {state.tid}", 120))
+    state.task, state.priority = _task_of(events, state.tid)
     for number in which:
         if found := _interrupt(events, int(number)):
             state.interrupts = [] if found[1] else [found[0]]
@@ -291,8 +270,7 @@ def _sender(events: Events, index: int) -> str:
         return ""
     sent = int(sends[np.flatnonzero(recent)[-1]])
     tid = events.number(sent, "common_pid")
-    task = _tasks_by_tid(events).get(tid, (f"task {tid}", 0))[0]
-    return f" sent by {task} on CPU {events.cpu[sent]}"
+    return f" sent by {_task_of(events, tid)[0]} on CPU {events.cpu[sent]}"
 
 
 _NO_VECTORS: Final = ("softirq_", "csd_", "hrtimer_", "timer_expire_", "irq_handler_", "ipi_")
@@ -327,6 +305,12 @@ def _step(state: _State, events: Events, index: int) -> None:
 
 def _softirq(number: int) -> str:
     return _SOFTIRQS[number] if 0 <= number < len(_SOFTIRQS) else f"vector {number}"
+
+
+def _task_of(events: Events, tid: int) -> tuple[str, int]:
+    """The name and the priority of a task."""
+    name, priority = events.tasks.get(tid, ("task", 120))
+    return _task(name, tid), priority
 
 
 def _task(name: str, tid: int) -> str:
