@@ -98,8 +98,8 @@ def tables_beside(reference: Reference, runs: Sequence[Run]) -> list[Table]:
             if table.probe in measured and (words := _demands(table))
         ]
         raise RtscopeError(
-            f"no table of {reference.name} was measured as {', '.join(measured) or 'nothing'} "
-            f"measures: its tables are for the probes {', '.join(probes) or '(none)'}"
+            f"no table of {reference.name} fits runs of {', '.join(measured) or 'no probe'}: "
+            f"its tables are for the probes {', '.join(probes) or '(none)'}"
             f"{'; ' if demands else ''}{', '.join(demands)}"
         )
     return found

@@ -7,6 +7,7 @@ After a change of words or layout, write the files again: python -m tests.report
 import html
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +16,19 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rtscope.report.exchange.junit import gate_junit_report, junit_report
+from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.page.report import html_report
 from rtscope.report.terminal.console import output_console
 from rtscope.statistics.verdict import judge
+from tests.report.test_audit import AUDIT
 from tests.report.views import LIMITS, VIEWS, gated, page_runs, results
 
 GOLDEN: Final = Path(__file__).parent / "golden"
+EXCHANGED: Final[dict[str, Callable[[], bytes]]] = {
+    "gate.xml": lambda: gate_junit_report(gated("7.2")),
+    "junit.xml": lambda: junit_report("Board & <co>", results()),
+    "sarif.json": lambda: sarif_report(AUDIT),
+}
 HOSTILE: Final = "[red]x[/]\x1b]0;owned\x07\x1b[2J\n\u202e[link=file:///etc/passwd]y"
 
 
@@ -53,12 +61,9 @@ def test_the_words_of_a_page_are_those_of_the_golden_file() -> None:
     assert words_of_page() == (GOLDEN / "page.txt").read_text()
 
 
-def test_a_gates_junit_is_that_of_its_golden_file() -> None:
-    assert gate_junit_report(gated("7.2")).decode() == (GOLDEN / "gate.xml").read_text()
-
-
-def test_junit_is_that_of_its_golden_file() -> None:
-    assert junit_report("Board & <co>", results()).decode() == (GOLDEN / "junit.xml").read_text()
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_a_format_of_other_programs_is_that_of_its_golden_file(name: str) -> None:
+    assert EXCHANGED[name]() == (GOLDEN / name).read_bytes()
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -91,5 +96,5 @@ if __name__ == "__main__":
     for name in GOLDEN_VIEWS:
         (GOLDEN / f"{name}.txt").write_text(shown(name, "a name", 120))
     (GOLDEN / "page.txt").write_text(words_of_page())
-    (GOLDEN / "gate.xml").write_text(gate_junit_report(gated("7.2")).decode())
-    (GOLDEN / "junit.xml").write_text(junit_report("Board & <co>", results()).decode())
+    for name, written in EXCHANGED.items():
+        (GOLDEN / name).write_bytes(written())

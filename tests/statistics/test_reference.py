@@ -213,7 +213,7 @@ def test_a_step_of_a_plan_fills_its_row_and_counts_cores_above_a_limit() -> None
 
 
 def test_runs_that_were_not_measured_alike_are_refused_in_a_sentence() -> None:
-    with pytest.raises(RtscopeError, match=r"measured as noise measures: .* probes cyclic"):
+    with pytest.raises(RtscopeError, match=r"fits runs of noise: .* probes cyclic"):
         tables_beside(LOONGSON, [a_run(probe="noise")])
     with pytest.raises(RtscopeError, match="no table of celleb"):
         tables_beside(CELLEB, [named(a_run(probe="gtod"), "CLOCK_TAI")])
