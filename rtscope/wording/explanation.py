@@ -9,7 +9,7 @@ import msgspec
 from rtscope.model.run import Run
 from rtscope.model.timeline import Call, Explanation, Stretch, TermKind
 from rtscope.model.units import counted
-from rtscope.statistics.causes import causes
+from rtscope.statistics.causes import Cause, causes
 from rtscope.wording.plain import plain
 from rtscope.wording.values import thread_name, time_text
 
@@ -37,6 +37,18 @@ _TERMS: Final[dict[TermKind, str]] = {
     "own": "in the measuring thread itself",
     "unexplained": "unexplained",
 }
+
+_AWAY: Final = (
+    "rtscope tune measure isolated-cores --cpus LIST, which moves interrupts to other CPUs"
+)
+_REMEDIES: Final[dict[TermKind, str]] = {
+    "hard-interrupt": _AWAY,
+    "soft-interrupt": _AWAY,
+    "thread": "another priority or another CPU for it: rtscope threads shows what preempts what",
+    "preemption-off": "a kernel with PREEMPT_RT, or keep it off this CPU",
+}
+_TIMERS: Final = ("local_timer", "arch_timer", "timer_interrupt", "timer")
+"""interrupts of the CPU's own timer, which stay on their CPU"""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -98,11 +110,19 @@ def cause_lines(explanations: Sequence[Explanation]) -> list[str]:
     lines = [
         f"{cause.share:.0%} of the time {term_text(cause.kind, plain(cause.name))}: largest cause "
         f"of {cause.first} of {counted(known, 'sample')}; without it the largest would be "
-        f"{time_text(cause.largest_without_ns)}"
+        f"{time_text(cause.largest_without_ns)}{_remedy(cause)}"
         for cause in found
         if cause.share >= _LARGE
     ]
     return lines[:_MOST_CAUSES] if known > 1 else []
+
+
+def _remedy(cause: Cause) -> str:
+    """What addresses a cause; empty if that depends on more than its kind."""
+    if cause.name.startswith(_TIMERS):
+        return ""
+    remedy = _REMEDIES.get(cause.kind, "")
+    return f". Try {remedy}" if remedy else ""
 
 
 def _spread(told: Explanation) -> str:
