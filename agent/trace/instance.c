@@ -108,10 +108,10 @@ static void each_event(int folder, visit_fn *visit, void *data)
 
 		known = whole ? each_of_system(directory, name, visit, data) :
 				!faccessat(directory, name, F_OK, 0);
-		if (!whole || !known) {
-			if (known || !events[i].optional)
-				visit(directory, name, known, data);
-		}
+		if (whole && known)
+			continue;
+		if (known || !events[i].optional)
+			visit(directory, name, known, data);
 	}
 	if (directory >= 0)
 		close(directory);
