@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,20 +16,24 @@
 /*
  * A serial port whose buffer never runs empty keeps its interrupt's thread in one call of the
  * driver. After 100,000 interrupts of such a call, the kernel takes them for spurious and disables
- * the line (note_interrupt() in kernel/irq/spurious.c).
+ * the line (note_interrupt() in kernel/irq/spurious.c). So a terminal gets little at once, and the
+ * next part after that was sent. SIGTTOU is blocked here.
  */
 #define TERMINAL_WRITE_MAX 512
 
 static bool write_all(int fd, const struct outlet_bytes *bytes)
 {
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
-	size_t most = isatty(fd) ? TERMINAL_WRITE_MAX : SIZE_MAX;
+	bool terminal = isatty(fd);
+	size_t most = terminal ? TERMINAL_WRITE_MAX : SIZE_MAX;
 	size_t done = 0;
 
 	while (done < bytes->used) {
 		size_t left = bytes->used - done;
 		ssize_t written = write(fd, bytes->data + done, left < most ? left : most);
 
+		if (written > 0 && terminal)
+			tcdrain(fd);
 		if (written >= 0)
 			done += (size_t)written;
 		else if (errno == EAGAIN)
