@@ -7,6 +7,7 @@ import pytest
 
 from tests.agent.probing import (
     measure,
+    needs_quiet,
     needs_root,
     needs_two_cpus,
     of_type,
@@ -31,6 +32,7 @@ def test_the_parts_of_a_period_add_up_to_its_time() -> None:
     assert facts["share_ns"] > facts["serial_ns"] > 0
 
 
+@needs_quiet
 @needs_root
 @needs_two_cpus
 def test_two_cpus_share_what_two_threads_on_one_cpu_do_in_turns() -> None:
