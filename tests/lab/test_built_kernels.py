@@ -151,10 +151,10 @@ def test_preemption_cannot_be_chosen_where_the_kernel_leaves_no_choice(built: Bu
 
 
 def delayed_us(target: str, delay_us: int, *, preemption: bool) -> float:
-    """The longest of 4000 latencies beside delays put into the kernel."""
-    period_us = max(2000, 20 * delay_us)
+    """The longest of the latencies with delays put into the kernel: more samples for short ones."""
+    period_us, samples = max(2000, 20 * delay_us), 4000 if delay_us > 20 else 12_000
     module = f"rtdelay delay_us={delay_us} period_us={period_us} phase_us=1234"
-    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", 4000)
+    run = measured(f"{target},load={module} preemption={'NY'[preemption]}", samples)
     assert run.threads[0].max_ns is not None
     return run.threads[0].max_ns / 1000
 
