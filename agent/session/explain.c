@@ -139,7 +139,11 @@ void explain_write(struct session *session)
 	if (!recorded)
 		return;
 	trace_instance_write(&instance, &session->json);
-	trace_instance_close(&instance);
 	for (unsigned int i = 0; i < used; i++)
 		trace_window_write(&windows[i], &session->json);
+}
+
+void explain_close(void)
+{
+	trace_instance_close(&instance);
 }

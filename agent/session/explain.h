@@ -21,10 +21,13 @@ bool explain_is_on(void);
 /* Copy the trace around late samples that came since the last call. */
 void explain_copy(const struct session *session);
 
-/* Stop recording, and remove what was made in the kernel. */
+/* Stop recording. */
 void explain_stop(const struct session *session);
 
 /* Write the formats of the events and the windows. */
 void explain_write(struct session *session);
+
+/* Remove what was made in the kernel. */
+void explain_close(void);
 
 #endif

@@ -230,6 +230,8 @@ static int write_result(const char *status, uint64_t end_ns)
 	session.load_gone_ns = clock_now_ns();
 	samples_close(&session);
 	output_end(&session, status, end_ns);
+	/* After the last line: QEMU before 8.1 can crash a guest whose events are switched off. */
+	explain_close();
 	if (!strcmp(status, "watchdog"))
 		return STATUS_WATCHDOG;
 	return strcmp(status, "failed") ? 0 : 1;

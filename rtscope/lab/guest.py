@@ -16,7 +16,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
 from rtscope.target.bounds import Span
-from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, check_description
+from rtscope.target.protocol import AgentWarning, AnyLine, End, Hello, Start, check_description
 
 _SAMPLES_WARNING: Final = "samples-file-"
 SAMPLES_LOST: Final = f"{_SAMPLES_WARNING}failed"
@@ -69,27 +69,35 @@ class Guest:
     def lines(self, silence_limit_s: float, span: Span = Span()) -> Iterator[AnyLine]:
         """Yield the agent's lines, hello first, end last; bounded. Raises RtscopeError.
 
-        Missing samples are a warning before the end; the run has the rest. A boot that fails
-        because of the emulator is repeated.
+        Missing samples are a warning before the end; the run has the rest. A guest that the
+        emulator ends before sampling begins is started again; until then its lines are held.
         """
         with machine_files_written():
             emulator = self._start()
+        held: list[AnyLine] = []
+        begun = False
         try:
             for line in emulator.lines(silence_limit_s, span):
                 if isinstance(line, Hello):
                     check_description(line, self._described)
                 if isinstance(line, End):
                     yield from self._keep_samples(emulator)
-                if not self._is_about_unwanted_samples(line):
-                    yield line
+                if self._is_about_unwanted_samples(line):
+                    continue
+                held.append(line)
+                if begun := begun or isinstance(line, Start | End):
+                    yield from held
+                    held.clear()
         except RtscopeError as error:
             booting = not (emulator.hello or self._interrupted)
-            if booting and STALE_CODE in str(error) and self._boots < _MOST_BOOTS:
+            repeatable = not (begun or self._interrupted) and self._boots < _MOST_BOOTS
+            if repeatable and STALE_CODE in str(error):
                 self._boots += 1
                 self.close()
                 self._directory = _folder()
                 yield from self.lines(silence_limit_s, span)
                 return
+            yield from held
             if booting and self._lab.mode == "kvm":
                 raise RtscopeError(
                     f"mode=kvm does not work on this computer, use mode=fast: {error}"

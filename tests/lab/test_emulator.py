@@ -2,6 +2,7 @@
 """Why a guest ended, as its console tells, and when its boot is begun anew."""
 
 import shlex
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,13 +59,16 @@ def test_only_a_breakpoint_that_no_memory_holds_is_the_emulators_fault(
 
 
 @contextmanager
-def guest(folder: Path, agent: Path, panics: int) -> Iterator[Guest]:
-    """The agent itself instead of a machine, whose first boots panic by the emulator's fault."""
+def guest(folder: Path, agent: Path, panics: int, said: str = "") -> Iterator[Guest]:
+    """The agent itself instead of a machine, whose first boots say a line and panic, by
+    the emulator's fault."""
     (folder / "panic").write_text(_CONSOLE.format(met="66", other="cc"))
+    (folder / "said").write_text(said)
     here = shlex.quote(str(folder))
     script = f"""
         echo >> {here}/boots
         [ $(wc -l < {here}/boots) -gt {panics} ] && exec {shlex.quote(str(agent))} machine --json
+        cat {here}/said
         cp {here}/panic {CONSOLE}
     """
     (folder / "kernel").touch()
@@ -76,10 +80,13 @@ def guest(folder: Path, agent: Path, panics: int) -> Iterator[Guest]:
         guest.close()
 
 
-def test_a_boot_that_the_emulator_made_panic_is_begun_anew(
-    tmp_path: Path, agent_path: Path
+@pytest.mark.parametrize("said", [False, True], ids=["in the boot", "after hello"])
+def test_a_guest_that_the_emulator_made_panic_before_it_measured_is_started_again(
+    tmp_path: Path, agent_path: Path, said: bool
 ) -> None:
-    with guest(tmp_path, agent_path, panics=2) as one:
+    command = [str(agent_path), "machine", "--json"]
+    hello = subprocess.check_output(command, text=True).splitlines(keepends=True)[0]
+    with guest(tmp_path, agent_path, panics=2, said=hello if said else "") as one:
         lines = list(one.lines(60.0))
     assert isinstance(lines[0], Hello)
     assert isinstance(lines[-1], End)

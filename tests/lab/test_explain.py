@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -91,13 +92,13 @@ def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
         explained(other, heard, request, target, 1, lambda agent: None)
 
 
-@pytest.mark.long  # QEMU before 8.1 runs outdated code, with several CPUs, after tracepoints are patched
+@pytest.mark.kernels
 def test_a_vm_of_several_cpus_is_explained_by_its_own_trace(
-    rt_kernel: Kernel, tmp_path: Path
+    built: Callable[[str], Kernel], tmp_path: Path
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rtscope.cli.main", "measure", "--json", "--no-report",
-         "--target", f"vm:{rt_kernel.name},cpus=2", "--samples", "200", "--explain", "3"],
+         "--target", f"vm:{built('x86_64-rt').name},cpus=2", "--samples", "200", "--explain", "3"],
         capture_output=True, text=True, check=False,
         env={**os.environ, "XDG_DATA_HOME": str(tmp_path)},
     )  # fmt: skip
