@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RING_SLOTS 131072U /* over a second at 10 us: ordinary threads may starve that long */
-
 struct ring_sample {
 	uint64_t time_ns;
 	uint64_t latency_ns;
@@ -21,19 +19,20 @@ struct ring_sample {
 struct ring {
 	uint64_t head __attribute__((aligned(64))); /* written by the producer */
 	uint64_t dropped;
-	uint64_t tail __attribute__((aligned(64))); /* written by the consumer */
-	struct ring_sample slot[RING_SLOTS];
+	uint64_t tail __attribute__((aligned(64)));  /* written by the consumer */
+	uint64_t slots __attribute__((aligned(64))); /* a power of two */
+	struct ring_sample slot[];
 };
 
 static inline void ring_push(struct ring *ring, uint64_t time_ns, uint64_t latency_ns)
 {
 	uint64_t head = ring->head;
 
-	if (head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) >= RING_SLOTS) {
+	if (head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) >= ring->slots) {
 		__atomic_store_n(&ring->dropped, ring->dropped + 1, __ATOMIC_RELAXED);
 		return;
 	}
-	ring->slot[head % RING_SLOTS] = (struct ring_sample){ time_ns, latency_ns };
+	ring->slot[head & (ring->slots - 1)] = (struct ring_sample){ time_ns, latency_ns };
 	__atomic_store_n(&ring->head, head + 1, __ATOMIC_RELEASE);
 }
 
@@ -45,7 +44,7 @@ static inline bool ring_is_empty(const struct ring *ring)
 /* Whether so much is used that it has to be emptied, with room left for what comes meanwhile. */
 static inline bool ring_is_filling(const struct ring *ring)
 {
-	return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) - ring->tail > RING_SLOTS / 4;
+	return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) - ring->tail > ring->slots / 4;
 }
 
 static inline bool ring_pop(struct ring *ring, struct ring_sample *sample)
@@ -54,7 +53,7 @@ static inline bool ring_pop(struct ring *ring, struct ring_sample *sample)
 
 	if (tail == __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE))
 		return false;
-	*sample = ring->slot[tail % RING_SLOTS];
+	*sample = ring->slot[tail & (ring->slots - 1)];
 	__atomic_store_n(&ring->tail, tail + 1, __ATOMIC_RELEASE);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "session/checks.h"
+#include "session/exceedances.h"
 #include "session/explain.h"
 #include "session/samples.h"
 #include "session/threads.h"
@@ -14,7 +15,8 @@
 
 uint64_t session_tick_ns(void)
 {
-	return samples_are_wanted() || explain_is_on() ? SAMPLES_TICK_NS : TICK_NS;
+	return samples_are_wanted() || explain_is_on() || exceedances_are_kept() ? SAMPLES_TICK_NS :
+										   TICK_NS;
 }
 
 /* A thread that takes nearly all of its CPU leaves nothing for the kernel's own threads. */

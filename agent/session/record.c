@@ -19,6 +19,15 @@ static void *map_touched(size_t size)
 	return memory;
 }
 
+static struct ring *ring_of(uint64_t slots)
+{
+	struct ring *ring = map_touched(sizeof(*ring) + slots * sizeof(ring->slot[0]));
+
+	if (ring)
+		ring->slots = slots;
+	return ring;
+}
+
 int record_init(struct record *record, unsigned int worst_wanted, uint64_t threshold_ns,
 		bool every_sample)
 {
@@ -26,13 +35,23 @@ int record_init(struct record *record, unsigned int worst_wanted, uint64_t thres
 		.min_ns = UINT64_MAX,
 		.worst_wanted = worst_wanted,
 		.threshold_ns = threshold_ns,
+		.exceed_ns = UINT64_MAX,
 		.cpu = -1,
 		.notice_ns = worst_wanted ? 1 : threshold_ns,
 		.histogram = map_touched(sizeof(struct histogram)),
 	};
 	if (every_sample)
-		record->ring = map_touched(sizeof(struct ring));
+		record->ring = ring_of(SAMPLES_SLOTS);
 	return record->histogram && (record->ring || !every_sample) ? 0 : -1;
+}
+
+int record_queue_exceedances(struct record *record)
+{
+	record->exceedances = ring_of(EXCEEDANCES_SLOTS);
+	if (!record->exceedances)
+		return -1;
+	record->exceed_ns = 0;
+	return 0;
 }
 
 int record_queue_late(struct record *record)

@@ -21,7 +21,12 @@
 #include "base/histogram.h"
 #include "base/ring.h"
 
-#define WORST_MAX 64
+#define WORST_MAX	64
+#define EXCEEDANCES_MAX 65536
+
+/* Slots of a ring of every sample: over a second at 10 us. Ordinary threads may starve that long. */
+#define SAMPLES_SLOTS	  131072U
+#define EXCEEDANCES_SLOTS 8192U
 
 struct control {
 	uint64_t until_ns; /* no deadline at or after this is waited for */
@@ -59,8 +64,10 @@ struct record {
 	uint64_t missed;	/* periods that passed while the thread was late */
 	uint64_t early;		/* wake-ups before their deadline; recorded as 0 ns */
 	struct histogram *histogram;
-	struct ring *ring;	 /* NULL unless every sample is wanted */
-	struct late_queue *late; /* NULL unless the worst samples are to be explained */
+	struct ring *ring;	  /* NULL unless every sample is wanted */
+	struct late_queue *late;  /* NULL unless the worst samples are to be explained */
+	struct ring *exceedances; /* of samples above exceed_ns; NULL unless they are wanted */
+	uint64_t exceed_ns;	  /* raised by the housekeeping thread; UINT64_MAX: never */
 
 	uint64_t threshold_ns;
 	bool threshold_reached;
@@ -73,6 +80,9 @@ struct record {
 /* Prepare @record; its histogram and ring are mapped and touched. 0 or -1. */
 int record_init(struct record *record, unsigned int worst_wanted, uint64_t threshold_ns,
 		bool every_sample);
+
+/* Queue all samples above exceed_ns, which begins at 0. Returns 0, or -1 with errno. */
+int record_queue_exceedances(struct record *record);
 
 /* Queue the worst samples. Returns 0, or -1 with errno. */
 int record_queue_late(struct record *record);
@@ -128,6 +138,8 @@ static inline bool record_add(struct record *record, uint64_t due_ns, uint64_t n
 		record_raise_window(record, latency_ns);
 	if (__builtin_expect(latency_ns >= record->notice_ns, 0))
 		record_notice(record, due_ns, latency_ns);
+	if (__builtin_expect(latency_ns > record_get(record->exceed_ns), 0))
+		ring_push(record->exceedances, due_ns, latency_ns);
 	if (record->ring)
 		ring_push(record->ring, due_ns, latency_ns);
 	/* Release: a reader that counts the sample also finds it in a window. */

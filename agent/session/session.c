@@ -15,6 +15,7 @@
 #include "proc/cpus.h"
 #include "proc/throttling.h"
 #include "session/checks.h"
+#include "session/exceedances.h"
 #include "session/explain.h"
 #include "session/output.h"
 #include "session/samples.h"
@@ -195,6 +196,7 @@ static const char *housekeep(void)
 		if (samples_are_due(&session))
 			samples_drain(&session);
 		explain_copy(&session);
+		exceedances_take();
 		if (options->progress_ns && now_ns >= next_progress_ns) {
 			if (output_may_progress(&session, now_ns))
 				output_progress(&session, now_ns);
@@ -224,6 +226,7 @@ static int write_result(const char *status, uint64_t end_ns)
 			     "timers do not run at high resolution on this machine: every latency includes up to a whole tick");
 	output_report_blocked(&session);
 	output_result(&session, end_ns);
+	exceedances_write(&session);
 	explain_write(&session);
 	load_set_stop(session.loads);
 	tune_session_end(session_warn);
@@ -292,6 +295,7 @@ static int measure(char *error, size_t error_size)
 	realtime_lock_memory(session_warn);
 	idle_states_hold(&session.options.idle, tune_session_latency_ns(), session_warn);
 	explain_prepare(&session);
+	exceedances_prepare(&session);
 	if (session.options.threshold_ns)
 		trace_stop_prepare(session.options.threshold_ns, session_warn);
 	read_throttling();

@@ -60,7 +60,8 @@ struct session_options {
 	uint64_t watchdog_ns;
 	uint64_t seed;
 	unsigned int worst;
-	unsigned int explain; /* worst samples whose trace is wanted */
+	unsigned int explain;	  /* worst samples whose trace is wanted */
+	unsigned int exceedances; /* largest samples that are wanted with their times */
 	bool json;
 	bool nanoseconds;
 	bool quiet;

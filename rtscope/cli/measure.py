@@ -106,6 +106,7 @@ def measure(
     seed: Annotated[int | None, agent_option("seed")] = None,
     seeds: Seeds = None,
     worst: Worst = None,
+    exceedances: Annotated[int | None, agent_option("exceedances")] = None,
     explain: Annotated[
         int | None,
         agent_option(
@@ -172,6 +173,7 @@ def measure(
         "samples_file": str(samples_file.absolute()) if samples_file else None,
         "break": time_ns(break_at, "break"),
         "worst": worst,
+        "exceedances": exceedances,
         "explain": explain or 0,
         "watchdog": time_ns(watchdog, "watchdog"),
         "idle_states": idle_states,

@@ -18,6 +18,7 @@ from rtscope.model.progress import Progress
 from rtscope.model.request import Request
 from rtscope.model.run import (
     Asked,
+    Exceedances,
     IdleStates,
     Lab,
     LoadWork,
@@ -75,6 +76,7 @@ class _Heard(msgspec.Struct):
     """used as an ordered set"""
     threads: dict[int, protocol.ThreadResult] = {}
     histograms: dict[int, Histogram] = {}
+    exceedances: dict[int, Exceedances] = {}
     matrices: list[Matrix] = []
     loads: list[LoadWork] = []
     changes: HeardChanges = msgspec.field(default_factory=HeardChanges)
@@ -94,12 +96,8 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
             heard.so_far.take(line)
         case protocol.ThreadResult():
             heard.threads[line.thread] = line
-        case protocol.ThreadHistogram():
-            try:
-                histogram = Histogram(line.lower_ns, line.width_ns, line.count)
-            except ValueError as error:
-                raise RtscopeError(f"the agent sent an impossible histogram: {error}") from error
-            heard.histograms[line.thread] = histogram
+        case protocol.ThreadHistogram() | protocol.ThreadExceedances():
+            _take_samples(heard, line)
         case protocol.MatrixResult():
             heard.matrices.append(_matrix(heard, line))
         case protocol.LoadResult():
@@ -110,6 +108,21 @@ def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
             )
         case protocol.End():
             heard.end = line
+
+
+def _take_samples(
+    heard: _Heard, line: protocol.ThreadHistogram | protocol.ThreadExceedances
+) -> None:
+    try:
+        if isinstance(line, protocol.ThreadHistogram):
+            heard.histograms[line.thread] = Histogram(line.lower_ns, line.width_ns, line.count)
+        else:
+            heard.exceedances[line.thread] = Exceedances(
+                line.above_ns, line.time_ns, line.latency_ns, line.dropped
+            )
+    except ValueError as error:
+        kind = "a histogram" if isinstance(line, protocol.ThreadHistogram) else "exceedances"
+        raise RtscopeError(f"the agent sent {kind} that cannot be: {error}") from error
 
 
 def _matrix(heard: _Heard, line: protocol.MatrixResult) -> Matrix:
@@ -163,6 +176,7 @@ def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
         takers=[Taker(t.name, t.tid, t.priority, t.cpu, t.count) for t in result.takers],
         worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
         windows=heard.so_far.windows_of(result.thread),
+        exceedances=heard.exceedances.get(result.thread),
     )
 
 

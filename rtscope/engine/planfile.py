@@ -47,6 +47,7 @@ _EXPECTED: Final = {
     "watchdog": 'a time, such as "10s"',
     "idle_states": '"default", "off" or "limit:TIME", such as "limit:50us"',
     "worst": "a number, such as 10",
+    "exceedances": "a number, such as 4096",
     "tune": 'a tuning profile and CPUs, such as { profile = "isolated-cores", cpus = "1-N" }',
     "profile": 'the name of a tuning profile, such as "isolated-cores", or its file',
     "cpus": 'CPUs, such as "0-3,8"',

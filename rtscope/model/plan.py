@@ -72,6 +72,7 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """limits on percentiles: a measurement ends once they are proven, or one is hopeless"""
     threshold: PlanTime | None = msgspec.field(default=None, name="break")
     worst: int | None = None
+    exceedances: int | None = None
     watchdog: PlanTime | None = None
     idle_states: IdleStatesText | None = None
     """None: the probe's default"""

@@ -25,6 +25,7 @@ class Request(msgspec.Struct, frozen=True):
     threshold_ns: int | None = None
     seed: int | None = None
     worst: int | None = None
+    exceedances: int | None = None
     explain: int | None = None
     """number of worst samples around which the kernel's trace is recorded"""
     watchdog_ns: int | None = None

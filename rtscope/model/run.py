@@ -64,6 +64,24 @@ class Windows(msgspec.Struct, frozen=True):
             raise ValueError("windows lists end_ns, count, mean_ns and max_ns differ in length")
 
 
+class Exceedances(msgspec.Struct, frozen=True):
+    """The samples of a thread above a threshold, in order of time. Raises ValueError."""
+
+    above_ns: int
+    """the threshold: every larger sample is here, but for those that were dropped"""
+    time_ns: list[int]
+    """deadlines since the start of measuring"""
+    latency_ns: list[int]
+    dropped: int = 0
+    """samples that came faster than they could be kept"""
+
+    def __post_init__(self) -> None:
+        if len(self.time_ns) != len(self.latency_ns) or any(
+            latency <= self.above_ns for latency in self.latency_ns
+        ):
+            raise ValueError("the exceedances contradict each other")
+
+
 class Thread(msgspec.Struct, frozen=True):
     """The results of one measuring thread. A metric is None if there was no sample."""
 
@@ -88,6 +106,8 @@ class Thread(msgspec.Struct, frozen=True):
     """of signal and event: the threads that received the events, most events first"""
     worst: list[Sample] = []
     windows: Windows = Windows()
+    exceedances: Exceedances | None = None
+    """if they were asked for"""
 
 
 class Matrix(msgspec.Struct, frozen=True):

@@ -117,6 +117,7 @@ def _measure(request: Request, *, dry_run: bool = False) -> list[str]:
                 "--samples": request.samples,
                 "--seed": request.seed,
                 "--worst": request.worst,
+                "--exceedances": request.exceedances,
                 "--explain": request.explain,
                 "--samples-file": request.samples_file,
                 "--load-cpus": request.load_cpus,

@@ -31,6 +31,8 @@ MOST_CPUS: Final = 1024
 """CPUS_MAX of the agent"""
 MOST_BUCKETS: Final = 55_296
 """HISTOGRAM_BUCKETS of the agent"""
+MOST_EXCEEDANCES: Final = 131_072
+"""twice EXCEEDANCES_MAX of the agent"""
 Labels = Annotated[list[Short], msgspec.Meta(max_length=MOST_CPUS)]
 Cells = Annotated[
     list[Annotated[list[Quantity | None], msgspec.Meta(max_length=MOST_CPUS)]],
@@ -192,6 +194,18 @@ class ThreadHistogram(Line, frozen=True, tag="histogram"):
     count: Annotated[list[Count], msgspec.Meta(max_length=MOST_BUCKETS)]
 
 
+class ThreadExceedances(Line, frozen=True, tag="exceedances"):
+    """The samples of a measuring thread above a threshold, in order of time."""
+
+    thread: ThreadIndex
+    above_ns: Ns
+    """the threshold: every larger sample is here, but for those that were dropped"""
+    dropped: Count
+    time_ns: Annotated[list[Ns], msgspec.Meta(max_length=MOST_EXCEEDANCES)]
+    """deadlines since the start"""
+    latency_ns: Annotated[list[Ns], msgspec.Meta(max_length=MOST_EXCEEDANCES)]
+
+
 class MatrixResult(Line, frozen=True, tag="matrix"):
     """A table of metrics, each the median of its repeats with that median's limits."""
 
@@ -288,6 +302,7 @@ AnyLine = (
     | Progress
     | ThreadResult
     | ThreadHistogram
+    | ThreadExceedances
     | MatrixResult
     | LoadResult
     | Trace

@@ -141,15 +141,15 @@ TEST(a_full_ring_drops_and_counts_and_keeps_what_it_had)
 	struct record *record = fresh(0, UINT64_MAX, true);
 	struct ring_sample sample;
 
-	for (unsigned int i = 0; i < RING_SLOTS + 5; i++)
+	for (unsigned int i = 0; i < SAMPLES_SLOTS + 5; i++)
 		add(record, i);
 	assert_int_equal(record->ring->dropped, 5);
-	for (unsigned int i = 0; i < RING_SLOTS; i++) {
+	for (unsigned int i = 0; i < SAMPLES_SLOTS; i++) {
 		assert_true(ring_pop(record->ring, &sample));
 		assert_int_equal(sample.latency_ns, i);
 	}
 	assert_false(ring_pop(record->ring, &sample));
-	assert_int_equal(record->count, RING_SLOTS + 5);
+	assert_int_equal(record->count, SAMPLES_SLOTS + 5);
 }
 
 #define STREAMED 3000000
