@@ -87,6 +87,10 @@ class _Commands(LazyGroup):
             "Pass or fail a candidate against a baseline, from several runs of each.",
             kind="rtscope.cli.gate:GateCommand",
         ),
+        "tail": Source(
+            "rtscope.cli.tail:tail",
+            "Say what the latency reaches in an hour, a day and a year of a run's load.",
+        ),
         "references": Source(
             "rtscope.cli.references:app",
             "List the published tables that come with rtscope, and show one.",

@@ -43,3 +43,17 @@ def f_above(numerator: float, denominator: float, value: float) -> float:
     from scipy import special
 
     return float(special.fdtrc(numerator, denominator, value))
+
+
+def chi_square_above(freedom: float, value: float) -> float:
+    """The survival function of the chi-square distribution."""
+    from scipy import special
+
+    return float(special.chdtrc(freedom, value))
+
+
+def normal_above(value: float) -> float:
+    """The survival function of the standard normal distribution."""
+    from scipy import special
+
+    return float(special.ndtr(-value))

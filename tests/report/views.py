@@ -33,6 +33,7 @@ from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.report.terminal.points import points_view
 from rtscope.report.terminal.references import beside_page, reference_page
 from rtscope.report.terminal.run import summary
+from rtscope.report.terminal.tail import TailView
 from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import ChangesView, StepsView
 from rtscope.statistics.cells import CellResult
@@ -40,9 +41,12 @@ from rtscope.statistics.comparison import compare
 from rtscope.statistics.gate import Gate, calibrated, gate
 from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
+from rtscope.statistics.tail.bounds import ThreadTail, tails
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
 from tests.placements import T2080, measured_on, run_of_series, vector_unit_a_core
+from tests.statistics.tail.synthetic import KNOWN
+from tests.statistics.tail.synthetic import run_with as tail_run
 from tests.statistics.test_gate import side
 from tests.statistics.test_sharing import machine_of, run_with
 
@@ -336,6 +340,15 @@ def page_runs() -> list[Run]:
 View = Callable[[str], RenderableType]
 
 
+def tail_runs(name: str) -> tuple[Run, list[ThreadTail]]:
+    """A thread with bounds, one whose shape has no end, and one without."""
+    found = [tail_run(known, 1).threads[0] for known in KNOWN[0:4:3]]
+    bare = replace(found[0], exceedances=None, cpu=None, thread=2)
+    threads = [replace(found[0], name=name), replace(found[1], thread=1), bare]
+    run = replace(tail_run(KNOWN[0], 1), threads=threads)
+    return run, tails(run)
+
+
 def gated(name: str) -> Gate:
     """A candidate whose tail is slower, and whose machine has this name."""
     machine = replace(side([30])[0].machine, kernel_release=name)
@@ -346,6 +359,7 @@ def gated(name: str) -> Gate:
 
 VIEWS: Final[dict[str, View]] = {
     "gate": lambda name: GateView(gated(name)),
+    "tail": lambda name: TailView(*tail_runs(name), details=True),
     "calibration": lambda name: CalibrationView(
         calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05)
     ),

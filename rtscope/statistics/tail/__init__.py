@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bounds on the tail of a run, by extreme value theory."""

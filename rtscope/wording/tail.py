@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sentences about the bounds of a tail, and why there are none."""
+
+from typing import Final
+
+from rtscope.model.units import counted, format_ns
+from rtscope.statistics.tail.bounds import Assumption, Fit, ReturnLevel, Test, ThreadTail
+
+ASSUMPTIONS: Final[dict[Assumption, str]] = {
+    "recorded": "the largest samples are recorded with their times",
+    "complete": "none of them is missing",
+    "enough": "enough clusters of large samples",
+    "drift-in-number": "no drift in the number of clusters",
+    "drift-in-size": "no drift in their size",
+    "sizes-independent": "sizes of neighbouring clusters are independent",
+    "times-independent": "times between clusters are independent",
+    "one-distribution": "no rare second distribution in the tail",
+    "threshold-stable": "the shape is the same over higher thresholds",
+    "resolution": "the clock is finer than the tail",
+    "predicts": "the first half predicts the second half's maximum",
+}
+
+_REFUSALS: Final[dict[Assumption, str]] = {
+    "recorded": "the run has no large samples with their times; measure with --exceedances 4096",
+    "complete": "{has} of the largest samples are missing: they came faster than the agent could "
+    "keep them",
+    "enough": "only {has} clusters of large samples, {needs} are needed: measure longer, or with "
+    "more --exceedances",
+    "drift-in-number": "large samples are more frequent in some parts of the run than in others, "
+    "so no rate holds; look for what changed, or measure with a steady load",
+    "drift-in-size": "large samples are larger in some parts of the run than in others; look for "
+    "what changed, or measure with a steady load",
+    "sizes-independent": "a large sample makes the next one larger or smaller, beyond its cluster; "
+    "look for a slow rhythm in the load",
+    "times-independent": "clusters of large samples come in groups; look for a slow rhythm in the "
+    "load",
+    "one-distribution": "the largest samples are of another kind than the rest: a rare cause hides "
+    "in the tail. Find it with --explain, and bound it by itself",
+    "threshold-stable": "over higher thresholds the tail has another shape, so it is not known how "
+    "it goes on; measure longer",
+    "resolution": "the clock's steps are larger than the tail's scale",
+    "predicts": "a fit to the run's first half does not predict the second half's maximum; measure "
+    "longer",
+}
+
+
+def refusal(told: ThreadTail) -> str:
+    """Why a thread has no bounds."""
+    failed = told.tests[-1]
+    return _REFUSALS[failed.assumption].format(has=failed.has, needs=failed.needs)
+
+
+def shape_sentence(fitted: Fit) -> str:
+    """Whether the tail has an end, by the limits of its shape."""
+    high = "no upper limit" if fitted.shape_high is None else f"{fitted.shape_high:+.2f}"
+    limits = f"shape {fitted.shape:+.2f} ({fitted.shape_low:+.2f} to {high})"
+    if fitted.end_ns is None:
+        return f"{limits}: no finite bound"
+    return f"{limits}: the fitted tail ends at {format_ns(fitted.end_ns)}"
+
+
+def evidence_sentence(fitted: Fit) -> str:
+    """What the fit rests on."""
+    return (
+        f"from {counted(fitted.clusters, 'cluster')} over {format_ns(fitted.threshold_ns)}, "
+        f"{fitted.clusters_per_hour:,.0f} an hour, of {1 / max(fitted.extremal_index, 1e-9):.1f} "
+        "samples each"
+    )
+
+
+def level_text(level: ReturnLevel) -> str:
+    """The value with its limits."""
+    high = "no upper limit" if level.high_ns is None else format_ns(level.high_ns)
+    return f"{format_ns(level.ns)} ({format_ns(level.low_ns)} to {high})"
+
+
+def test_text(test: Test) -> str:
+    """How a test ended."""
+    if test.probability is not None and test.assumption not in ("threshold-stable", "resolution"):
+        return f"p = {test.probability:.2g}"
+    if test.needs is not None and test.assumption == "enough":
+        return f"{test.has:,} of {test.needs:,}"
+    return ""
