@@ -8,11 +8,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from rtscope.cli.emitting import EmitOption, checked_emits
 from rtscope.cli.options import Force, Json, JUnitFile
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
+from rtscope.report.exchange.case import cases_of_gate
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.exchange.junit import gate_junit_report
+from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.gate import CalibrationView, GateView
 from rtscope.statistics.gate import calibrated, gate
@@ -58,6 +61,7 @@ def gate_command(
         ),
     ] = False,
     junit: JUnitFile = None,
+    emit: EmitOption = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -74,6 +78,7 @@ def gate_command(
     rtscope gate --calibrate 3fa9
     """
     check_files([junit], force=force)
+    emits = checked_emits(emit, json=json, force=force)
     left = _runs(baseline)
     if calibrate:
         if candidate:
@@ -91,11 +96,14 @@ def gate_command(
     verdict = gate(left, _runs(candidate), _margin(margin))
     if json:
         print_json(verdict)
-    else:
+    elif not any(one.replaces_output for one in emits):
         output_console().print(GateView(verdict))
     if junit:
         _write(junit, gate_junit_report(verdict), force=force)
-    raise typer.Exit(int(verdict.outcome != "pass"))
+    written = emitted(
+        emits, cases_of_gate(verdict), lambda: gate_junit_report(verdict), force=force
+    )
+    raise typer.Exit(int(verdict.outcome != "pass") if written else 2)
 
 
 def _write(path: Path, data: bytes, *, force: bool) -> None:

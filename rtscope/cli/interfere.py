@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.emitting import EmitOption
 from rtscope.cli.measuring import Outputs
 from rtscope.cli.options import (
     Force,
@@ -65,6 +66,7 @@ def interfere(
     report: Report = None,
     no_report: NoReport = False,
     junit: JUnitFile = None,
+    emit: EmitOption = None,
     fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
@@ -84,6 +86,7 @@ def interfere(
         report=report,
         no_report=no_report,
         junit=junit,
+        emit=emit,
         force=force,
         json=json,
         quiet=quiet,

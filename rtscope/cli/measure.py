@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rtscope.cli.emitting import EmitOption
 from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
     Break,
@@ -122,6 +123,7 @@ def measure(
     report: Report = None,
     no_report: NoReport = False,
     junit: JUnitFile = None,
+    emit: EmitOption = None,
     fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
@@ -153,6 +155,7 @@ def measure(
         report=report,
         no_report=no_report,
         junit=junit,
+        emit=emit,
         force=force,
         json=json,
         quiet=quiet,

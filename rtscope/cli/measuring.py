@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import typer
 
+from rtscope.cli.emitting import checked_emits
 from rtscope.cli.targets import connecting
 from rtscope.engine.cells import unmeasured_steps
 from rtscope.engine.experiment import CheckedPlan, checked_plan, measure_plan
@@ -16,6 +17,7 @@ from rtscope.engine.interrupt import Interrupt, ended_by_signals
 from rtscope.engine.observer import Observer, Observers
 from rtscope.engine.planfile import PlanFile
 from rtscope.model.errors import RtscopeError
+from rtscope.report.observers.emitted import Emit, Emitted
 from rtscope.report.observers.files import JUnit, Page, RunFiles, run_files
 from rtscope.report.observers.live import LiveProgress
 from rtscope.report.observers.notes import Notes
@@ -36,6 +38,8 @@ class Outputs:
     report: Path | None = None
     no_report: bool = False
     junit: Path | None = None
+    emit: Sequence[str] | None = None
+    """FORMAT or FORMAT:FILE"""
     force: bool = False
     json: bool = False
     quiet: bool = False
@@ -46,14 +50,22 @@ class Outputs:
     @property
     def names_files(self) -> bool:
         """Whether the command line names a file to write."""
-        return bool(self.output or self.report or self.junit)
+        return bool(
+            self.output or self.report or self.junit or any(":" in one for one in self.emit or [])
+        )
 
     def check(self) -> None:
         """Refuse files that exist or cannot be written. Raises RtscopeError."""
         check_files([self.report, self.junit], force=self.force)
+        self._emits()
+
+    def _emits(self) -> list[Emit]:
+        return checked_emits(self.emit, json=self.json, force=self.force)
 
     def observers(self, plan: CheckedPlan) -> list[Observer]:
         """Return the observers in the order in which they receive a result."""
+        emits = self._emits()
+        alone = any(emit.replaces_output for emit in emits)
         files = run_files(self.output, plan.cells)
         check_files(list(files.values()), force=self.force)
         title = plan.file.plan.title
@@ -62,16 +74,18 @@ class Outputs:
         observers.append(Notes(quiet=self.quiet, finished=self.table))
         if self.json:
             observers.append(JsonLines())
-        elif self.table:
+        elif self.table and not alone:
             observers.append(Table(quiet=self.quiet))
-        else:
+        elif not alone:
             observers.append(Summaries(store.stored, quiet=self.quiet, phases=self.phases))
         if not self.no_report:
             reference = plan.file.plan.reference
-            page = Page(self.report, reference=reference, to_stderr=self.json, quiet=self.quiet)
+            to_stderr = self.json or alone
+            page = Page(self.report, reference=reference, to_stderr=to_stderr, quiet=self.quiet)
             observers.append(page)
         if self.junit:
             observers.append(JUnit(self.junit, title, force=self.force))
+        observers.append(Emitted(emits, title, force=self.force))
         return observers
 
 

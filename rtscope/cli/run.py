@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.emitting import EmitOption
 from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
     Force,
@@ -63,6 +64,7 @@ def run(
     report: Report = None,
     no_report: NoReport = False,
     junit: JUnitFile = None,
+    emit: EmitOption = None,
     force: Force = False,
     json: JsonRuns = False,
     quiet: Quiet = False,
@@ -84,6 +86,7 @@ def run(
         report=report,
         no_report=no_report,
         junit=junit,
+        emit=emit,
         force=force,
         json=json,
         quiet=quiet,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rtscope.cli.emitting import EmitOption
 from rtscope.cli.measure import probe_options
 from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
@@ -120,6 +121,7 @@ def measure_steps(
     report: Report = None,
     no_report: NoReport = False,
     junit: JUnitFile = None,
+    emit: EmitOption = None,
     force: Force = False,
     json: Annotated[
         bool,
@@ -145,6 +147,7 @@ def measure_steps(
         report=report,
         no_report=no_report,
         junit=junit,
+        emit=emit,
         force=force,
         json=json,
         quiet=quiet,

@@ -113,7 +113,7 @@ class _Measurement:
             result = (
                 _judged(outcome.run)
                 if outcome.run
-                else CellResult(cell.name, failure=outcome.failure)
+                else CellResult(cell.name, failure=outcome.failure, boot_failed=outcome.boot_failed)
             )
             results[cell.name] = result
             self._observer.measured(cell, result)

@@ -16,7 +16,7 @@ from typing import Final, Protocol, cast
 import msgspec
 
 from rtscope.engine.cells import Cell, plan_hash
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import FINAL, Run
 from rtscope.store import database
@@ -62,6 +62,8 @@ class Outcome(msgspec.Struct, frozen=True):
     run: Run | None
     failure: str = ""
     """why there is no run"""
+    boot_failed: bool = False
+    """that is because its system did not boot, or cannot be reached"""
 
 
 def open_experiment(
@@ -204,7 +206,7 @@ def _kept(
     try:
         run = measured()
     except RtscopeError as error:
-        return Outcome(cell, None, str(error))
+        return Outcome(cell, None, str(error), isinstance(error, BootError))
     run = stamped(run, experiment, cell)
     keep(run)
     return Outcome(cell, run)

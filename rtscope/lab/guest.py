@@ -12,7 +12,7 @@ from rtscope.lab.boot import Boot, machine_files_written, resume
 from rtscope.lab.emulator import STALE_CODE, Emulator
 from rtscope.lab.snapshot import snapshot_of
 from rtscope.model.description import Description
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 from rtscope.model.run import Lab
 from rtscope.store.files import write_file
 from rtscope.target.bounds import Span
@@ -99,9 +99,11 @@ class Guest:
                 return
             yield from held
             if booting and self._lab.mode == "kvm":
-                raise RtscopeError(
+                raise BootError(
                     f"mode=kvm does not work on this computer, use mode=fast: {error}"
                 ) from None
+            if booting and not emulator.agent_said():
+                raise BootError(str(error)) from None
             raise
 
     def lab(self) -> Lab:

@@ -22,7 +22,7 @@ from rtscope.lab.kernels import cache_directory
 from rtscope.lab.machine import CONSOLE, MONITOR, SNAPSHOT
 from rtscope.lab.monitor import Monitor
 from rtscope.lab.workfolder import work_folder
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 
 MOST: Final = 20
 _RECORD: Final = "snapshot.json"
@@ -128,7 +128,7 @@ def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
             booted = len(emulator.console())
             monitor.command("cont")
     except RtscopeError as error:
-        raise RtscopeError(emulator.why(error)) from None
+        raise BootError(emulator.why(error)) from None
     if not emulator.has_ended(_END_S):
         return "the VM did not end after it"
     return emulator.agent_said(booted)

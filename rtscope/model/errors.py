@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The one exception whose text is meant for the person at the keyboard."""
+"""The exceptions whose text is meant for the person at the keyboard."""
 
 
 class RtscopeError(Exception):
     """An error message: the problem, its place, and the remedy; the command line exits with 2."""
+
+
+class BootError(RtscopeError):
+    """The system under test did not boot, or cannot be reached: nothing of it was measured."""

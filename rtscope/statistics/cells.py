@@ -17,6 +17,8 @@ class CellResult(msgspec.Struct, frozen=True):
     judgements: Sequence[Judgement] = ()
     failure: str = ""
     """the reason why it could not be measured; without a run and a reason it was not begun"""
+    boot_failed: bool = False
+    """that is because its system did not boot, or cannot be reached"""
 
     @property
     def verdict(self) -> str:

@@ -17,7 +17,7 @@ from typing import IO, Final
 
 import msgspec
 
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 from rtscope.target.process import AgentProcess
 
 ANSWER: Final = b"rtscope: "
@@ -141,7 +141,7 @@ class Connection:
             _ask([*self._ssh(batch="no"), "exit 0"])
             said = self._connect()
         if said.status == LOST:
-            raise RtscopeError(f"{name} cannot be reached: {self._meaning(said.complaint)}")
+            raise BootError(f"{name} cannot be reached: {self._meaning(said.complaint)}")
         # Keeps the connection open between commands, and closes it with this process.
         self._held = subprocess.Popen(
             self.command("exec cat >/dev/null"),

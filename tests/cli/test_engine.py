@@ -49,15 +49,17 @@ def files(tmp_path: Path) -> Path:
     ],
     ids=["measure", "run", "tune-measure", "scale", "interfere"],
 )
-def test_each_command_writes_junit_and_lines_of_json(
+def test_each_command_writes_junit_tap_and_lines_of_json(
     rtscope: Rtscope, files: Path, command: list[str], cells: int
 ) -> None:
-    done = rtscope(*command, "--junit", "j.xml", "--json", "--no-report", "-q")
+    outputs = ("--junit", "j.xml", "--emit", "tap:j.tap", "--json")
+    done = rtscope(*command, *outputs, "--no-report", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len([line for line in lines if line.get("status") == "complete"]) == cells
     assert len({line["experiment"] for line in lines if "experiment" in line}) == 1
     assert len(ET.parse(files / "j.xml").findall(".//testcase")) == cells
+    assert (files / "j.tap").read_text().splitlines()[1] == f"1..{cells}"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""--emit: where the results go, what is refused, and what a gate writes."""
+
+from pathlib import Path
+
+import pytest
+
+from rtscope.report.exchange.case import cases_of_gate
+from rtscope.report.exchange.tap import tap_report
+from rtscope.statistics.gate import gate
+from rtscope.store.runfile import write_run
+from tests.cli.conftest import Rtscope
+from tests.statistics.test_gate import side
+
+SHORT = ("measure", "-D", "100ms", "--no-report")
+
+
+def test_a_document_is_alone_on_standard_output(rtscope: Rtscope, tmp_path: Path) -> None:
+    done = rtscope(*SHORT, "--budget", "max<1ns", "--emit", "tap", "--emit", "junit:j.xml")
+    assert done.returncode == 1
+    first, plan, case, why = done.stdout.splitlines()
+    assert (first, plan, case[:10]) == ("TAP version 13", "1..1", "not ok 1 -")
+    assert why.startswith("# fail: max<1ns: fail, max is")
+    assert "<failure" in (tmp_path / "j.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--emit", "tapp"), "'tapp' is not FORMAT"),
+        (("--emit", "tap:"), "'tap:' is not FORMAT"),
+        (("--emit", "tap", "--emit", "junit"), "both go to standard output"),
+        (("--emit", "tap", "--json"), "both go to standard output"),
+        (("--emit", "tap:a", "--emit", "junit:a"), "name the same file"),
+        (("--emit", "tap:none/a"), "no directory none"),
+        (("--emit", "tap:kept"), "--force"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_first(
+    rtscope: Rtscope, tmp_path: Path, options: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "kept").write_text("mine")
+    done = rtscope("measure", "-D", "1h", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert (tmp_path / "kept").read_text() == "mine"
+
+
+def test_a_gate_emits_its_rows(rtscope: Rtscope, tmp_path: Path) -> None:
+    runs = [side([30 + 0.1 * at for at in range(8)], first) for first in (0, 100)]
+    names = [[f"{number}-{run.id}.json" for run in some] for number, some in enumerate(runs)]
+    for some, files in zip(runs, names, strict=True):
+        for run, name in zip(some, files, strict=True):
+            write_run(run, tmp_path / name)
+    done = rtscope("gate", *names[0], "--emit", "tap", "--", *names[1])
+    assert done.stdout.encode() == tap_report(cases_of_gate(gate(runs[0], runs[1], 0.05)))
+    assert done.returncode == int("\nnot ok" in done.stdout)

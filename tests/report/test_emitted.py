@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each format of --emit: its own reader finds each case in the state that the table names."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, get_args
+
+import junitparser
+import pytest
+from msgspec.structs import replace
+from tap.line import Result  # type: ignore[import-untyped]
+from tap.parser import Parser  # type: ignore[import-untyped]
+
+from rtscope.model.budget import parse_limit
+from rtscope.model.run import Run, Status
+from rtscope.report.exchange.case import Case, cases_of_cells, cases_of_comparisons, cases_of_gate
+from rtscope.report.exchange.formats import FORMATS, WRITERS
+from rtscope.report.exchange.junit import junit_report
+from rtscope.report.exchange.states import WORDS, Format, State, states_table, with_table
+from rtscope.statistics.cells import CellResult
+from rtscope.statistics.comparison import compare
+from rtscope.statistics.verdict import judge
+from tests.measured import run_of, thread_of
+from tests.report.views import gated
+
+FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/formats.md"
+HOSTILE: Final = 'a#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
+"""what means something in one of the formats"""
+
+
+def cell(name: str, *limits: str, status: Status = "complete") -> CellResult:
+    run: Run = replace(run_of(thread_of([2000] * 50), probe="cyclic"), status=status)
+    return CellResult(name, run, judge(run, [parse_limit(text) for text in limits]))
+
+
+CELLS: Final[dict[State, CellResult]] = {
+    "pass": cell(HOSTILE, "max<10us"),
+    "measured": cell("without limits"),
+    "fail": cell("slow", "max<=1us"),
+    "inconclusive": cell("short", "p99.9<1s"),
+    "agent failed": CellResult("refused", failure=HOSTILE),
+    "boot failed": CellResult("panicked", failure="no init", boot_failed=True),
+    "not begun": CellResult("left"),
+}
+CASES: Final = [
+    *cases_of_cells([*CELLS.values()]),
+    Case("gate", "p99.9999", "not applicable", "too few samples"),
+]
+
+
+def by_tap(document: bytes) -> list[str]:
+    lines = [line for line in Parser().parse_text(document.decode()) if isinstance(line, Result)]
+    assert [line.description for line in lines] == [
+        f"- {case.name}".replace("\\", "_").replace("#", "_") for case in CASES
+    ]
+    return [f"{'ok' if line.ok else 'not ok'}{' # SKIP' if line.skip else ''}" for line in lines]
+
+
+READERS: Final[dict[Format, Callable[[bytes], list[str]]]] = {"tap": by_tap}
+"""A reader returns the word of the table for each of CASES."""
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_a_reader_of_the_format_finds_each_state_as_the_table_has_it(format: Format) -> None:
+    assert READERS[format](WRITERS[format](CASES)) == [WORDS[case.state][format] for case in CASES]
+
+
+def test_junit_has_each_state_as_the_table_has_it() -> None:
+    suites = junitparser.JUnitXml.fromstring(junit_report("title", [*CELLS.values()]))
+    found = []
+    for suite in suites:
+        for case in suite:
+            kinds = {type(one).__name__.lower() for one in case.result}
+            found.append(" ".join(kinds) or "passed")
+    assert found == [WORDS[state]["junit"] for state in CELLS]
+
+
+def test_all_states_and_formats_are_in_the_table_and_tested() -> None:
+    assert set(WORDS) == set(get_args(State)) == {case.state for case in CASES}
+    assert {*READERS, "junit"} == {*WRITERS, "junit"} == {*FORMATS}
+    assert all(set(words) == {*FORMATS} for words in WORDS.values())
+    page = FORMATS_PAGE.read_text()
+    assert states_table() in page
+    assert with_table(page) == page
+
+
+def test_only_what_passed_or_was_measured_is_called_so() -> None:
+    good: tuple[State, ...] = ("pass", "measured")
+    for format in FORMATS:
+        successes = {WORDS[state][format] for state in good}
+        others = {words[format] for state, words in WORDS.items() if state not in good}
+        assert not successes & others, format
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.state)
+def test_prove_succeeds_only_for_what_is_ok(case: Case, tmp_path: Path) -> None:
+    file = tmp_path / "one.tap"
+    file.write_bytes(WRITERS["tap"]([case]))
+    done = subprocess.run(["prove", "-e", "cat", str(file)], capture_output=True, check=False)
+    assert (done.returncode == 0) == WORDS[case.state]["tap"].startswith("ok"), done
+
+
+def test_a_run_that_breaks_off_passes_no_limit() -> None:
+    states = {
+        status: [one.state for one in cases_of_cells([cell("c", "max<10us", status=status)])]
+        for status in get_args(Status)
+    }
+    assert states == {
+        "complete": ["pass"],
+        "interrupted": ["inconclusive"],
+        "threshold": ["inconclusive"],
+        "watchdog": ["inconclusive"],
+        "failed": ["agent failed"],
+    }
+    bare = [cases_of_cells([cell("c", status=status)])[0].state for status in get_args(Status)]
+    assert bare == ["measured", *["inconclusive"] * 3, "agent failed"]
+
+
+def test_names_are_distinct() -> None:
+    names = [case.name for case in cases_of_cells([cell("c", "max<1ms", "max<1ms"), cell("c")])]
+    assert names == ["c: max<1ms", "c: max<1ms (2)", "c"]
+
+
+def test_gates_and_comparisons_are_cases() -> None:
+    verdict = gated("7.2")
+    cases = cases_of_gate(verdict)
+    assert [case.state for case in cases[: len(verdict.rows)]] == [
+        row.outcome for row in verdict.rows
+    ]
+    assert {case.state for case in cases[len(verdict.rows) :]} == {"not applicable"}
+    fast, slow = (run_of(thread_of([ns] * 5000)) for ns in (1000, 2000))
+    other = run_of(thread_of([1000] * 5000), probe="pi")
+    pairs = [(fast, slow), (slow, fast), (fast, fast), (fast, other)]
+    states = [cases_of_comparisons([compare(*pair)])[0].state for pair in pairs]
+    assert states == ["fail", "pass", "inconclusive", "not applicable"]
