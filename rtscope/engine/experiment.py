@@ -160,6 +160,8 @@ class _Measurement:
             self._observer.heard(cell, line)
             if until:
                 until.hear(line)
+                if outlook := until.outlook():
+                    self._observer.outlook(cell, outlook)
                 if until.decision() != "open" and not ended:
                     ended.append(True)
                     agents.interrupt()

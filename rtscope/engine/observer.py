@@ -33,6 +33,9 @@ class Observer:
     def heard(self, cell: Cell, line: AnyLine) -> None:
         """The agent that measures a cell has sent a line."""
 
+    def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
+        """How long each limit of --until takes at the rates so far has been computed again."""
+
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """The next of several measurements of a cell begins."""
 
@@ -77,6 +80,11 @@ class Observers(Observer):
         """Forward."""
         for one in self._all:
             one.heard(cell, line)
+
+    def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
+        """Forward."""
+        for one in self._all:
+            one.outlook(cell, sentences)
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """Forward."""

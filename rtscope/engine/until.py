@@ -2,6 +2,7 @@
 """End a measurement once its limits are proven, or one of them is hopeless."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -27,6 +28,10 @@ def until_limits(texts: Sequence[str]) -> list[Limit]:
     return limits
 
 
+_OUTLOOK_NS: Final = 10**9
+_OUTLOOKS: Final[dict[Decision, str]] = {"proven": "proven", "hopeless": "hopeless"}
+
+
 class _Counts(msgspec.Struct):
     count: int = 0
     over: int = 0
@@ -42,7 +47,7 @@ class Until:
         """Read the limits. Raises RtscopeError."""
         self._limits = until_limits(texts)
         self._counts: dict[tuple[int, int], _Counts] = {}
-        self._time_ns = 0
+        self._time_ns = self._next_ns = 0
 
     def hear(self, line: AnyLine) -> None:
         """Take a line of the agent: the samples of a progress line are counted."""
@@ -60,10 +65,21 @@ class Until:
 
     def decision(self) -> Decision:
         """Whether all limits are proven, or one is hopeless."""
-        found = [self._of(key) for key in self._counts]
+        found = {self._together(number) for number in range(len(self._limits))}
         if "hopeless" in found:
             return "hopeless"
-        return "proven" if found and set(found) == {"proven"} else "open"
+        return "proven" if found == {"proven"} else "open"
+
+    def outlook(self) -> list[str] | None:
+        """How long each limit takes at the rates so far; None within a second of the last time."""
+        if self._time_ns < self._next_ns or not self._counts:
+            return None
+        self._next_ns = self._time_ns + _OUTLOOK_NS
+        return [
+            f"{limit.text}: {_OUTLOOKS.get(decision) or self._needed(number)}"
+            for number, limit in enumerate(self._limits)
+            for decision in [self._together(number)]
+        ]
 
     def ended(self, run: Run, *, by_us: bool) -> Run:
         """Return the run with what was decided, complete if that is why it ended."""
@@ -79,13 +95,16 @@ class Until:
         hopeless = decide(counts.surely, counts.count, percent) == "hopeless"
         return "hopeless" if hopeless else "open"
 
+    def _together(self, number: int) -> Decision:
+        decisions = {self._of(key) for key in self._counts if key[0] == number}
+        if "hopeless" in decisions:
+            return "hopeless"
+        return "proven" if decisions == {"proven"} else "open"
+
     def _warning(self, number: int) -> RunWarning:
         limit = self._limits[number]
         found = {key: self._of(key) for key in self._counts if key[0] == number}
-        decisions = set(found.values())
-        decision = "hopeless" if "hopeless" in decisions else "open"
-        if decisions == {"proven"}:
-            decision = "proven"
+        decision = self._together(number)
         after = f"after {_span(self._time_ns)}"
         if decision == "hopeless":
             bad = max(

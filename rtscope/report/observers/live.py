@@ -90,6 +90,11 @@ class LiveProgress(Observer):
             self._print_progress(state, line)
         self.tick()
 
+    def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
+        """Show how long --until takes, from the next drawing on."""
+        if self._state.cell is not None and not _emulated(cell):
+            self._state.cell.outlook = sentences
+
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """Show the current measurement of a cell."""
         with self._lock:
@@ -153,6 +158,8 @@ class LiveProgress(Observer):
         samples = sum(thread.count for thread in progress.threads)
         seconds = progress.time_ns // 1_000_000_000
         note(f"{state.title}: {seconds}s{whole}, {counted(samples, 'sample')}")
+        for sentence in state.outlook:
+            note(sentence)
 
 
 def _emulated(cell: Cell) -> bool:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The live view: the metrics of every thread so far, redrawn from each progress line."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -34,6 +35,8 @@ class LiveState:
     progress: Progress | None = None
     previous: Progress | None = None
     """the progress line before that, for the loads' present rate"""
+    outlook: Sequence[str] = ()
+    """how long each limit of --until takes, at the rates so far"""
     warnings: list[RunWarning] = field(default_factory=list)
     """the first, as many as are shown"""
     more_warnings: int = 0
@@ -77,9 +80,12 @@ class LiveView:
             yield from _warnings(state)
             return
         yield from _time_left(state, progress, options.max_width)
+        outlook = [_cut(Text(plain(sentence))) for sentence in state.outlook]
+        yield from outlook
         loads = _loads(progress, state.previous)
         warnings = _warnings(state)
-        room = (options.height or console.size.height) - len(loads) - len(warnings) - 7
+        taken = len(outlook) + len(loads) + len(warnings) + 7
+        room = (options.height or console.size.height) - taken
         yield _table(state, progress, max(1, room), options.max_width)
         yield from loads
         yield from warnings
