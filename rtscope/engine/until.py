@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """End a measurement once its limits are proven, or one of them is hopeless."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -12,7 +12,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress
 from rtscope.model.run import Run, RunWarning
 from rtscope.model.units import counted
-from rtscope.statistics.sequential import Decision, decide, samples_needed
+from rtscope.statistics.sequential import Decision, decide, decide_rate, samples_needed
 from rtscope.target.protocol import AnyLine
 
 
@@ -20,15 +20,16 @@ def until_limits(texts: Sequence[str]) -> list[Limit]:
     """Read the limits of --until. Raises RtscopeError."""
     limits = [parse_limit(text) for text in texts]
     for limit in limits:
-        if limit.percent is None or limit.is_response or limit.series:
+        if not (limit.percent or limit.is_rate) or limit.is_response or limit.series:
             raise RtscopeError(
-                f"--until '{limit.text}' is not a limit on a percentile of each thread, such as "
-                "'p99.999<50us'"
+                f"--until '{limit.text}' is not a limit on a percentile or a rate of each thread, "
+                "such as 'p99.999<50us' or 'rate(>50us)<1/h'"
             )
     return limits
 
 
 _OUTLOOK_NS: Final = 10**9
+_HOUR_NS: Final = 3600e9
 _OUTLOOKS: Final[dict[Decision, str]] = {"proven": "proven", "hopeless": "hopeless"}
 
 
@@ -88,12 +89,21 @@ class Until:
         return msgspec.structs.replace(run, status=status, warnings=warnings)
 
     def _of(self, key: tuple[int, int]) -> Decision:
-        counts, percent = self._counts[key], self._limits[key[0]].percent
-        assert percent is not None
-        if decide(counts.over, counts.count, percent) == "proven":
+        counts, limit = self._counts[key], self._limits[key[0]]
+        judge, rate = self._judge(limit, counts)
+        if judge(counts.over, counts.count, rate) == "proven":
             return "proven"
-        hopeless = decide(counts.surely, counts.count, percent) == "hopeless"
+        hopeless = judge(counts.surely, counts.count, rate) == "hopeless"
         return "hopeless" if hopeless else "open"
+
+    def _judge(
+        self, limit: Limit, counts: _Counts
+    ) -> tuple[Callable[[int, int, float], Decision], float]:
+        """How a limit is judged, and the share of the samples that may be beyond it."""
+        if limit.percent is not None:
+            return decide, 1 - limit.percent / 100
+        hours = self._time_ns / _HOUR_NS
+        return decide_rate, min(float(limit.value) * hours / max(counts.count, 1), 1 - 1e-9)
 
     def _together(self, number: int) -> Decision:
         decisions = {self._of(key) for key in self._counts if key[0] == number}
@@ -119,13 +129,14 @@ class Until:
         return RunWarning(f"until-{decision}", f"{limit.text} is {decision} {after}: {text}")
 
     def _needed(self, number: int) -> str:
-        percent = self._limits[number].percent
-        assert percent is not None
-        needed = [
-            (samples_needed(counts.over, counts.count, percent), counts.count)
-            for key, counts in self._counts.items()
-            if key[0] == number
-        ]
+        limit = self._limits[number]
+        needed = []
+        for key, counts in self._counts.items():
+            if key[0] == number:
+                judge, rate = self._judge(limit, counts)
+                needed.append(
+                    (samples_needed(counts.over, counts.count, rate, judge), counts.count)
+                )
         if not needed or any(samples is None for samples, _ in needed):
             return "at the rate so far it is never proven"
         share = max((samples or 0) / max(count, 1) for samples, count in needed)
@@ -142,4 +153,6 @@ def _span(ns: int) -> str:
 
 
 def _beyond(latency_ns: int, limit: Limit) -> bool:
+    if limit.beyond_ns is not None:
+        return latency_ns > limit.beyond_ns
     return latency_ns > limit.value or (latency_ns == limit.value and not limit.inclusive)

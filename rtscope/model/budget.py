@@ -22,6 +22,11 @@ _QUANTILE: Final = re.compile(r"p[0-9]{1,2}(?:\.[0-9]{1,9})?(?:\.response)?", re
 _LIMIT: Final = re.compile(
     rf"\s*({_QUANTILE.pattern}|[a-z][a-z0-9_]{{0,63}})\s*(?:\[([^\[\]]{{1,80}})\])?\s*(<=|<)\s*(\S.*)"
 )
+_RATE: Final = re.compile(
+    r"\s*rate\(\s*>\s*([0-9][^()<>]{0,40}?)\s*\)\s*(?:\[([^\[\]]{1,80})\])?\s*(<=|<)"
+    r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*/\s*h",
+    re.ASCII,
+)
 _PLAIN: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?", re.ASCII)
 
 
@@ -37,6 +42,8 @@ class Limit(msgspec.Struct, frozen=True):
     text: str
     series: str = ""
     """the name of the threads that it is for: inherit, CLOCK_MONOTONIC; "" for all"""
+    beyond_ns: int | None = None
+    """of a limit on the rate of samples that are larger; its value is their number an hour"""
 
     @property
     def percent(self) -> float | None:
@@ -53,24 +60,34 @@ class Limit(msgspec.Struct, frozen=True):
     @property
     def is_metric(self) -> bool:
         """True for a metric of one probe's own."""
-        return self.percent is None and self.metric not in METRICS
+        return self.percent is None and not self.is_rate and self.metric not in METRICS
+
+    @property
+    def is_rate(self) -> bool:
+        """True for the number of larger samples an hour."""
+        return self.beyond_ns is not None
 
     @property
     def in_ns(self) -> bool:
         """True for a time, False for a count or a ratio."""
+        if self.is_rate:
+            return False
         return self.metric.endswith("_ns") if self.is_metric else self.metric != "missed"
 
 
 def parse_limit(text: str) -> Limit:
     """Read one limit. Raises RtscopeError."""
+    if rate := _RATE.fullmatch(text):
+        return _rate_limit(rate)
     match = _LIMIT.fullmatch(text)
     if match is None:
         raise RtscopeError(
             f"'{text}' is not a budget: write METRIC<TIME (default unit: us) with max, mean, "
             "pNN.N, pNN.N.response or a metric of the probe that ends in _ns, or METRIC<NUMBER "
             "with missed or another metric of the probe, such as 'max<50us', 'p99.99<=30us', "
-            "'p99.99.response<50us', 'missed<1', 'failed<1' or 'longest_ns<12ms'; METRIC[NAME] is "
-            "that of the threads of this name, such as 'inversions[inherit]<1'"
+            "'p99.99.response<50us', 'missed<1', 'failed<1' or 'longest_ns<12ms', or "
+            "'rate(>50us)<1/h', larger samples an hour; METRIC[NAME] is that of the threads of "
+            "this name, such as 'inversions[inherit]<1'"
         )
     if re.fullmatch(r"p[0-9]+(?:\.[0-9]*)?(?:\.response)?", match[1]) and not _QUANTILE.fullmatch(
         match[1]
@@ -96,3 +113,15 @@ def parse_limit(text: str) -> Limit:
             "is a metric of the probe; it takes a plain number unless its name ends in _ns"
         )
     return msgspec.structs.replace(limit, value=float(number) if "." in number else int(number))
+
+
+def _rate_limit(match: re.Match[str]) -> Limit:
+    beyond, series = match[1], (match[2] or "").strip()
+    beyond_ns = parse_time_ns(beyond, "us")
+    unit = "us" if _PLAIN.fullmatch(beyond) else ""
+    metric = f"rate(>{beyond.replace(' ', '')}{unit})"
+    value = float(match[4])
+    if not value:
+        raise RtscopeError(f"'{match[0]}' can never be proven: give a rate above 0/h")
+    shown = f"{metric}{f'[{series}]' if series else ''}{match[3]}{match[4]}/h"
+    return Limit(metric, value, match[3] == "<=", shown, series, beyond_ns)

@@ -13,6 +13,8 @@ Cause = Literal[
     "buckets-too-wide",
     "too-few-samples",
     "too-few-independent",
+    "too-short",
+    "near-limit",
     "one-sample",
     "one-round",
     "no-step-before",

@@ -57,3 +57,17 @@ def normal_above(value: float) -> float:
     from scipy import special
 
     return float(special.ndtr(-value))
+
+
+def poisson_high(events: float, level: float) -> float:
+    """The upper limit of the expected number, after this number of events."""
+    from scipy import special
+
+    return float(special.gammaincinv(events + 1, level))
+
+
+def poisson_low(events: float, level: float) -> float:
+    """The lower limit of the expected number, after this number of events."""
+    from scipy import special
+
+    return float(special.gammaincinv(events, 1 - level)) if events else 0.0

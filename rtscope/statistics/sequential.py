@@ -16,6 +16,7 @@ independent; outliers that come in bursts decide earlier than they should. As ev
 """
 
 import math
+from collections.abc import Callable
 from typing import Final, Literal
 
 ALPHA: Final = 0.05
@@ -36,27 +37,37 @@ def log_evidence(over: int, count: int, rate: float) -> float:
     )
 
 
-def decide(over: int, count: int, percent: float) -> Decision:
-    """Judge a limit: `over` of `count` samples do not meet it, 1 - percent / 100 may."""
-    rate = 1 - percent / 100
+def decide(over: int, count: int, rate: float) -> Decision:
+    """Judge a limit on a percentile: `over` of `count` samples do not meet it, a share of `rate`
+    may."""
     if max(over, rate * count) < LEAST or log_evidence(over, count, rate) < -math.log(ALPHA):
         return "open"
     return "proven" if over < rate * count else "hopeless"
 
 
-def samples_needed(over: int, count: int, percent: float) -> int | None:
+def decide_rate(over: int, count: int, rate: float) -> Decision:
+    """Judge a limit on the share of samples: that of an hour's number of them. It needs no ten
+    samples: no percentile is estimated."""
+    if not count or log_evidence(over, count, rate) < -math.log(ALPHA):
+        return "open"
+    return "proven" if over < rate * count else "hopeless"
+
+
+def samples_needed(
+    over: int, count: int, rate: float, judge: Callable[[int, int, float], Decision]
+) -> int | None:
     """Return how many samples prove the limit if their rate stays as it is; None: it never does."""
-    if not count or over >= (1 - percent / 100) * count * (1 - 1e-9):
+    if not count or over >= rate * count * (1 - 1e-9):
         return None
     share = over / count
     low, high = count, count
-    while decide(round(share * high), high, percent) != "proven":
+    while judge(round(share * high), high, rate) != "proven":
         low, high = high, 2 * high
         if high > 1 << 62:
             return None
     while high - low > max(1, low // 1000):
         middle = (low + high) // 2
-        if decide(round(share * middle), middle, percent) == "proven":
+        if judge(round(share * middle), middle, rate) == "proven":
             high = middle
         else:
             low = middle

@@ -8,13 +8,15 @@ samples beyond the quantile cannot pass a limit, ten samples above it fail it ho
 was. A limit on p99.9.response is judged alike, with the missed periods filled in (response.py). A
 run that was cut short can fail a limit but not pass it.
 
+A limit on the rate of larger samples passes or fails by exact limits of that rate.
+
 A limit on a metric of the probe holds for every thread that has it, a limit on a series for the
 threads of that name; where there is no such thread the verdict is inconclusive.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -22,6 +24,7 @@ from rtscope.model.budget import Limit, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.reason import Reason
 from rtscope.model.run import Run, Thread
+from rtscope.statistics.distributions import poisson_high, poisson_low
 from rtscope.statistics.metrics import (
     SAMPLES_BEYOND,
     Stalls,
@@ -34,6 +37,8 @@ from rtscope.statistics.metrics import (
 from rtscope.statistics.response import responses
 
 Outcome = Literal["pass", "fail", "inconclusive"]
+_LEVEL: Final = 0.95
+_HOUR_NS: Final = 3600e9
 _ORDER: dict[Outcome, int] = {"pass": 0, "inconclusive": 1, "fail": 2}
 
 
@@ -143,6 +148,35 @@ def _no_fact(run: Run) -> Reason:
     return Reason("no-metric", of=run.probe, known=names)
 
 
+def _find_rate(run: Run, thread: Thread, limit: Limit) -> _Result:
+    """Exact limits of a Poisson rate, of 95 % confidence each (Garwood, "Fiducial Limits for the
+    Poisson Distribution", Biometrika 28, 1936). A sample whose bucket has the limit counts against
+    the limit where it could pass, and not where it could fail."""
+    assert limit.beyond_ns is not None
+    if not run.elapsed_ns:
+        return _Result("inconclusive", None, Reason("not-recorded", of="the time measured"))
+    lower, last, count = as_arrays(thread.histogram)
+    beyond = thread.histogram.beyond_count
+    most = int(count[last > limit.beyond_ns].sum()) + beyond
+    most += max(thread.count, thread.histogram.total) - thread.histogram.total
+    if thread.max_ns is not None and thread.max_ns <= limit.beyond_ns:
+        most = 0
+    least = int(count[lower > limit.beyond_ns].sum())
+    least += beyond if thread.histogram.beyond_ns > limit.beyond_ns else 0
+    hours = run.elapsed_ns / _HOUR_NS
+    value = most / hours
+    if poisson_low(least, _LEVEL) / hours > limit.value:
+        return _Result("fail", least / hours)
+    if poisson_high(most, _LEVEL) / hours <= limit.value:
+        return _Result("pass", value)
+    if value >= limit.value:
+        return _Result("inconclusive", value, Reason("near-limit"))
+    needs = hours
+    while poisson_high(most / hours * needs, _LEVEL) / needs > limit.value:
+        needs *= 1.05
+    return _Result("inconclusive", value, Reason("too-short", hours, needs))
+
+
 def _find(run: Run, thread: Thread, limit: Limit) -> _Result:
     if not (thread.count or limit.is_metric):
         return _Result("inconclusive", None, Reason("no-samples"))
@@ -152,6 +186,8 @@ def _find(run: Run, thread: Thread, limit: Limit) -> _Result:
             return _Result("inconclusive", None, answered)
         histogram = answered.histogram
         thread = msgspec.structs.replace(thread, histogram=histogram, count=histogram.total)
+    if limit.is_rate:
+        return _find_rate(run, thread, limit)
     if limit.percent is not None:
         too_much = int(limit.value) + 1 if limit.inclusive else int(limit.value)
         return _find_quantile(thread, limit.percent, too_much)

@@ -25,6 +25,8 @@ def _value(one: Judgement) -> str:
         return ""
     plain = f"{one.value:,.0f}" if one.value % 1 == 0 else f"{one.value:,.4g}"
     number = format_ns(one.value) if one.limit.in_ns else plain
+    if one.limit.is_rate:
+        number += "/h"
     return f"{one.limit.metric} is {'at least ' if one.at_least else ''}{number}"
 
 

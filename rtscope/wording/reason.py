@@ -19,6 +19,8 @@ _TEXTS: Final[dict[Cause, str]] = {
         "its samples beyond this percentile are worth {has:.1f} independent ones, {needs:,.0f} are "
         "needed"
     ),
+    "too-short": "needs {needs:,.2f} h at this rate, has {has:,.2f} h",
+    "near-limit": "too near to the limit for any length of run, or beyond it",
     "one-sample": "one sample decides it",
     "one-round": "one round does not show how much rounds differ",
     "no-step-before": "no step comes before it",

@@ -20,6 +20,10 @@ from rtscope.model.errors import RtscopeError
         ("missed<1", Limit("missed", 1, False, "missed<1")),
         ("stolen_percent<0.25", Limit("stolen_percent", 0.25, False, "stolen_percent<0.25")),
         ("over [same CPU] < 1", Limit("over", 1, False, "over[same CPU]<1", "same CPU")),
+        (
+            "rate( > 50 ) [a] < 1.5 / h",
+            Limit("rate(>50us)", 1.5, False, "rate(>50us)[a]<1.5/h", "a", 50_000),
+        ),
         ("p50_ns<1us", Limit("p50_ns", 1_000, False, "p50_ns<1us")),
     ],
 )
@@ -39,6 +43,9 @@ def test_a_limit_is_read(text: str, limit: Limit) -> None:
         ("failed<many", "a plain number"),
         ("p100<5us", "a quantile is below p100"),
         ("failed", "METRIC<NUMBER"),
+        ("rate(>50us)<1", "is not a budget"),
+        ("rate(>50us)<0/h", "can never be proven"),
+        ("rate(>50 apples)<1/h", "is not a time"),
         ("max[]<5us", "is not a budget"),
         ("max[a<5us", "is not a budget"),
         ("", "is not a budget"),

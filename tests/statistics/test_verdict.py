@@ -163,3 +163,29 @@ def test_a_percentile_of_a_run_with_missed_periods_says_that_it_leaves_them_out(
     assert [judged(run, limit).stalls for limit in limits] == [stalls, None, None]
     assert stalls_text(stalls) in caveats(run)
     assert stalls_of(run.threads[1:]) is None
+
+
+@pytest.mark.parametrize(
+    ("late", "hours", "outcome", "needs"),
+    [
+        (0, 3.1, "pass", None),
+        (0, 1.0, "inconclusive", 3.0),
+        (1, 6.0, "pass", None),
+        (1, 3.0, "inconclusive", 6.3),
+        (8, 3.0, "fail", None),
+        (4, 3.0, "inconclusive", None),
+    ],
+)
+def test_a_rate_is_judged_by_its_exact_limits(
+    late: int, hours: float, outcome: str, needs: float | None
+) -> None:
+    thread = thread_of([1000] * 1000 + [60_000] * late)
+    run = msgspec.structs.replace(run_of(thread), elapsed_ns=round(hours * 3600e9))
+    one = judged(run, "rate(>50us)<1/h")
+
+    assert one.outcome == outcome
+    assert one.value == pytest.approx(late / hours)
+    if outcome == "inconclusive":
+        assert one.reason is not None
+        assert one.reason.cause == ("too-short" if needs else "near-limit")
+        assert one.reason.needs == pytest.approx(needs or 0, rel=0.1)
