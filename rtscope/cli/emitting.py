@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rtscope.model.errors import RtscopeError
-from rtscope.report.exchange.formats import FORMATS
+from rtscope.report.exchange.states import FORMATS
 from rtscope.report.observers.emitted import Emit
 from rtscope.store.files import check_files
 

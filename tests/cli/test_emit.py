@@ -20,8 +20,25 @@ def test_a_document_is_alone_on_standard_output(rtscope: Rtscope, tmp_path: Path
     assert done.returncode == 1
     first, plan, case, why = done.stdout.splitlines()
     assert (first, plan, case[:10]) == ("TAP version 13", "1..1", "not ok 1 -")
-    assert why.startswith("# fail: max<1ns: fail, max is")
+    assert why.startswith("# max<1ns: fail, max is")
     assert "<failure" in (tmp_path / "j.xml").read_text()
+
+
+def test_lines_follow_the_results_and_github_gets_its_summary(
+    rtscope: Rtscope, tmp_path: Path
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    limits = ("--budget", "max<1ns", "--budget", "max<1h")
+    done = rtscope(*SHORT, *limits, "--emit", "github", GITHUB_STEP_SUMMARY=str(summary))
+    *results, failed, passed = done.stdout.splitlines()
+    assert any("p99" in line for line in results)
+    assert failed.startswith("::error title=")
+    assert passed.startswith("pass: ")
+    lines = summary.read_text().splitlines()
+    assert [line.split(" | ")[1] for line in lines if line.startswith("| ")] == [
+        *("state", "fail", "pass"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each format of --emit: its own reader finds each case in the state that the table names."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +16,9 @@ from tap.parser import Parser  # type: ignore[import-untyped]
 from rtscope.model.budget import parse_limit
 from rtscope.model.run import Run, Status
 from rtscope.report.exchange.case import Case, cases_of_cells, cases_of_comparisons, cases_of_gate
-from rtscope.report.exchange.formats import FORMATS, WRITERS
+from rtscope.report.exchange.formats import WRITERS
 from rtscope.report.exchange.junit import junit_report
-from rtscope.report.exchange.states import WORDS, Format, State, states_table, with_table
+from rtscope.report.exchange.states import FORMATS, WORDS, Format, State, states_table, with_table
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.verdict import judge
@@ -25,7 +26,7 @@ from tests.measured import run_of, thread_of
 from tests.report.views import gated
 
 FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/formats.md"
-HOSTILE: Final = 'a#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
+HOSTILE: Final = '<LAVA_SIGNAL_X Y=1>a#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
 """what means something in one of the formats"""
 
 
@@ -57,7 +58,60 @@ def by_tap(document: bytes) -> list[str]:
     return [f"{'ok' if line.ok else 'not ok'}{' # SKIP' if line.skip else ''}" for line in lines]
 
 
-READERS: Final[dict[Format, Callable[[bytes], list[str]]]] = {"tap": by_tap}
+def by_lava(document: bytes) -> list[str]:
+    """As lava_dispatcher/actions/test/shell.py reads a console."""
+    results: dict[str, str] = {}
+    for name, parameters in re.findall(r"<LAVA_SIGNAL_(\S+) ([^>]+)>", document.decode()):
+        assert name == "TESTCASE"
+        parts = [parameter.split("=") for parameter in parameters.split()]
+        values = dict(parts)
+        assert "MEASUREMENT" not in values or float(values["MEASUREMENT"]) == 2
+        results[values["TEST_CASE_ID"]] = values["RESULT"]
+    assert "slow-max-le-1us" in results
+    return [*results.values()]
+
+
+def by_ptest(document: bytes) -> list[str]:
+    """As meta/lib/oeqa/utils/logparser.py of openembedded-core reads a log: it ends a name
+    at #, and that of a failed test at a parenthesis.
+    """
+    found = [
+        match
+        for line in document.decode().split("\n")
+        if (match := re.match(r"(FAIL):([^(#]+)|(PASS|SKIP):([^#]+)", line))
+    ]
+    names = [(match[2] or match[4]).strip() for match in found]
+    assert names == [case.name.translate(str.maketrans("()#", "[]_")) for case in CASES]
+    return [match[1] or match[3] for match in found]
+
+
+def by_github(document: bytes) -> list[str]:
+    """As ActionCommand.cs of actions/runner reads a line."""
+    words = []
+    for line, case in zip(document.decode().split("\n"), CASES, strict=False):
+        command = re.fullmatch(r"(::\w+) ([^:]+)::(.*)", line)
+        words.append(command[1] if command else "plain line")
+        if command is None:
+            assert not line.lstrip().startswith("::")
+            continue
+        key, _, title = command[2].partition("=")
+        assert (key, "," in title, unescaped(title)) == ("title", False, case.name)
+        assert unescaped(command[3]) == case.reason
+    return words
+
+
+def unescaped(text: str) -> str:
+    for sign in (":", ",", "%"):
+        text = text.replace(f"%{ord(sign):02X}", sign)
+    return text
+
+
+READERS: Final[dict[Format, Callable[[bytes], list[str]]]] = {
+    "tap": by_tap,
+    "lava": by_lava,
+    "ptest": by_ptest,
+    "github": by_github,
+}
 """A reader returns the word of the table for each of CASES."""
 
 
@@ -79,7 +133,6 @@ def test_junit_has_each_state_as_the_table_has_it() -> None:
 def test_all_states_and_formats_are_in_the_table_and_tested() -> None:
     assert set(WORDS) == set(get_args(State)) == {case.state for case in CASES}
     assert {*READERS, "junit"} == {*WRITERS, "junit"} == {*FORMATS}
-    assert all(set(words) == {*FORMATS} for words in WORDS.values())
     page = FORMATS_PAGE.read_text()
     assert states_table() in page
     assert with_table(page) == page

@@ -40,6 +40,13 @@ class Case(msgspec.Struct, frozen=True):
     run: Run | None = None
     """the run that was judged; None where there is none, or several"""
 
+    @property
+    def reason(self) -> str:
+        """The sentence with the state, which that about a limit has already."""
+        if f": {self.state}" in self.sentence:
+            return self.sentence
+        return f"{self.state}: {self.sentence}"
+
 
 _OF_COMPARISON: Final[dict[ComparisonOutcome, State]] = {
     "better": "pass",
@@ -91,7 +98,7 @@ def _cases_of_cell(result: CellResult) -> list[Case]:
     run, name = result.run, plain(result.name)
     if run is None:
         if not result.failure:
-            return [Case("rtscope", name, "not begun", "not begun")]
+            return [Case("rtscope", name, "not begun", "the command ended before it")]
         state: State = "boot failed" if result.boot_failed else "agent failed"
         return [Case("rtscope", name, state, plain(result.failure))]
     if result.judgements:

@@ -2,16 +2,21 @@
 """The formats of --emit that are made of cases, and what writes each."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, get_args
+from typing import Final
 
 from rtscope.report.exchange.case import Case
+from rtscope.report.exchange.github import github_commands
+from rtscope.report.exchange.lava import lava_signals
+from rtscope.report.exchange.ptest import ptest_report
 from rtscope.report.exchange.states import Format
 from rtscope.report.exchange.tap import tap_report
 
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-LINES: Final[frozenset[Format]] = frozenset()
+LINES: Final[frozenset[Format]] = frozenset({"lava", "ptest", "github"})
 """formats of single lines, which their reader finds among other output"""
 WRITERS: Final[dict[Format, Callable[[Sequence[Case]], bytes]]] = {
     "tap": tap_report,
+    "lava": lava_signals,
+    "ptest": ptest_report,
+    "github": github_commands,
 }
 """of all but junit, which has cases of its own (junit.py)"""

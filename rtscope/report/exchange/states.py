@@ -9,9 +9,9 @@ sum up a file by its worst case, so the words were also chosen by their rank.
 import re
 import sys
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-Format = Literal["junit", "tap"]
+Format = Literal["junit", "tap", "lava", "ptest", "github"]
 State = Literal[
     "pass",
     "measured",
@@ -23,15 +23,20 @@ State = Literal[
     "not begun",
 ]
 
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+_WORDS: Final[dict[State, tuple[str, ...]]] = {
+    "pass": ("passed", "ok", "pass", "PASS", "plain line"),
+    "measured": ("passed", "ok", "pass", "PASS", "plain line"),
+    "fail": ("failure", "not ok", "fail", "FAIL", "::error"),
+    "inconclusive": ("failure", "not ok", "unknown", "FAIL", "::warning"),
+    "agent failed": ("error", "not ok", "fail", "FAIL", "::error"),
+    "boot failed": ("error", "not ok", "fail", "FAIL", "::error"),
+    "not applicable": ("skipped", "ok # SKIP", "skip", "SKIP", "::notice"),
+    "not begun": ("skipped", "not ok", "unknown", "FAIL", "::warning"),
+}
+"""in the order of FORMATS"""
 WORDS: Final[dict[State, dict[Format, str]]] = {
-    "pass": {"junit": "passed", "tap": "ok"},
-    "measured": {"junit": "passed", "tap": "ok"},
-    "fail": {"junit": "failure", "tap": "not ok"},
-    "inconclusive": {"junit": "failure", "tap": "not ok"},
-    "agent failed": {"junit": "error", "tap": "not ok"},
-    "boot failed": {"junit": "error", "tap": "not ok"},
-    "not applicable": {"junit": "skipped", "tap": "ok # SKIP"},
-    "not begun": {"junit": "skipped", "tap": "not ok"},
+    state: dict(zip(FORMATS, words, strict=True)) for state, words in _WORDS.items()
 }
 _BEGIN: Final = "<!-- states: written by make docs -->\n"
 _END: Final = "<!-- end of states -->"
@@ -39,12 +44,9 @@ _END: Final = "<!-- end of states -->"
 
 def states_table() -> str:
     """The mapping as a table of Markdown."""
-    formats = list(WORDS["pass"])
-    lines = [f"| state | {' | '.join(formats)} |", "|---" * (len(formats) + 1) + "|"]
-    lines += [
-        f"| {state} | {' | '.join(words[one] for one in formats)} |"
-        for state, words in WORDS.items()
-    ]
+    rows = [("state", *FORMATS), ("---",) * (1 + len(FORMATS))]
+    rows += [(state, *words) for state, words in _WORDS.items()]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -20,5 +20,5 @@ def tap_report(cases: Sequence[Case]) -> bytes:
         word, _, directive = WORDS[case.state]["tap"].partition(" # ")
         name = re.sub(r"[#\\]", "_", case.name)
         lines.append(f"{word} {number} - {name}{f' # {directive}' if directive else ''}")
-        lines.append(f"# {case.state}: {case.sentence}")
+        lines.append(f"# {case.reason}")
     return "\n".join([*lines, ""]).encode()

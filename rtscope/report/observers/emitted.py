@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Results in a format of other programs, in a file or on standard output."""
 
-import sys
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from rtscope.engine.runner import Experiment
 from rtscope.model.errors import RtscopeError
 from rtscope.report.exchange.case import Case, cases_of_cells
 from rtscope.report.exchange.formats import LINES, WRITERS
+from rtscope.report.exchange.github import github_summary
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.exchange.states import Format
-from rtscope.report.terminal.streams import complain, told
+from rtscope.report.terminal.streams import complain, told, why_not_written
 from rtscope.statistics.cells import CellResult
 from rtscope.store.files import write_file
 
@@ -42,16 +43,32 @@ def emitted(
     for emit in emits:
         document = junit() if emit.format == "junit" else WRITERS[emit.format](cases)
         written &= _written(emit, document, force=force)
+        if emit.format == "github" and emit.path is None:
+            written &= _summarized(cases)
     return written
 
 
 def _written(emit: Emit, document: bytes, *, force: bool) -> bool:
     if emit.path is None:
-        return told(lambda: print(document.decode(), end="", file=sys.stdout))
+        return told(lambda: print(document.decode(), end=""))
     try:
         write_file(document, emit.path, f"the {emit.format} file", overwrite=force)
     except RtscopeError as error:
         complain(str(error))
+        return False
+    return True
+
+
+def _summarized(cases: Sequence[Case]) -> bool:
+    """Append a table to the summary of the job in GitHub Actions, which names the file."""
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not file:
+        return True
+    try:
+        with Path(file).open("ab") as summary:
+            summary.write(github_summary(cases))
+    except OSError as error:
+        complain(why_not_written(error))
         return False
     return True
 
