@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each format of --emit: its own reader finds each case in the state that the table names."""
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Final, get_args
 import junitparser
 import pytest
 from msgspec.structs import replace
+from prometheus_client.parser import text_string_to_metric_families
 from tap.line import Result  # type: ignore[import-untyped]
 from tap.parser import Parser  # type: ignore[import-untyped]
 
@@ -106,11 +108,42 @@ def unescaped(text: str) -> str:
     return text
 
 
+def by_gitlab(document: bytes) -> list[str]:
+    """With what app/validators/json_schemas/codeclimate.json of GitLab requires, and the severities
+    that it knows.
+    """
+    severities = {}
+    for finding in json.loads(document):
+        assert isinstance(finding["location"]["path"], str)
+        assert isinstance(finding["location"]["lines"]["begin"], int)
+        assert re.fullmatch("[0-9a-f]{64}", finding["fingerprint"])
+        assert finding["severity"] in ("info", "minor", "major", "critical", "blocker")
+        severities[finding["description"]] = finding["severity"]
+    return [severities.get(f"{case.name}: {case.reason}", "no finding") for case in CASES]
+
+
+def by_prometheus(document: bytes) -> list[str]:
+    families = {one.name: one for one in text_string_to_metric_families(document.decode())}
+    samples = [one for family in families.values() for one in family.samples]
+    series = [(one.name, *sorted(one.labels.items())) for one in samples]
+    assert len({*series}) == len(series)
+    assert {(one.type, bool(one.documentation)) for one in families.values()} == {("gauge", True)}
+    assert not any(one.timestamp for one in samples)
+    assert {one.value for one in families["rtscope_case_value_seconds"].samples} == {2e-6}
+    assert {one.labels["quantile"] for one in families["rtscope_latency_quantile_seconds"].samples}
+    states: dict[str, list[str]] = {case.name: [] for case in CASES}
+    for one in families["rtscope_case_state"].samples:
+        states[one.labels["case"]] += [one.labels["state"]] * int(one.value)
+    return [state for (state,) in states.values()]
+
+
 READERS: Final[dict[Format, Callable[[bytes], list[str]]]] = {
     "tap": by_tap,
     "lava": by_lava,
     "ptest": by_ptest,
     "github": by_github,
+    "gitlab": by_gitlab,
+    "prometheus": by_prometheus,
 }
 """A reader returns the word of the table for each of CASES."""
 

@@ -6,7 +6,9 @@ from typing import Final
 
 from rtscope.report.exchange.case import Case
 from rtscope.report.exchange.github import github_commands
+from rtscope.report.exchange.gitlab import gitlab_report
 from rtscope.report.exchange.lava import lava_signals
+from rtscope.report.exchange.prometheus import prometheus_metrics
 from rtscope.report.exchange.ptest import ptest_report
 from rtscope.report.exchange.states import Format
 from rtscope.report.exchange.tap import tap_report
@@ -18,5 +20,7 @@ WRITERS: Final[dict[Format, Callable[[Sequence[Case]], bytes]]] = {
     "lava": lava_signals,
     "ptest": ptest_report,
     "github": github_commands,
+    "gitlab": gitlab_report,
+    "prometheus": prometheus_metrics,
 }
 """of all but junit, which has cases of its own (junit.py)"""

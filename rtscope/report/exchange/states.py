@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-Format = Literal["junit", "tap", "lava", "ptest", "github"]
+Format = Literal["junit", "tap", "lava", "ptest", "github", "gitlab", "prometheus"]
 State = Literal[
     "pass",
     "measured",
@@ -25,14 +25,22 @@ State = Literal[
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 _WORDS: Final[dict[State, tuple[str, ...]]] = {
-    "pass": ("passed", "ok", "pass", "PASS", "plain line"),
-    "measured": ("passed", "ok", "pass", "PASS", "plain line"),
-    "fail": ("failure", "not ok", "fail", "FAIL", "::error"),
-    "inconclusive": ("failure", "not ok", "unknown", "FAIL", "::warning"),
-    "agent failed": ("error", "not ok", "fail", "FAIL", "::error"),
-    "boot failed": ("error", "not ok", "fail", "FAIL", "::error"),
-    "not applicable": ("skipped", "ok # SKIP", "skip", "SKIP", "::notice"),
-    "not begun": ("skipped", "not ok", "unknown", "FAIL", "::warning"),
+    "pass": ("passed", "ok", "pass", "PASS", "plain line", "no finding", "pass"),
+    "measured": ("passed", "ok", "pass", "PASS", "plain line", "no finding", "measured"),
+    "fail": ("failure", "not ok", "fail", "FAIL", "::error", "critical", "fail"),
+    "inconclusive": ("failure", "not ok", "unknown", "FAIL", "::warning", "major", "inconclusive"),
+    "agent failed": ("error", "not ok", "fail", "FAIL", "::error", "blocker", "agent_failed"),
+    "boot failed": ("error", "not ok", "fail", "FAIL", "::error", "blocker", "boot_failed"),
+    "not applicable": (
+        "skipped",
+        "ok # SKIP",
+        "skip",
+        "SKIP",
+        "::notice",
+        "info",
+        "not_applicable",
+    ),
+    "not begun": ("skipped", "not ok", "unknown", "FAIL", "::warning", "major", "not_begun"),
 }
 """in the order of FORMATS"""
 WORDS: Final[dict[State, dict[Format, str]]] = {
