@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rtscope.model.errors import RtscopeError
+from rtscope.report.exchange.kcidb import kcidb_sender
 from rtscope.report.exchange.states import FORMATS
 from rtscope.report.observers.emitted import Emit
 from rtscope.store.files import check_files
@@ -38,6 +39,8 @@ def checked_emits(texts: Sequence[str] | None, *, json: bool, force: bool) -> li
     if len({*files}) < len(files):
         raise RtscopeError("two --emit options name the same file")
     check_files(files, force=force)
+    if any(emit.format == "kcidb" for emit in emits):
+        kcidb_sender()
     return emits
 
 

@@ -63,6 +63,15 @@ def test_what_cannot_be_written_is_refused_first(
     assert (tmp_path / "kept").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("KCIDB_ORIGIN", "Our Lab"), ("KCIDB_BUILD_ID", "6f00")]
+)
+def test_what_kcidb_would_refuse_is_refused_first(rtscope: Rtscope, name: str, value: str) -> None:
+    done = rtscope("measure", "-D", "1h", "--emit", "kcidb", **{name: value})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"rtscope: {name} '{value}' ")
+
+
 def test_a_gate_emits_its_rows(rtscope: Rtscope, tmp_path: Path) -> None:
     runs = [side([30 + 0.1 * at for at in range(8)], first) for first in (0, 100)]
     names = [[f"{number}-{run.id}.json" for run in some] for number, some in enumerate(runs)]

@@ -10,6 +10,8 @@ from typing import Final, get_args
 
 import junitparser
 import pytest
+from kcidb_io.schema import LATEST as KCIDB_SCHEMA  # type: ignore[import-untyped]
+from kcidb_io.schema import V5_0
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 from tap.line import Result  # type: ignore[import-untyped]
@@ -58,6 +60,21 @@ def by_tap(document: bytes) -> list[str]:
         f"- {case.name}".replace("\\", "_").replace("#", "_") for case in CASES
     ]
     return [f"{'ok' if line.ok else 'not ok'}{' # SKIP' if line.skip else ''}" for line in lines]
+
+
+def by_kcidb(document: bytes) -> list[str]:
+    """KCIDB's own library validates it, and upgrades it to its latest version; no object that is
+    named is missing.
+    """
+    report = V5_0.validate(json.loads(document))
+    latest = KCIDB_SCHEMA.validate(KCIDB_SCHEMA.upgrade(report))
+    builds = {build["id"]: build["checkout_id"] for build in latest["builds"]}
+    assert {*builds.values()} == {checkout["id"] for checkout in latest["checkouts"]}
+    assert {*builds} == {test["build_id"] for test in latest["tests"]}
+    assert len({test["id"] for test in latest["tests"]}) == len(CASES)
+    assert [test["comment"] for test in latest["tests"]] == [case.name for case in CASES]
+    assert latest["tests"][0]["number"] == {"value": 2e-6, "unit": "s", "prefix": "metric"}
+    return [test["status"] for test in latest["tests"]]
 
 
 def by_lava(document: bytes) -> list[str]:
@@ -139,6 +156,7 @@ def by_prometheus(document: bytes) -> list[str]:
 
 READERS: Final[dict[Format, Callable[[bytes], list[str]]]] = {
     "tap": by_tap,
+    "kcidb": by_kcidb,
     "lava": by_lava,
     "ptest": by_ptest,
     "github": by_github,
@@ -177,6 +195,18 @@ def test_only_what_passed_or_was_measured_is_called_so() -> None:
         successes = {WORDS[state][format] for state in good}
         others = {words[format] for state, words in WORDS.items() if state not in good}
         assert not successes & others, format
+
+
+def test_kcidb_takes_the_build_and_the_origin_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KCIDB_ORIGIN", "ourlab")
+    monkeypatch.setenv("KCIDB_BUILD_ID", "maestro:6f00")
+    report = V5_0.validate(json.loads(WRITERS["kcidb"](CASES)))
+    assert {"checkouts", "builds"}.isdisjoint(report)
+    assert {(one["origin"], one["build_id"]) for one in report["tests"]} == {
+        ("ourlab", "maestro:6f00")
+    }
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.state)

@@ -7,6 +7,7 @@ from typing import Final
 from rtscope.report.exchange.case import Case
 from rtscope.report.exchange.github import github_commands
 from rtscope.report.exchange.gitlab import gitlab_report
+from rtscope.report.exchange.kcidb import kcidb_report
 from rtscope.report.exchange.lava import lava_signals
 from rtscope.report.exchange.prometheus import prometheus_metrics
 from rtscope.report.exchange.ptest import ptest_report
@@ -17,6 +18,7 @@ LINES: Final[frozenset[Format]] = frozenset({"lava", "ptest", "github"})
 """formats of single lines, which their reader finds among other output"""
 WRITERS: Final[dict[Format, Callable[[Sequence[Case]], bytes]]] = {
     "tap": tap_report,
+    "kcidb": kcidb_report,
     "lava": lava_signals,
     "ptest": ptest_report,
     "github": github_commands,

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-Format = Literal["junit", "tap", "lava", "ptest", "github", "gitlab", "prometheus"]
+Format = Literal["junit", "tap", "kcidb", "lava", "ptest", "github", "gitlab", "prometheus"]
 State = Literal[
     "pass",
     "measured",
@@ -24,24 +24,42 @@ State = Literal[
 ]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+# fmt: off
 _WORDS: Final[dict[State, tuple[str, ...]]] = {
-    "pass": ("passed", "ok", "pass", "PASS", "plain line", "no finding", "pass"),
-    "measured": ("passed", "ok", "pass", "PASS", "plain line", "no finding", "measured"),
-    "fail": ("failure", "not ok", "fail", "FAIL", "::error", "critical", "fail"),
-    "inconclusive": ("failure", "not ok", "unknown", "FAIL", "::warning", "major", "inconclusive"),
-    "agent failed": ("error", "not ok", "fail", "FAIL", "::error", "blocker", "agent_failed"),
-    "boot failed": ("error", "not ok", "fail", "FAIL", "::error", "blocker", "boot_failed"),
-    "not applicable": (
-        "skipped",
-        "ok # SKIP",
-        "skip",
-        "SKIP",
-        "::notice",
-        "info",
-        "not_applicable",
+    "pass": (
+        "passed", "ok", "PASS", "pass",
+        "PASS", "plain line", "no finding", "pass",
     ),
-    "not begun": ("skipped", "not ok", "unknown", "FAIL", "::warning", "major", "not_begun"),
+    "measured": (
+        "passed", "ok", "DONE", "pass",
+        "PASS", "plain line", "no finding", "measured",
+    ),
+    "fail": (
+        "failure", "not ok", "FAIL", "fail",
+        "FAIL", "::error", "critical", "fail",
+    ),
+    "inconclusive": (
+        "failure", "not ok", "ERROR", "unknown",
+        "FAIL", "::warning", "major", "inconclusive",
+    ),
+    "agent failed": (
+        "error", "not ok", "ERROR", "fail",
+        "FAIL", "::error", "blocker", "agent_failed",
+    ),
+    "boot failed": (
+        "error", "not ok", "MISS", "fail",
+        "FAIL", "::error", "blocker", "boot_failed",
+    ),
+    "not applicable": (
+        "skipped", "ok # SKIP", "SKIP", "skip",
+        "SKIP", "::notice", "info", "not_applicable",
+    ),
+    "not begun": (
+        "skipped", "not ok", "MISS", "unknown",
+        "FAIL", "::warning", "major", "not_begun",
+    ),
 }
+# fmt: on
 """in the order of FORMATS"""
 WORDS: Final[dict[State, dict[Format, str]]] = {
     state: dict(zip(FORMATS, words, strict=True)) for state, words in _WORDS.items()
