@@ -8,15 +8,18 @@ import typer
 
 from rtscope.audit.audit import audit, rules_page
 from rtscope.audit.reading import read_state
+from rtscope.cli.emitting import EmitOption, checked_emits
 from rtscope.cli.options import Force, Json, OneTarget
 from rtscope.cli.targets import reached
 from rtscope.cli.waiting import status
 from rtscope.engine.interrupt import ended_by_signals
 from rtscope.model.audit import SEVERITIES, Severity, at_least
 from rtscope.model.errors import RtscopeError
+from rtscope.report.exchange.case import cases_of_audit
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.exchange.junit import audit_junit_report
 from rtscope.report.exchange.sarif import sarif_report
+from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.streams import told
@@ -40,6 +43,7 @@ def check(
         Path | None,
         typer.Option(metavar="FILE", help="Write JUnit XML, one test case per rule."),
     ] = None,
+    emit: EmitOption = None,
     rules: Annotated[
         bool, typer.Option("--rules", help="Print all rules as Markdown and exit.")
     ] = False,
@@ -71,6 +75,7 @@ def check(
         return
     limit = _severity(fail_on) if fail_on is not None else None
     check_files([sarif, junit], force=force)
+    emits = checked_emits(emit, json=json, force=force)
     place = reached(target)
     with ended_by_signals(), status(f"reading {place.name}"):
         state, warnings = read_state(place)
@@ -80,10 +85,15 @@ def check(
     if junit:
         page = audit_junit_report(found, limit or "info")
         write_file(page, junit, "the JUnit report", overwrite=force)
+    written = True
     if json:
         written = told(lambda: print_json(found))
-    else:
+    elif not any(one.replaces_output for one in emits):
         written = told(lambda: output_console().print(AuditView(found, details)))
+    worst = limit or "info"
+    written &= emitted(
+        emits, cases_of_audit(found, worst), lambda: audit_junit_report(found, worst), force=force
+    )
     broken = limit and any(at_least(one.severity, limit) for one in found.findings)
     raise typer.Exit(1 if broken else 0 if written else 2)
 

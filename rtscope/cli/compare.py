@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.options import Json
+from rtscope.cli.emitting import EmitOption, checked_emits
+from rtscope.cli.options import Force, Json
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.references.library import reference_named
+from rtscope.report.exchange.case import cases_of_comparisons
 from rtscope.report.exchange.jsonlines import print_json
+from rtscope.report.exchange.junit import cases_junit_report
+from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.comparison import comparison_table
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.placement_comparison import PlacementComparisonTable
@@ -35,6 +39,8 @@ def compare(
             metavar="NAME", help="Print these published tables with the metrics of the runs."
         ),
     ] = None,
+    emit: EmitOption = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """
@@ -55,7 +61,10 @@ def compare(
     rtscope compare before.json after.json
     rtscope compare last --reference NAME
     """
+    emits = checked_emits(emit, json=json, force=force)
     if reference is not None:
+        if emits:
+            raise RtscopeError("--emit writes verdicts, and --reference has none: leave one out")
         _beside(runs, reference, json=json)
         return
     if len(runs) != 2:
@@ -66,13 +75,20 @@ def compare(
 
     left, right = (run_named(name) for name in runs)
     if left.placement_series and right.placement_series:
+        if emits:
+            raise RtscopeError("--emit has no format for comparisons of placements: use --json")
         _compare_placements(left, right, json=json)
         return
-    for comparison in compare_series(left, right):
+    compared = compare_series(left, right)
+    for comparison in compared:
         if json:
             print_json(comparison)
-        else:
+        elif not any(one.replaces_output for one in emits):
             output_console().print(comparison_table(comparison))
+    cases = cases_of_comparisons(compared)
+    title = f"rtscope compare {left.id} {right.id}"
+    if not emitted(emits, cases, lambda: cases_junit_report(title, cases), force=force):
+        raise typer.Exit(2)
 
 
 def _compare_placements(left: Run, right: Run, *, json: bool) -> None:

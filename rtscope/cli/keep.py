@@ -9,15 +9,20 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.options import Phases
+from rtscope.cli.emitting import EmitOption, checked_emits
+from rtscope.cli.options import Force, Phases
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import Unit
+from rtscope.report.exchange.case import cases_of_cells
 from rtscope.report.exchange.jsonlines import print_json, print_run
+from rtscope.report.exchange.junit import junit_report
+from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.streams import complain, note
+from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
 from rtscope.store import database, exporter
 from rtscope.store.files import write_file
@@ -89,6 +94,8 @@ def show(
         ),
     ] = None,
     phases: Phases = False,
+    emit: EmitOption = None,
+    force: Force = False,
     json: Annotated[bool, typer.Option("--json", help="Print the run as JSON.")] = False,
 ) -> None:
     """
@@ -96,14 +103,20 @@ def show(
     rtscope show
     rtscope show 3fa9 --budget 'p99.9<20us'
     """
+    emits = checked_emits(emit, json=json, force=force)
     shown = run_named(run)
     limits = [parse_limit(text) for text in budget or []]
     judgements = judge(shown, limits) if limits else judge_by_own(shown)
     if json:
         print_run(shown)
-    else:
+    elif not any(one.replaces_output for one in emits):
         output_console().print(summary(shown, judgements, phases=phases))
-    raise typer.Exit(exit_code(judgements))
+    name = shown.cell or f"{shown.probe}, load {shown.load}"
+    results = [CellResult(name, shown, judgements)]
+    written = emitted(
+        emits, cases_of_cells(results), lambda: junit_report(name, results), force=force
+    )
+    raise typer.Exit(exit_code(judgements) if written else 2)
 
 
 def remove(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The five commands that measure: their common options, observers and exit status."""
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -16,7 +16,7 @@ from rtscope.engine.experiment import CheckedPlan, checked_plan, measure_plan
 from rtscope.engine.interrupt import Interrupt, ended_by_signals
 from rtscope.engine.observer import Observer, Observers
 from rtscope.engine.planfile import PlanFile
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 from rtscope.report.observers.emitted import Emit, Emitted
 from rtscope.report.observers.files import JUnit, Page, RunFiles, run_files
 from rtscope.report.observers.live import LiveProgress
@@ -62,6 +62,19 @@ class Outputs:
     def _emits(self) -> list[Emit]:
         return checked_emits(self.emit, json=self.json, force=self.force)
 
+    @contextmanager
+    def boot_failure_emitted(self, title: str) -> Iterator[None]:
+        """Write --emit with one case where a target cannot be reached, and raise the BootError.
+
+        A CI system then shows a failure, and no missing file.
+        """
+        try:
+            yield
+        except BootError as error:
+            results = [CellResult(title, failure=str(error), boot_failed=True)]
+            Emitted(self._emits(), title, force=self.force).write(results)
+            raise
+
     def observers(self, plan: CheckedPlan) -> list[Observer]:
         """Return the observers in the order in which they receive a result."""
         emits = self._emits()
@@ -102,7 +115,7 @@ def measure_and_end(
         for sentence in unmeasured_steps(file):
             note(sentence)
     connecting(*file.plan.targets)
-    with ended_by_signals():
+    with ended_by_signals(), outputs.boot_failure_emitted(file.plan.title):
         plan = checked_plan(file, scale)
     if dry_run:
         output_console().print(PlanView(plan))

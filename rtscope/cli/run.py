@@ -95,8 +95,9 @@ def run(
     outputs.check()
     file = find_plan(plan)
     if target:
-        for name in target:
-            reached(name)
+        with outputs.boot_failure_emitted(file.plan.title):
+            for name in target:
+                reached(name)
         file = file.with_changes(targets=list(dict.fromkeys(target)))
     if seeds:
         file = file.with_changes(seeds=seeds)

@@ -19,7 +19,7 @@ from rtscope.engine.tuned import filled
 from rtscope.engine.until import until_limits
 from rtscope.lab.vm import vm_target
 from rtscope.model.budget import METRICS, Limit, parse_limit
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import Measure, PlacementSeries
 from rtscope.model.quantity import PERIODIC
@@ -53,12 +53,7 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
             raise file.refusal((*cell.where, "probes"), refusal)
         for text in cell.request.budget:
             parse_limit(text)
-    targets = {}
-    for number, name in enumerate(file.plan.targets):
-        try:
-            targets[name] = target_of(name)
-        except RtscopeError as error:
-            raise file.refusal(("targets", number), str(error)) from None
+    targets = _targets(file)
     if file.plan.reference:
         try:
             reference_named(file.plan.reference)
@@ -83,6 +78,19 @@ def check_cells(file: PlanFile, cells: Sequence[Cell]) -> dict[str, protocol.Sta
         for text in cell.request.budget:
             _check_limit(file, cell, asked[key], text)
     return planned
+
+
+def _targets(file: PlanFile) -> dict[str, Target]:
+    """Reach the plan's targets. Raises RtscopeError with the file's line."""
+    targets = {}
+    for number, name in enumerate(file.plan.targets):
+        try:
+            targets[name] = target_of(name)
+        except BootError as error:
+            raise BootError(str(file.refusal(("targets", number), str(error)))) from None
+        except RtscopeError as error:
+            raise file.refusal(("targets", number), str(error)) from None
+    return targets
 
 
 def _check_lab(file: PlanFile, cell: Cell, target: Target) -> None:

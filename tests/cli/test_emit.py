@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """--emit: where the results go, what is refused, and what a gate writes."""
 
+import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rtscope.report.exchange.case import cases_of_gate
 from rtscope.report.exchange.tap import tap_report
 from rtscope.statistics.gate import gate
 from rtscope.store.runfile import write_run
 from tests.cli.conftest import Rtscope
+from tests.measured import run_of, thread_of
 from tests.statistics.test_gate import side
 
 SHORT = ("measure", "-D", "100ms", "--no-report")
@@ -61,6 +64,34 @@ def test_what_cannot_be_written_is_refused_first(
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert (tmp_path / "kept").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", [("measure", "-D", "1h"), ("run", "quick")])
+def test_a_board_that_cannot_be_reached_is_a_boot_failure(
+    rtscope: Rtscope, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    done = rtscope(*command, "--target", "ssh:root@127.0.0.1:1", "--emit", "kcidb:k.json")
+    assert done.returncode == 2
+    (test,) = json.loads((tmp_path / "k.json").read_text())["tests"]
+    assert (test["status"], test["misc"]["state"]) == ("MISS", "boot failed")
+    assert "cannot be reached" in test["log_excerpt"]
+
+
+def test_show_compare_and_check_emit_their_verdicts(rtscope: Rtscope, tmp_path: Path) -> None:
+    for name, ns in (("a", 1000), ("b", 2000)):
+        write_run(replace(run_of(thread_of([ns] * 5000)), id=name * 16), tmp_path / f"{name}.json")
+    judged = rtscope("show", "b.json", "--budget", "max<1500ns", "--emit", "tap")
+    compared = rtscope("compare", "a.json", "b.json", "--emit", "tap", "--emit", "junit:c.xml")
+    for done, status in ((judged, 1), (compared, 0)):
+        assert done.returncode == status
+        lines = done.stdout.splitlines()
+        assert (lines[:2], lines[2][:6]) == (["TAP version 13", "1..1"], "not ok")
+    assert 'failures="1"' in (tmp_path / "c.xml").read_text()
+    checked = rtscope("check", "--fail-on", "info", "--emit", "tap")
+    assert checked.returncode == int("\nnot ok" in checked.stdout)
+    assert checked.stdout.startswith("TAP version 13\n1..")
+    refused = rtscope("compare", "a.json", "--reference", "x", "--emit", "tap")
+    assert (refused.returncode, "leave one out" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

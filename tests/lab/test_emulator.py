@@ -13,7 +13,7 @@ from rtscope.lab.boot import Boot
 from rtscope.lab.emulator import STALE_CODE, panic_in
 from rtscope.lab.guest import Guest
 from rtscope.lab.machine import CONSOLE, PARALLEL
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
 from rtscope.model.run import Lab
 from rtscope.target.protocol import End, Hello
 
@@ -93,8 +93,17 @@ def test_a_guest_that_the_emulator_made_panic_before_it_measured_is_started_agai
     assert sum(isinstance(line, Hello) for line in lines) == 1
 
 
-def test_a_boot_that_panics_each_time_ends_and_is_told(tmp_path: Path, agent_path: Path) -> None:
-    with guest(tmp_path, agent_path, panics=9) as one, pytest.raises(RtscopeError) as told:
+@pytest.mark.parametrize("said", [False, True], ids=["in the boot", "after hello"])
+def test_a_boot_that_panics_each_time_ends_and_is_told(
+    tmp_path: Path, agent_path: Path, said: bool
+) -> None:
+    command = [str(agent_path), "machine", "--json"]
+    hello = subprocess.check_output(command, text=True).splitlines(keepends=True)[0]
+    with (
+        guest(tmp_path, agent_path, panics=9, said=hello if said else "") as one,
+        pytest.raises(RtscopeError) as told,
+    ):
         list(one.lines(60.0))
     assert STALE_CODE in str(told.value)
+    assert isinstance(told.value, BootError) != said
     assert (tmp_path / "boots").read_text().count("\n") == 3

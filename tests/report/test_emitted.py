@@ -19,14 +19,21 @@ from tap.parser import Parser  # type: ignore[import-untyped]
 
 from rtscope.model.budget import parse_limit
 from rtscope.model.run import Run, Status
-from rtscope.report.exchange.case import Case, cases_of_cells, cases_of_comparisons, cases_of_gate
+from rtscope.report.exchange.case import (
+    Case,
+    cases_of_audit,
+    cases_of_cells,
+    cases_of_comparisons,
+    cases_of_gate,
+)
 from rtscope.report.exchange.formats import WRITERS
-from rtscope.report.exchange.junit import junit_report
+from rtscope.report.exchange.junit import cases_junit_report, junit_report
 from rtscope.report.exchange.states import FORMATS, WORDS, Format, State, states_table, with_table
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
+from tests.report.test_audit import AUDIT
 from tests.report.views import gated
 
 FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/formats.md"
@@ -181,6 +188,12 @@ def test_junit_has_each_state_as_the_table_has_it() -> None:
     assert found == [WORDS[state]["junit"] for state in CELLS]
 
 
+def test_junit_of_other_commands_has_each_state_as_the_table_has_it() -> None:
+    (suite,) = junitparser.JUnitXml.fromstring(cases_junit_report("title", CASES))
+    found = [" ".join(type(one).__name__.lower() for one in case.result) for case in suite]
+    assert [one or "passed" for one in found] == [WORDS[case.state]["junit"] for case in CASES]
+
+
 def test_all_states_and_formats_are_in_the_table_and_tested() -> None:
     assert set(WORDS) == set(get_args(State)) == {case.state for case in CASES}
     assert {*READERS, "junit"} == {*WRITERS, "junit"} == {*FORMATS}
@@ -250,3 +263,12 @@ def test_gates_and_comparisons_are_cases() -> None:
     pairs = [(fast, slow), (slow, fast), (fast, fast), (fast, other)]
     states = [cases_of_comparisons([compare(*pair)])[0].state for pair in pairs]
     assert states == ["fail", "pass", "inconclusive", "not applicable"]
+
+
+def test_rules_of_an_audit_are_cases() -> None:
+    states = {one.name: one.state for one in cases_of_audit(AUDIT, "medium")}
+    severe = [one.rule for one in AUDIT.findings if one.severity != "info"]
+    assert {name for name, state in states.items() if state == "fail"} == {*severe}
+    unseen = {one.rule for one in AUDIT.unseen}
+    assert {name for name, state in states.items() if state == "not applicable"} == unseen
+    assert {state for name, state in states.items() if name in AUDIT.sound} == {"pass"}

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from rtscope.model.audit import Audit, Finding, Severity, at_least
 from rtscope.model.run import Run
 from rtscope.report.exchange.states import State
 from rtscope.statistics.cells import CellResult
@@ -92,6 +93,24 @@ def cases_of_comparisons(compared: Sequence[Comparison]) -> list[Case]:
             for one in compared
         ]
     )
+
+
+def cases_of_audit(audit: Audit, fail_on: Severity) -> list[Case]:
+    """The rules of an audit. A finding below `fail_on` does not fail its rule."""
+
+    def of_finding(found: Finding) -> Case:
+        bad = at_least(found.severity, fail_on)
+        text = plain(f"{found.severity}: is: {found.found}; should be: {found.wanted}")
+        return Case("check", found.rule, "fail" if bad else "pass", text)
+
+    return [
+        *map(of_finding, audit.findings),
+        *(
+            Case("check", one.rule, "not applicable", plain(f"not checked: {one.reason}"))
+            for one in audit.unseen
+        ),
+        *(Case("check", rule, "pass", "as it should be") for rule in audit.sound),
+    ]
 
 
 def _cases_of_cell(result: CellResult) -> list[Case]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import junitparser
 
 from rtscope.model.audit import Audit, Finding, Severity, at_least
+from rtscope.report.exchange.case import Case
+from rtscope.report.exchange.states import WORDS
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.gate import Gate
 from rtscope.statistics.verdict import Judgement
@@ -50,6 +52,26 @@ def gate_junit_report(verdict: Gate) -> bytes:
             case.result = [junitparser.Failure(told, row.outcome)]
         cases.append(case)
     return _document(f"rtscope gate: {gate_sentence(verdict)}", cases)
+
+
+def cases_junit_report(title: str, cases: Sequence[Case]) -> bytes:
+    """The XML of other commands: a test case for each case."""
+    return _document(title, [_plain_case(case) for case in cases])
+
+
+def _plain_case(case: Case) -> junitparser.TestCase:
+    told = junitparser.TestCase(case.name, classname=f"rtscope.{case.group}")
+    kinds = {
+        "failure": junitparser.Failure,
+        "error": junitparser.Error,
+        "skipped": junitparser.Skipped,
+    }
+    kind = kinds.get(WORDS[case.state]["junit"])
+    if kind:
+        told.result = [kind(case.reason, case.state)]
+    else:
+        told.system_out = case.reason
+    return told
 
 
 def _document(title: str, cases: Sequence[junitparser.TestCase]) -> bytes:

@@ -84,6 +84,10 @@ class Emitted(Observer):
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
         """Write each format."""
+        self.write(results)
+
+    def write(self, results: Sequence[CellResult]) -> None:
+        """Write these results in each format."""
         self.lost |= not emitted(
             self._emits,
             cases_of_cells(results),
