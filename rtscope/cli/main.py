@@ -87,6 +87,10 @@ class _Commands(LazyGroup):
             "Pass or fail a candidate against a baseline, from several runs of each.",
             kind="rtscope.cli.gate:GateCommand",
         ),
+        "history": Source(
+            "rtscope.cli.history:history",
+            "Show a machine's metrics over time, where they changed, and what else did.",
+        ),
         "tail": Source(
             "rtscope.cli.tail:tail",
             "Say what the latency reaches in an hour, a day and a year of a run's load.",

@@ -29,6 +29,7 @@ from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.comparison import comparison_table
 from rtscope.report.terminal.experiment import CellTable, ExperimentState, ExperimentView
 from rtscope.report.terminal.gate import CalibrationView, GateView
+from rtscope.report.terminal.history import HistoryView
 from rtscope.report.terminal.live import LiveState, live_view
 from rtscope.report.terminal.points import points_view
 from rtscope.report.terminal.references import beside_page, reference_page
@@ -39,10 +40,12 @@ from rtscope.report.terminal.tuning import ChangesView, StepsView
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.comparison import compare
 from rtscope.statistics.gate import Gate, calibrated, gate
+from rtscope.statistics.history import series_of
 from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.tail.bounds import ThreadTail, tails
 from rtscope.statistics.verdict import judge
+from rtscope.wording.history import differing_facts
 from tests.measured import run_of, thread_of
 from tests.placements import T2080, measured_on, run_of_series, vector_unit_a_core
 from tests.statistics.tail.synthetic import KNOWN
@@ -350,6 +353,19 @@ def tail_runs(name: str) -> tuple[Run, list[ThreadTail]]:
     return run, tails(run)
 
 
+def history(name: str) -> RenderableType:
+    """A machine of this name whose tail became longer with another kernel."""
+    runs = [
+        replace(run, created=f"2026-10-{number + 1:02}T10:00:00Z")
+        for number, run in enumerate(side([30] * 6 + [33, 31] + [44, 45, 43, 46, 44, 47, 45]))
+    ]
+    newer = replace(runs[0].machine, kernel_release="7.2")
+    runs[8:] = [replace(run, machine=newer) for run in runs[8:]]
+    told = series_of([(run, name) for run in runs], ["p99", "p99.99", "max"])
+    differing = {(runs[7].id, runs[8].id): differing_facts(runs[7], runs[8])}
+    return HistoryView(told, differing)
+
+
 def gated(name: str) -> Gate:
     """A candidate whose tail is slower, and whose machine has this name."""
     machine = replace(side([30])[0].machine, kernel_release=name)
@@ -360,6 +376,7 @@ def gated(name: str) -> Gate:
 
 VIEWS: Final[dict[str, View]] = {
     "gate": lambda name: GateView(gated(name)),
+    "history": history,
     "tail": lambda name: TailView(*tail_runs(name), details=True),
     "calibration": lambda name: CalibrationView(
         calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05)

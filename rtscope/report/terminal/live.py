@@ -80,12 +80,12 @@ class LiveView:
             yield from _warnings(state)
             return
         yield from _time_left(state, progress, options.max_width)
-        outlook = [_cut(Text(plain(sentence))) for sentence in state.outlook]
-        yield from outlook
         loads = _loads(progress, state.previous)
         warnings = _warnings(state)
-        taken = len(outlook) + len(loads) + len(warnings) + 7
-        room = (options.height or console.size.height) - taken
+        room = (options.height or console.size.height) - len(loads) - len(warnings) - 7
+        outlook = [_cut(Text(plain(sentence))) for sentence in state.outlook[: max(0, room - 1)]]
+        yield from outlook
+        room -= len(outlook)
         yield _table(state, progress, max(1, room), options.max_width)
         yield from loads
         yield from warnings

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rtscope history: metrics of a machine over time."""
+
+from typing import Annotated
+
+import typer
+
+from rtscope.cli.options import Json
+from rtscope.model.errors import RtscopeError
+from rtscope.report.exchange.jsonlines import print_json
+from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.history import HistoryView
+from rtscope.statistics.history import percent_of, series_of
+from rtscope.store import database
+from rtscope.wording.history import differing_facts
+from rtscope.wording.run import machine_name
+
+
+def history(
+    machine: Annotated[
+        str | None,
+        typer.Argument(metavar="MACHINE", help="Host name, or the beginning of it; all without."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="mean, max or a percentile; may be repeated."),
+    ] = None,
+    last: Annotated[
+        int, typer.Option("--last", "-n", min=2, help="Number of newest runs to read.")
+    ] = 500,
+    since: Annotated[
+        str, typer.Option(metavar="DATE", help="Leave out runs before it, such as 2026-11-01.")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """
+    Metrics are p99, p99.99 and max of each complete run, unless --metric names others. Runs that
+    measured the same on the same machine are one series. A change point is where values are others
+    for at least five runs on both sides; a single spike is none. What differs between the runs
+    beside it is printed: kernel, command line, microcode, settings.
+
+    \b
+    rtscope history
+    rtscope history board7 --metric p99.9 --since 2026-11-01
+    rtscope history --json | jq '.metrics[].changes[]'
+    """
+    names = metric or ["p99", "p99.99", "max"]
+    for name in names:
+        if name not in ("mean", "max"):
+            percent_of(name)
+    chosen = [
+        one
+        for one in database.list_runs(last)
+        if one.status == "complete" and one.count and one.created >= since
+    ]
+    loaded = [database.load(one.id) for one in chosen]
+    named = [(run, machine_name(run) or "a machine without a name") for run in loaded]
+    runs = [pair for pair in named if pair[1].startswith(machine or "")]
+    if not runs:
+        raise RtscopeError(
+            f"no complete run of {machine or 'any machine'} is among the newest {last} of the store"
+            f"{f' since {since}' if since else ''}; rtscope list shows them"
+        )
+    told = series_of(runs, names)
+    if json:
+        for one in told:
+            print_json(one)
+        return
+    by_id = {run.id: run for run, _ in runs}
+    differing = {
+        (change.before, change.after): differing_facts(by_id[change.before], by_id[change.after])
+        for one in told
+        for found in one.metrics
+        for change in found.changes
+    }
+    output_console().print(HistoryView(told, differing))
