@@ -66,6 +66,7 @@ SUBSTITUTIONS: Final = [
     (r"^(rtscope gate.*) EXPERIMENT -- EXPERIMENT", r"\1 run-[12].json -- run-[34].json"),
     (r"^rtscope gate --calibrate EXPERIMENT", "rtscope gate --calibrate run-?.json"),
     (r"before-1.json before-2.json -- after-1.json after-2.json", "run-[12].json -- run-[34].json"),
+    (r"^rtscope history board7", "rtscope history"),
     (r"^rtscope run PLAN$", "rtscope run quick --dry-run"),
     (r"\b(EXPERIMENT|3fa9)\b", "last"),
     (r"make -C /usr/src/linux -j8", "make -C tree -j8"),
@@ -103,7 +104,7 @@ _PLAN: Final = re.compile(r"^rtscope run (?!.*--target)(?:--\S+ [\d.]+ )?([\w-]+
 _BUILT: Final = {"x86_64-rt", "x86_64-std", "arm64-rt"}
 """by the ring `kernels`; others are of the ring `long`"""
 _JUDGES: Final = re.compile(
-    r"--budget|--until|--fail-on|^rtscope (?:agent sched|gate|run|tune apply)"
+    r"--budget|--until|--fail-on|^rtscope (?:agent sched|gate|run|tail|tune apply)"
 )
 """An emulated board has no boot loader, so one change of a profile fails there."""
 
