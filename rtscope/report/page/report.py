@@ -18,10 +18,11 @@ from rtscope.report.page.distribution import Lines, shared_charts
 from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.placement_comparison import placement_comparison_page
 from rtscope.report.page.placement_series import placement_page
-from rtscope.report.page.probe_charts import Labelled, charts_of
+from rtscope.report.page.probe_charts import Labelled, charts_of, numbered
 from rtscope.report.page.reference_charts import samples_chart
 from rtscope.report.page.render import render_page
 from rtscope.report.page.step_charts import step_chart
+from rtscope.report.page.tail_charts import tail_charts
 from rtscope.report.page.timeline import Lanes, lanes
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
@@ -223,7 +224,7 @@ def html_report(
         if sum(len(run.threads) for run in runs) <= _EACH and len(runs) == 1
         else "all",
         shared_charts=shared_charts(Lines(drawn, labels, kind.quantity, marks_of(runs))),
-        charts=charts_of(labelled),
+        charts=numbered([*charts_of(labelled), *tail_charts(labelled)]),
         charts_first=all(run.matrices for run in runs),
         reference=reference,
         citation=citation(reference) if reference else "",

@@ -159,6 +159,12 @@ def thread_tail(run: Run, thread: Thread) -> ThreadTail:
     return _tail(told, tests, _Data(times, values, least, resolution))
 
 
+def return_level_ns(fitted: Fit, hours: float) -> float:
+    """The latency that is reached once in so many hours; at least the threshold."""
+    number = max(fitted.clusters_per_hour * hours, 1.0)
+    return fitted.threshold_ns + Pareto(fitted.shape, fitted.scale_ns, 0.0, 0).level(number)
+
+
 class _Data(msgspec.Struct, frozen=True):
     times: Floats
     """in sample periods"""
