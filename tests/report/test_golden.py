@@ -15,6 +15,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from rtscope.report.exchange.case import cases_of_cells, cases_of_gate
+from rtscope.report.exchange.formats import WRITERS
+from rtscope.report.exchange.github import github_summary
 from rtscope.report.exchange.junit import gate_junit_report, junit_report
 from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.page.report import html_report
@@ -27,6 +30,13 @@ GOLDEN: Final = Path(__file__).parent / "golden"
 EXCHANGED: Final[dict[str, Callable[[], bytes]]] = {
     "gate.xml": lambda: gate_junit_report(gated("7.2")),
     "junit.xml": lambda: junit_report("Board & <co>", results()),
+    "github.txt": lambda: WRITERS["github"](cases_of_cells(results())),
+    "github.md": lambda: github_summary(cases_of_cells(results())),
+    "gitlab.json": lambda: WRITERS["gitlab"](cases_of_cells(results())),
+    "lava.txt": lambda: WRITERS["lava"](cases_of_cells(results())),
+    "metrics.prom": lambda: WRITERS["prometheus"](cases_of_cells(results())),
+    "ptest.txt": lambda: WRITERS["ptest"](cases_of_cells(results())),
+    "results.tap": lambda: WRITERS["tap"](cases_of_gate(gated("7.2"))),
     "sarif.json": lambda: sarif_report(AUDIT),
 }
 HOSTILE: Final = "[red]x[/]\x1b]0;owned\x07\x1b[2J\n\u202e[link=file:///etc/passwd]y"
