@@ -37,7 +37,7 @@ from tests.report.test_audit import AUDIT
 from tests.report.views import gated
 
 FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/formats.md"
-HOSTILE: Final = '<LAVA_SIGNAL_X Y=1>a#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
+HOSTILE: Final = '<LAVA_SIGNAL_X Y=1>a%2C,\\n#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
 """what means something in one of the formats"""
 
 
@@ -48,9 +48,9 @@ def cell(name: str, *limits: str, status: Status = "complete") -> CellResult:
 
 CELLS: Final[dict[State, CellResult]] = {
     "pass": cell(HOSTILE, "max<10us"),
-    "measured": cell("without limits"),
+    "measured": cell("::error::without limits"),
     "fail": cell("slow", "max<=1us"),
-    "inconclusive": cell("short", "p99.9<1s"),
+    "inconclusive": cell(f"{HOSTILE} too", "p99.9<1s"),
     "agent failed": CellResult("refused", failure=HOSTILE),
     "boot failed": CellResult("panicked", failure="no init", boot_failed=True),
     "not begun": CellResult("left"),
