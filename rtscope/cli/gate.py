@@ -83,6 +83,8 @@ def gate_command(
     if calibrate:
         if candidate:
             raise RtscopeError("--calibrate takes the runs of one system and no candidate")
+        if emits:
+            raise RtscopeError("--emit writes verdicts, and --calibrate has none: leave one out")
         told = calibrated(left, _margin(margin))
         if json:
             print_json(told)

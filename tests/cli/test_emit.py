@@ -112,3 +112,5 @@ def test_a_gate_emits_its_rows(rtscope: Rtscope, tmp_path: Path) -> None:
     done = rtscope("gate", *names[0], "--emit", "tap", "--", *names[1])
     assert done.stdout.encode() == tap_report(cases_of_gate(gate(runs[0], runs[1], 0.05)))
     assert done.returncode == int("\nnot ok" in done.stdout)
+    refused = rtscope("gate", "--calibrate", *names[0], "--emit", "tap")
+    assert (refused.returncode, "leave one out" in refused.stderr) == (2, True)

@@ -124,9 +124,11 @@ def _cases_of_cell(result: CellResult) -> list[Case]:
         return [_case_of_limit(name, run, one) for one in result.judgements]
     max_ns = metrics_of_run(run).max_ns
     if run.status == "complete":
-        return [Case(run.probe, name, "measured", "no limit was given", max_ns, run=run)]
+        return [Case(plain(run.probe), name, "measured", "no limit was given", max_ns, run=run)]
     state = "agent failed" if run.status == "failed" else "inconclusive"
-    return [Case(run.probe, name, state, f"the run's status is {run.status}", max_ns, run=run)]
+    return [
+        Case(plain(run.probe), name, state, f"the run's status is {run.status}", max_ns, run=run)
+    ]
 
 
 def _case_of_limit(cell: str, run: Run, one: Judgement) -> Case:
@@ -135,7 +137,7 @@ def _case_of_limit(cell: str, run: Run, one: Judgement) -> Case:
         state = "agent failed"
     name = plain(f"{cell}: {one.limit.text}")
     sentence = plain(judgement_sentence(one))
-    return Case(run.probe, name, state, sentence, one.value, one.limit.in_ns, run)
+    return Case(plain(run.probe), name, state, sentence, one.value, one.limit.in_ns, run)
 
 
 def _distinct(cases: Sequence[Case]) -> list[Case]:

@@ -95,7 +95,7 @@ def _test(case: Case, origin: str, build: str) -> dict[str, Any]:
         "id": f"{origin}:{digest[:32]}",
         "origin": origin,
         "build_id": build,
-        "path": f"rtscope.{case.group}",
+        "path": f"rtscope.{re.sub('[^A-Za-z0-9_-]', '_', case.group)}",
         "comment": case.name,
         "status": status,
         "log_excerpt": case.reason[:_LONGEST_EXCERPT],

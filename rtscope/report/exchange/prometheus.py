@@ -53,7 +53,7 @@ def prometheus_metrics(cases: Sequence[Case]) -> bytes:
 
 
 def _add_run(families: dict[str, _Series], run: Run) -> None:
-    labels = {"group": run.probe, "cell": _name(run)}
+    labels = {"group": plain(run.probe), "cell": _name(run)}
     metrics = metrics_of_run(run)
     families["rtscope_samples"].append((labels, metrics.count))
     started = datetime.fromisoformat(run.created).timestamp()
@@ -70,7 +70,7 @@ def _add_run(families: dict[str, _Series], run: Run) -> None:
 
 def _name(run: Run) -> str:
     """The name of its cell, which stays the same from run to run, as that of a series must."""
-    return plain(run.cell) or run.probe
+    return plain(run.cell or run.probe)
 
 
 def _labels(labels: dict[str, str]) -> str:
