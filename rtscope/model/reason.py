@@ -16,6 +16,7 @@ Cause = Literal[
     "too-short",
     "near-limit",
     "one-sample",
+    "one-stall",
     "one-round",
     "no-step-before",
     "not-comparable",

@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from rtscope.model.budget import RESPONSE
 from rtscope.model.errors import RtscopeError
 from rtscope.model.reason import Reason
 from rtscope.model.run import Run
@@ -32,11 +33,14 @@ from rtscope.statistics.metrics import (
     merge,
     metrics_of_run,
     percent_name,
+    quantile_ns,
 )
+from rtscope.statistics.response import Responses, responses_of_run
 
 Outcome = Literal["better", "worse", "no evidence", "too few", "not comparable"]
 Effect = Literal["better", "worse", "same", "untested"]
 
+_FIRST_RESPONSE: Final = 99.0
 SMALLEST_EFFECT: Final = 0.02
 BODY_PERCENT: Final = 99
 """quantiles up to this are of the body of the samples, not of their tail"""
@@ -54,7 +58,7 @@ class Row(msgspec.Struct, frozen=True):
     """One metric of both runs."""
 
     metric: str = msgspec.field(name="figure")
-    """mean, max, or p99.9"""
+    """mean, max, p99.9, or p99.9.response"""
     a: Estimate
     b: Estimate
     difference: Estimate
@@ -142,11 +146,17 @@ def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
         _quantile_row(left, right, percent, index, refused)
         for index, percent in enumerate(PERCENTS)
     ]
-    rows = [_mean_row(left, right), *holm(tested), _max_row(left, right)]
+    quantiles = holm(tested)
+    rows = [
+        _mean_row(left, right),
+        *quantiles,
+        _max_row(left, right),
+        *_response_rows(a, b),
+    ]
     probes = (a.probe, b.probe)
     if refused:
         return Comparison("not comparable", None, rows, left.metrics, right.metrics, probes, told)
-    outcome, decider = _conclude(rows[1:-1])
+    outcome, decider = _conclude(quantiles)
     unknown = [name for name, side in (("A", left), ("B", right)) if not side.batches.number]
     if unknown and outcome in ("better", "worse"):
         told.append(Difference("assumed-independent", names=unknown))
@@ -192,6 +202,28 @@ def _max_row(a: Side, b: Side) -> Row:
     left, right = Estimate(a.metrics.max_ns), Estimate(b.metrics.max_ns)
     one_sample = [Reason("one-sample")]
     return Row("max", left, right, _difference(left, right), reasons=one_sample)
+
+
+def _response_rows(a: Run, b: Run) -> list[Row]:
+    """Percentiles with the missed periods filled in, where a run missed any; not tested, since the
+    periods of one stall depend on each other."""
+    if not any(thread.missed for run in (a, b) for thread in run.threads):
+        return []
+    told = [responses_of_run(run, run.threads) for run in (a, b)]
+    known = [one.histogram for one in told if isinstance(one, Responses)]
+    if len(known) != len(told):
+        return []
+    rows = []
+    for percent in PERCENTS:
+        left, right = (quantile_ns(one, percent) for one in known)
+        if percent < _FIRST_RESPONSE or left.value_ns is None or right.value_ns is None:
+            continue
+        first = Estimate(left.value_ns, at_least=left.at_least)
+        second = Estimate(right.value_ns, at_least=right.at_least)
+        name = f"{percent_name(percent)}{RESPONSE}"
+        reasons = [Reason("one-stall")]
+        rows.append(Row(name, first, second, _difference(first, second), reasons=reasons))
+    return rows
 
 
 def _difference(a: Estimate, b: Estimate) -> Estimate:

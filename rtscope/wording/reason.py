@@ -21,6 +21,7 @@ _TEXTS: Final[dict[Cause, str]] = {
     ),
     "too-short": "needs {needs:,.2f} h at this rate, has {has:,.2f} h",
     "near-limit": "too near to the limit for any length of run, or beyond it",
+    "one-stall": "the missed periods of one stall depend on each other",
     "one-sample": "one sample decides it",
     "one-round": "one round does not show how much rounds differ",
     "no-step-before": "no step comes before it",

@@ -174,3 +174,23 @@ def test_a_tail_beyond_the_histograms_end_is_worse_than_one_inside() -> None:
     found = compare(inside, run_of(ended))
     assert found.outcome == "worse"
     assert [row.b.at_least for row in found.rows if row.metric == "p99"] == [True]
+
+
+def test_percentiles_of_responses_are_beside_the_plain_ones_where_a_period_was_missed() -> None:
+    quiet = msgspec.structs.replace(
+        run_of(thread_of([5_000] * 20_000)), probe="cyclic", asked=Asked(interval_ns=10**6)
+    )
+    (thread,) = quiet.threads
+    # A stall of 50 ms: one sample, and 49 periods that pass without one.
+    values = [5_000] * 19_999 + [50_000_000]
+    stalled = msgspec.structs.replace(thread_of(values), missed=49)
+    other = msgspec.structs.replace(quiet, threads=[stalled])
+    rows = {row.metric: row for row in compare(quiet, other).rows}
+
+    assert rows["p99.9"].b.value_ns == pytest.approx(5_000, rel=0.01)
+    row = rows["p99.9.response"]
+    assert row.a.value_ns == pytest.approx(5_000, rel=0.01)
+    assert row.b.value_ns == pytest.approx(30e6, rel=0.05)  # the 20th of 50 late answers
+    assert (row.effect, [one.cause for one in row.reasons]) == ("untested", ["one-stall"])
+    assert not [name for name in {r.metric for r in compare(quiet, quiet).rows} if "resp" in name]
+    assert thread.missed == 0
