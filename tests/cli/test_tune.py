@@ -243,6 +243,7 @@ def test_who_may_not_tune_is_told_before_anything_is_measured(
 
 
 @needs_root
+@pytest.mark.timing("a round of 300 ms that another program stalls does not count")
 def test_each_step_is_measured_and_taken_back(rtscope: Rtscope, tmp_path: Path, own: int) -> None:
     done = rtscope(
         *("tune", "measure", "./boot.toml", "--rounds", "2", "-D", "300ms", "--json", "-q"),
