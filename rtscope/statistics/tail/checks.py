@@ -13,6 +13,9 @@ from rtscope.statistics.tail.pareto import LEAST_SHAPE, Floats, Pareto, fit, sca
 
 PARTS: Final = 10
 """of the run, between which a drift is looked for"""
+_LEAST_MORE: Final = 0.1
+"""share of the clusters that a lower threshold has more; other gaps separate them over each, so
+that a higher one may have as many"""
 _LARGEST: Final = 0.05
 """share of the excesses that may be of another distribution"""
 _DRAWS: Final = 2000
@@ -64,7 +67,8 @@ def instability(lower: Pareto, higher: Pareto) -> float:
     """Whether the shape is another over a higher threshold. Of two estimates from nested data of
     which the one from more data is efficient, the difference has the difference of their variances
     (Hausman, "Specification Tests in Econometrics", Econometrica 46(6), 1978)."""
-    variance = lower.shape_error**2 * (lower.number / higher.number - 1)
+    more = max(lower.number / higher.number - 1, _LEAST_MORE)
+    variance = lower.shape_error**2 * more
     return 2 * normal_above(abs(higher.shape - lower.shape) / math.sqrt(variance))
 
 

@@ -2,8 +2,12 @@
 """Bounds hold what they promise, and are refused where their model does not hold."""
 
 import msgspec
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from rtscope.model.run import Exceedances
 from rtscope.statistics.tail.bounds import LEAST_CLUSTERS, PERIODS_S, thread_tail
 from tests.statistics.tail.synthetic import KNOWN, Known, reached_ns, run_with, tail_with
 
@@ -87,3 +91,20 @@ def test_samples_that_are_all_the_same_have_no_tail() -> None:
     told = thread_tail(run, msgspec.structs.replace(thread, exceedances=same))
 
     assert (told.tests[-1].assumption, told.fitted) == ("enough", None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([1, 7, 1000, 20_000]), st.floats(0.05, 3.0))
+def test_whatever_was_measured_has_bounds_or_a_reason(seed: int, clock: int, power: float) -> None:
+    random = np.random.default_rng(seed)
+    number = int(random.integers(0, 3000))
+    gaps = np.ceil(random.pareto(power, number)).clip(1, 1e6)
+    latencies = (random.pareto(power, number) * 1e4 + 1).clip(1, 1e15) // clock * clock + clock
+    run = run_with(HOLD[0], 1)
+    (thread,) = run.threads
+    kept = Exceedances(
+        0, (np.cumsum(gaps) * 1e7).astype(int).tolist(), latencies.astype(int).tolist()
+    )
+    told = thread_tail(run, msgspec.structs.replace(thread, exceedances=kept))
+
+    assert (told.fitted is None) == (not told.tests[-1].passed)
