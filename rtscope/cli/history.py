@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from rtscope.cli.options import Json
+from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
+from rtscope.model.units import counted
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.history import HistoryView
@@ -53,7 +55,8 @@ def history(
         for one in database.list_runs(last)
         if one.status == "complete" and one.count and one.created >= since
     ]
-    loaded = [database.load(one.id) for one in chosen]
+    with status(f"reading {counted(len(chosen), 'run')}"):
+        loaded = [database.load(one.id) for one in chosen]
     named = [(run, machine_name(run) or "a machine without a name") for run in loaded]
     runs = [pair for pair in named if pair[1].startswith(machine or "")]
     if not runs:
@@ -61,7 +64,8 @@ def history(
             f"no complete run of {machine or 'any machine'} is among the newest {last} of the store"
             f"{f' since {since}' if since else ''}; rtscope list shows them"
         )
-    told = series_of(runs, names)
+    with status("looking for change points"):
+        told = series_of(runs, names)
     if json:
         for one in told:
             print_json(one)

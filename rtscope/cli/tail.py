@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rtscope.cli.options import Json
+from rtscope.cli.waiting import status
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.tail import TailView
@@ -41,7 +42,8 @@ def tail(
     rtscope tail last
     rtscope tail --details last
     """
-    told = [(run, tails(run)) for name in runs for run in runs_named(name)]
+    with status("fitting the tails"):
+        told = [(run, tails(run)) for name in runs for run in runs_named(name)]
     for run, found in told:
         if json:
             print_json({"run": run.id, "tails": found})
