@@ -343,15 +343,15 @@ def test_a_count_beyond_the_pages_end_does_not_kill_who_switches_points(
 
 
 def test_who_cannot_be_read_is_told_in_a_sentence() -> None:
-    with running("sleep", "20", ready=False) as process:
+    with running("bash", "-c", "echo ready; kill -STOP $$") as process:
         done = agent(process.pid)
         assert done.returncode == 2
-        assert f"process {process.pid} (sleep) has no measurement points".encode() in done.stderr
+        assert f"process {process.pid} (bash) has no measurement points".encode() in done.stderr
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         done = agent(process.pid)
         assert done.returncode == 2
-        assert f"process {process.pid} (sleep) has ended".encode() in done.stderr
+        assert f"process {process.pid} (bash) has ended".encode() in done.stderr
     process.wait()
     done = agent(process.pid)
     assert done.returncode == 2

@@ -96,5 +96,5 @@ def test_the_traces_clock_goes_on_as_the_time_does_while_the_counter_begins_anew
     assert len(marks) == 150
     assert traced_s == sorted(traced_s)
     assert traced_s[-1] - traced_s[0] > 29
-    assert max(apart_s) - min(apart_s) < 0.1
+    assert max(apart_s) - min(apart_s) < 1  # the counter's period is several times that
     assert len({round(s * 1e6) % 1000 for s in traced_s}) > 50
