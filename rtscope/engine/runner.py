@@ -20,6 +20,7 @@ from rtscope.model.errors import BootError, RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.run import FINAL, Run
 from rtscope.store import database
+from rtscope.store.summary import Summary
 
 _TICK_S: Final = 1.0
 _SAME: Final = {
@@ -83,7 +84,7 @@ def open_experiment(
     new = Experiment(plan + secrets.token_hex(3), list(cells), {})
     if fresh:
         return new
-    held: dict[str, list[database.Summary]] = {}
+    held: dict[str, list[Summary]] = {}
     for run in database.list_runs(store=store, experiment=plan):
         held.setdefault(run.experiment, []).append(run)
     targets = {cell.name: cell.target for cell in cells}

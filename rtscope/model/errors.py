@@ -8,3 +8,7 @@ class RtscopeError(Exception):
 
 class BootError(RtscopeError):
     """The system under test did not boot, or cannot be reached: nothing of it was measured."""
+
+
+class StoreError(RtscopeError):
+    """The store cannot be used. A run that was to be saved is not lost yet: database.rescue."""

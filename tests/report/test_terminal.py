@@ -17,7 +17,7 @@ from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import PlanView
-from rtscope.store.database import summary_of
+from rtscope.store.summary import summary_of
 from tests.report.views import a_run, change, live_state, progress
 
 SHELL = SeenThread(800, 800, "bash", False, 15, "S", 5, policy="other", nice=-5, cpus="0-3", cpu=0)

@@ -11,13 +11,14 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import RtscopeError, StoreError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status
-from rtscope.store import database
-from rtscope.store.database import StoreError, list_runs, load, remove, rescue, save
+from rtscope.store import sqlite
+from rtscope.store.database import list_runs, load, remove, rescue, save
 from rtscope.store.importer import import_file
 from rtscope.store.naming import runs_named
+from rtscope.store.summary import Summary
 from tests.measured import run_of, thread_of
 from tests.strategies import runs
 
@@ -47,7 +48,7 @@ def store(tmp_path: Path) -> Path:
 def test_the_list_shows_the_last_first(store: Path) -> None:
     assert ids(store) == [THIRD, SECOND, FIRST]
     (newest,) = list_runs(1, store)
-    assert newest == database.Summary(
+    assert newest == Summary(
         id=THIRD,
         created="2026-11-21T12:00:00+00:00",
         host="bo\x00ard",
@@ -117,7 +118,7 @@ def test_a_store_that_is_not_there_or_has_no_bytes_is_empty(tmp_path: Path) -> N
 
 
 def test_a_locked_store_is_read_only(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
     other = sqlite3.connect(store, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:
@@ -194,7 +195,7 @@ def test_a_run_that_no_file_can_hold_is_reported_and_the_store_survives(store: P
 def test_a_read_only_directory(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as read_only:
         read_only.setattr("os.access", lambda *_: False)
-        with database._reading(store) as connection:
+        with sqlite._reading(store) as connection:
             assert connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
             assert [path.name for path in store.parent.iterdir()] == ["runs.sqlite"]
     other = sqlite3.connect(store)

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rtscope.model.quantity import quantity_of
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
-from rtscope.store.database import Summary
+from rtscope.store.summary import Summary
 from rtscope.wording.plain import plain
 from rtscope.wording.values import count_text, times_texts
 

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A store in one SQLite file. A row holds the run file (column record) and a Summary's columns."""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rtscope.model.errors import RtscopeError, StoreError
+from rtscope.model.run import Run
+from rtscope.store.runfile import decode_run, encode_run
+from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
+from rtscope.store.summary import Summary, summary_of
+
+SCHEMA_VERSION: Final = 2
+BUSY_SECONDS = 5.0
+"""how long to wait for another rtscope that writes"""
+
+_APPLICATION_ID: Final = 0x72747363
+"""SQLite's mark of whose file it is: "rtsc" """
+_TABLE: Final = """runs (
+    saved INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    created TEXT NOT NULL,
+    host TEXT,
+    kernel TEXT,
+    probe TEXT NOT NULL,
+    load TEXT NOT NULL,
+    status TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    max_ns INTEGER,
+    source TEXT NOT NULL,
+    experiment TEXT NOT NULL DEFAULT '',
+    cell TEXT NOT NULL DEFAULT '',
+    record BLOB NOT NULL
+)"""
+_INDEX: Final = "CREATE INDEX experiments ON runs (experiment)"
+_SHOWN: Final = (
+    "id, created, host, kernel, probe, load, status, count, max_ns, source, experiment, cell"
+)
+_FULL: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_TOOBIG})
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
+_REFUSED: Final = frozenset(
+    {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+)
+
+
+class SqliteStore:
+    """The runs in one SQLite file; an absent file is an empty store."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened yet."""
+        self._path = path
+
+    def __str__(self) -> str:
+        """The path."""
+        return str(self._path)
+
+    def save(self, run: Run) -> bool:
+        """See Store."""
+        record = encode_run(run)
+        row = (*msgspec.structs.astuple(summary_of(run)), record)
+        marks = ", ".join("?" * len(row))
+        with _writing(self._path) as database:
+            held = database.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
+            if held is not None and held[0] == record:
+                return False
+            database.execute(
+                f"INSERT OR REPLACE INTO runs ({_SHOWN}, record) VALUES ({marks})",  # noqa: S608
+                row,
+            )
+        return True
+
+    def held(self, run: Run) -> bool | None:
+        """See Store."""
+        if not self._path.exists():
+            return None
+        with _reading(self._path) as database:
+            row = database.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
+        return None if row is None else bool(row[0] == encode_run(run))
+
+    def load(self, name: str) -> Run:
+        """See Store."""
+        with _reading(self._path) as database:
+            found = _find(database, name)
+            row = database.execute("SELECT record FROM runs WHERE id = ?", (found,)).fetchone()
+        return self._decoded(found, row[0])
+
+    def loaded(self, ids: Iterable[str]) -> Iterator[Run]:
+        """See Store."""
+        with _reading(self._path) as database:
+            for one in ids:
+                row = database.execute("SELECT record FROM runs WHERE id = ?", (one,)).fetchone()
+                if row is not None:
+                    yield self._decoded(one, row[0])
+
+    def list_runs(self, limit: int | None = None, experiment: str = "") -> list[Summary]:
+        """See Store."""
+        with _reading(self._path) as database:
+            rows = database.execute(
+                f"SELECT {_SHOWN} FROM runs WHERE experiment >= ? AND experiment < ? "  # noqa: S608
+                "ORDER BY saved DESC LIMIT ?",
+                (experiment, f"{experiment}\U0010ffff", -1 if limit is None else limit),
+            ).fetchall()
+        return [Summary(*row) for row in rows]
+
+    def remove(self, names: Sequence[str]) -> list[str]:
+        """See Store."""
+        with _reading(self._path) as database:
+            ids = [_find(database, name) for name in dict.fromkeys(names)]
+        with _writing(self._path) as database:
+            database.executemany("DELETE FROM runs WHERE id = ?", [(found,) for found in ids])
+        return list(dict.fromkeys(ids))
+
+    def remove_same(self, run: Run) -> None:
+        """Remove a run unless it has been replaced by another of the same id. Raises StoreError."""
+        with _writing(self._path) as database:
+            database.execute(
+                "DELETE FROM runs WHERE id = ? AND record = ?", (run.id, encode_run(run))
+            )
+
+    def _decoded(self, run_id: str, record: bytes) -> Run:
+        try:
+            return decode_run(record)
+        except (RtscopeError, TypeError, AttributeError) as error:
+            raise RtscopeError(f"run {run_id} in the store {self}: {error}") from None
+
+
+def _find(database: sqlite3.Connection, name: str) -> str:
+    """The id that `name` stands for."""
+    wanted = parse_name(name)
+    if isinstance(wanted, int):
+        rows = database.execute(
+            "SELECT id, created, probe, load FROM runs ORDER BY saved DESC LIMIT 1 OFFSET ?",
+            (wanted,),
+        ).fetchall()
+    else:
+        rows = database.execute(
+            "SELECT id, created, probe, load FROM runs WHERE substr(id, 1, ?) = ? "
+            "ORDER BY saved DESC LIMIT ?",
+            (len(wanted), wanted, MOST_SHOWN + 1),
+        ).fetchall()
+    return the_one(name, rows)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """A write transaction: committed at the end, rolled back on any error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the store's directory {path.parent} cannot be made: {error.strerror}; "
+            "set XDG_DATA_HOME to a directory that can be written"
+        ) from None
+    with _connected(path, "mode=rwc") as database:
+        _is_new(database, path)
+        _prefer_wal(database)
+        database.execute("BEGIN IMMEDIATE")
+        if _is_new(database, path):
+            database.execute(f"CREATE TABLE {_TABLE}")
+            database.execute(_INDEX)
+            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif _version(database) == 1:
+            for column in ("experiment", "cell"):
+                database.execute(f"ALTER TABLE runs ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+            database.execute(_INDEX)
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        yield database
+        database.execute("COMMIT")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """One view of the store; an absent one is seen as empty and stays absent."""
+    with _connected(path, _mode_to_read(path)) as database:
+        database.execute("BEGIN")
+        if _is_new(database, path):
+            database.execute(f"CREATE TEMP TABLE {_TABLE}")
+        elif _version(database) == 1:
+            database.execute(
+                "CREATE TEMP VIEW runs AS SELECT *, '' AS experiment, '' AS cell FROM main.runs"
+            )
+        yield database
+
+
+def _mode_to_read(path: Path) -> str:
+    """How to open the file: where it has no side files and none can be made, without them."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "mode=memory"
+    except OSError as error:
+        raise StoreError(f"the store {path} cannot be read: {error.strerror}") from None
+    if os.access(path.parent, os.W_OK):
+        return "mode=rw"
+    return "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+
+
+@contextmanager
+def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    database = None
+    try:
+        address = f"{path.absolute().as_uri()}?{mode}"
+        database = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
+        yield database
+    except sqlite3.Error as error:
+        raise StoreError(_explained(error, path)) from None
+    finally:
+        if database is not None:
+            database.close()
+
+
+def _is_new(database: sqlite3.Connection, path: Path) -> bool:
+    """True for a file without content; refuses one that is not ours. Raises StoreError."""
+    version, application, tables = database.execute(  # one statement: one state of the file
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
+    if (version, application, tables) == (0, 0, 0):
+        return True
+    if application != _APPLICATION_ID:
+        raise StoreError(
+            f"{path} is not an rtscope store but another program's database: move it away, or set "
+            "XDG_DATA_HOME to another directory"
+        )
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the store {path} was written by a newer rtscope (format {version}); this one reads "
+            f"up to {SCHEMA_VERSION}: get a newer rtscope, or set XDG_DATA_HOME elsewhere"
+        )
+    return False
+
+
+def _version(database: sqlite3.Connection) -> int:
+    """The format of the store: 1 has no experiments."""
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _prefer_wal(database: sqlite3.Connection) -> None:
+    """Let readers go on while one writes. Some network file systems cannot: then they wait."""
+    try:
+        (journal,) = database.execute("PRAGMA journal_mode").fetchone()
+        if journal != "wal":
+            database.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError:
+        return
+
+
+def _explained(error: sqlite3.Error, path: Path) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _LOCKED:
+        return (
+            f"the store {path} is locked by another rtscope; wait until that one has ended and "
+            "try again (fuser shows who holds it)"
+        )
+    if code in _FULL:
+        return f"the store {path} could not be written: {error}; free some space on its disk"
+    if code in _DAMAGED:
+        return (
+            f"the store {path} is damaged ({error}): move it away, and rtscope begins a new one; "
+            "the sqlite3 command's .recover may bring back its runs"
+        )
+    if code in _REFUSED:
+        return (
+            f"the store {path} cannot be opened or written ({error}): check the permissions of "
+            "its directory, or set XDG_DATA_HOME to another one"
+        )
+    return f"the store {path} cannot be used: {error}"
