@@ -17,9 +17,11 @@ SHARED = --numprocesses $(shell expr $$(nproc) + 1) --dist worksteal
 INSTALLED_FILES = $(shell find agent cross kernel rtscope setup -type f -not -path '*/__pycache__/*') \
 	meson.build meson.options $(wildcard README.md)
 
+# The date of what is built: the same commit always gives the same files.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export NINJA = $(BIN)/ninja
 
-.PHONY: help measure check agent agents modules bench check-kernels check-long docs format clean \
+.PHONY: help measure check agent agents modules bench check-kernels check-long docs man format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -58,6 +60,10 @@ docs: agent .venv/.check ## Write the option tables of docs/probe, the table of 
 	$(BIN)/python -m rtscope.wording.options docs/probe/*.md
 	$(BIN)/python -m rtscope.report.exchange.states docs/formats.md
 	$(BIN)/python -m rtscope.store.schema > docs/run.schema.json
+
+man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
+	rm -rf build/man
+	$(BIN)/python -m rtscope.manual docs build/man
 
 format: .venv/.check ## Put C and Python into the project's style
 	$(BIN)/clang-format -i $(C_FILES)

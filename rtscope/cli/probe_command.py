@@ -15,7 +15,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.target.description import our_description
 from rtscope.wording.options import default_of, help_words
 
-_DEFAULT_PROBE: Final = "cyclic"
+DEFAULT_PROBE: Final = "cyclic"
 
 
 PROBES: Final = [probe.name for probe in our_description().probes if not probe.takes_command]
@@ -144,9 +144,9 @@ class ProbeCommand(TyperCommand):
 
 def _default_probe() -> Probe:
     """Return the probe of a command line that names none. Raises RtscopeError."""
-    probe = our_description().probe(_DEFAULT_PROBE)
+    probe = our_description().probe(DEFAULT_PROBE)
     if probe is None:
-        raise RtscopeError(f"this agent has no probe {_DEFAULT_PROBE}")
+        raise RtscopeError(f"this agent has no probe {DEFAULT_PROBE}")
     return probe
 
 
