@@ -115,7 +115,8 @@ pytest: .venv/.installed .venv/.check
 
 .venv/.check: .venv/.tools
 	$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; \
-		print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["check"])')
+		extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+		print(*extras["check"], *extras["fleet"])')
 	@touch $@
 
 build/native/build.ninja: | .venv/.tools

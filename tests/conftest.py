@@ -7,9 +7,13 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster import Cluster
 
 # The machine is shared: how long an example takes says nothing. A change is judged by the same
 # examples each time; new ones are searched for by `make check-long`.
@@ -55,6 +59,19 @@ def agent_path() -> Path:
     if not os.access(path, os.X_OK):
         pytest.fail(f"{path} is not built: run `make agent` first")
     return path
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator["Cluster"]:
+    """A running PostgreSQL server; its tests leave it running."""
+    from tests.cluster import Cluster
+
+    started = Cluster()
+    try:
+        started.start()
+        yield started
+    finally:
+        started.close()
 
 
 @pytest.fixture

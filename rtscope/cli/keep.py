@@ -25,6 +25,7 @@ from rtscope.report.terminal.streams import complain, note
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
 from rtscope.store import database, exporter
+from rtscope.store.address import default_path, user_place
 from rtscope.store.files import write_file
 from rtscope.store.importer import import_bytes, import_file
 from rtscope.store.naming import run_named
@@ -67,16 +68,20 @@ def list_runs(
     elif runs:
         output_console().print(run_table(runs))
     else:
-        where = (
-            "without sudo is in your own store"
-            if database.by_sudo()
-            else "with sudo is in root's store"
-        )
-        typer.echo(
-            f"no runs yet in {database.default_path()}: rtscope measure makes one; what was "
-            f"measured {where}",
-            err=True,
-        )
+        typer.echo(_no_runs(), err=True)
+
+
+def _no_runs() -> str:
+    place = user_place()
+    told = f"no runs yet in {place}: rtscope measure makes one"
+    if place != default_path():
+        return told
+    where = (
+        "without sudo is in your own store"
+        if database.by_sudo()
+        else "with sudo is in root's store"
+    )
+    return f"{told}; what was measured {where}"
 
 
 def show(

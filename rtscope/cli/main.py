@@ -36,8 +36,8 @@ Change it by a profile, measure the effect of each step, and undo it:
   sudo rtscope tune apply isolated-cores --cpus 1-3
   sudo rtscope tune undo
 
-Runs are stored in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope); runs made with
-sudo are in root's store.
+Runs are stored in $XDG_DATA_HOME/rtscope (~/.local/share/rtscope), or in the store that
+RTSCOPE_STORE names; runs made with sudo are in root's store.
 """
 
 
@@ -118,6 +118,10 @@ class _Commands(LazyGroup):
         "rm": Source(
             "rtscope.cli.keep:remove",
             "Remove runs and their reports from the store.",
+        ),
+        "store": Source(
+            "rtscope.cli.store:app",
+            "Look after the store: the SQLite file of this user, or a PostgreSQL server's.",
         ),
         "export": Source(
             "rtscope.cli.keep:export",

@@ -85,7 +85,7 @@ def open_experiment(
     if fresh:
         return new
     held: dict[str, list[Summary]] = {}
-    for run in database.list_runs(store=store, experiment=plan):
+    for run in database.list_reachable(plan, store):
         held.setdefault(run.experiment, []).append(run)
     targets = {cell.name: cell.target for cell in cells}
     for latest, runs in held.items():

@@ -12,3 +12,15 @@ class BootError(RtscopeError):
 
 class StoreError(RtscopeError):
     """The store cannot be used. A run that was to be saved is not lost yet: database.rescue."""
+
+
+class UnreachableError(StoreError):
+    """The server of the store cannot be reached, or not now. Runs are kept on this computer."""
+
+
+class RefusedError(StoreError):
+    """The server of the store refuses this run, and would take others."""
+
+
+class KeptError(StoreError):
+    """The store did not take a run, which is kept on this computer and sent later."""

@@ -2,6 +2,9 @@
 """The store of this user's runs: the SQLite file $XDG_DATA_HOME/rtscope/runs.sqlite by default.
 
 RTSCOPE_STORE names another one. Functions take it as `store`; None stands for the user's.
+
+Runs that a server does not take are kept on this computer (unsent.py). Each function sends them
+before it asks the server anything, so that they are seen as if they had been saved there at once.
 """
 
 import os
@@ -10,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import platformdirs
-
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import KeptError, RtscopeError, StoreError, UnreachableError
 from rtscope.model.run import Run
+from rtscope.store.address import Place, Server, default_path, user_place
 from rtscope.store.runfile import write_run
 from rtscope.store.sqlite import SqliteStore
 from rtscope.store.summary import Summary
+from rtscope.store.unsent import Unsent, unsent_path
 
 
 class Store(Protocol):
@@ -49,15 +52,17 @@ class Store(Protocol):
         """Remove runs, named as for load: all of them, or none and RtscopeError. Their full ids."""
         ...
 
+    def migrate(self) -> tuple[int | None, int]:
+        """Create the store, or bring it to the format of this version. Raises StoreError.
+
+        Returns its format before, None if there was none, and now. Interrupted, it is as it was.
+        """
+        ...
+
 
 def new_run_id() -> str:
     """Sixteen hexadecimal digits that no other run has."""
     return secrets.token_hex(8)
-
-
-def default_path() -> Path:
-    """Where the store is: $XDG_DATA_HOME (or ~/.local/share) /rtscope/runs.sqlite."""
-    return Path(platformdirs.user_data_dir("rtscope", appauthor=False)) / "runs.sqlite"
 
 
 def by_sudo() -> bool:
@@ -70,48 +75,122 @@ def report_path(name: str) -> Path:
     return default_path().parent / "reports" / f"{name}.html"
 
 
-def opened(store: Path | None = None) -> Store:
-    """The store in this place. Nothing is read or written yet."""
-    return SqliteStore(store or default_path())
+def opened(place: Place) -> Store:
+    """The store in this place. Nothing is read or written yet.
+
+    Raises RtscopeError where Python packages for it are missing.
+    """
+    if isinstance(place, Path):
+        return SqliteStore(place)
+    try:
+        from rtscope.store.postgresql.store import PostgresqlStore
+    except ImportError as error:
+        raise RtscopeError(
+            f"the store {place} needs the Python package {error.name}: "
+            "pip install 'rtscope[fleet]' installs it"
+        ) from None
+    return PostgresqlStore(place)
 
 
-def save(run: Run, store: Path | None = None) -> bool:
+def check_place() -> None:
+    """Refuse a RTSCOPE_STORE that cannot be used on this computer. Raises RtscopeError."""
+    opened(user_place())
+
+
+def save(run: Run, store: Place | None = None) -> bool:
     """Keep a run. One with the same id is replaced; False when it was there already, the same.
 
-    Raises StoreError; the run is then as it was before: not in the store, or in its older form.
+    Raises KeptError where the server did not take it; it is then sent later. Raises StoreError
+    else; the run is then as it was before: not in the store, or in its older form.
     """
-    return opened(store).save(run)
+    place = store or user_place()
+    try:
+        return _with_sent(place).save(run)
+    except StoreError as error:
+        if isinstance(place, Path):
+            raise
+        _keep(run, place, error)
+        raise
 
 
-def held(run: Run, store: Path | None = None) -> bool | None:
+def _keep(run: Run, server: Server, error: StoreError) -> None:
+    """Keep a run for the server that did not take it. Raises KeptError, StoreError if it cannot."""
+    unsent = Unsent(server)
+    try:
+        unsent.runs.save(run)
+    except StoreError as second:
+        raise StoreError(f"{error}; {second}") from None
+    raise KeptError(
+        f"{error}; run {run.id} is kept in {unsent.path}, and the next rtscope that reaches the "
+        "store sends it"
+    ) from None
+
+
+def held(run: Run, store: Place | None = None) -> bool | None:
     """Whether the store holds a run of this id: None if not, True if the same, False if another.
 
     Raises StoreError.
     """
-    return opened(store).held(run)
+    return _with_sent(store).held(run)
 
 
-def load(name: str, store: Path | None = None) -> Run:
+def load(name: str, store: Place | None = None) -> Run:
     """The run whose id begins with `name`; "last" is the one saved last, "last~1" the one before.
 
-    Raises RtscopeError, StoreError among them.
+    Without the server, a run that waits for it is found by its whole id. Raises RtscopeError,
+    StoreError among them.
     """
-    return opened(store).load(name)
+    place = store or user_place()
+    try:
+        return _with_sent(place).load(name)
+    except UnreachableError:
+        waiting = _waiting(place)
+        if name not in {run.id for run in waiting.list_runs()}:
+            raise
+        return waiting.load(name)
+
+
+def loaded(ids: Iterable[str], store: Place | None = None) -> Iterator[Run]:
+    """The runs of these ids in order, without those that are gone. Raises RtscopeError."""
+    return _with_sent(store).loaded(ids)
 
 
 def list_runs(
-    limit: int | None = None, store: Path | None = None, experiment: str = ""
+    limit: int | None = None, store: Place | None = None, experiment: str = ""
 ) -> list[Summary]:
     """The runs, the one saved last first; at most `limit`. Raises StoreError.
 
     With `experiment` only those of experiments whose id begins with it.
     """
-    return opened(store).list_runs(limit, experiment)
+    return _with_sent(store).list_runs(limit, experiment)
 
 
-def remove(names: Sequence[str], store: Path | None = None) -> list[str]:
+def list_reachable(experiment: str, store: Place | None = None) -> list[Summary]:
+    """As list_runs of an experiment; without the server, only the runs that wait for it."""
+    place = store or user_place()
+    try:
+        return list_runs(store=place, experiment=experiment)
+    except UnreachableError:
+        return _waiting(place).list_runs(experiment=experiment)
+
+
+def _waiting(place: Place) -> SqliteStore:
+    """The runs that wait for a server."""
+    return SqliteStore(place if isinstance(place, Path) else unsent_path(place))
+
+
+def remove(names: Sequence[str], store: Place | None = None) -> list[str]:
     """Remove runs, named as for load: all of them, or none and RtscopeError. Their full ids."""
-    return opened(store).remove(names)
+    return _with_sent(store).remove(names)
+
+
+def _with_sent(store: Place | None) -> Store:
+    """The store, after it has got the runs that wait for it. Raises StoreError."""
+    place = store or user_place()
+    found = opened(place)
+    if isinstance(place, Server):
+        Unsent(place).send(found)
+    return found
 
 
 def rescue(run: Run) -> Path:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rtscope.model.errors import RtscopeError
-from rtscope.store.database import default_path
+from rtscope.store.address import default_path
 
 
 @contextmanager

@@ -124,6 +124,15 @@ class SqliteStore:
                 "DELETE FROM runs WHERE id = ? AND record = ?", (run.id, encode_run(run))
             )
 
+    def migrate(self) -> tuple[int | None, int]:
+        """See Store."""
+        before = None
+        if self._path.exists():
+            with _reading(self._path) as database:
+                before = _version(database) or None
+        with _writing(self._path):
+            return before, SCHEMA_VERSION
+
     def _decoded(self, run_id: str, record: bytes) -> Run:
         try:
             return decode_run(record)

@@ -15,6 +15,7 @@ from rtscope.model.errors import RtscopeError, StoreError
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status
 from rtscope.store import sqlite
+from rtscope.store.address import Place
 from rtscope.store.database import list_runs, load, remove, rescue, save
 from rtscope.store.importer import import_file
 from rtscope.store.naming import runs_named
@@ -32,26 +33,37 @@ def a_run(run_id: str, samples: int = 3, **fields: object) -> Run:
     return msgspec.structs.replace(run, **fields)
 
 
-def ids(store: Path) -> list[str]:
+def ids(store: Place) -> list[str]:
     return [run.id for run in list_runs(store=store)]
+
+
+def with_three(place: Place) -> Place:
+    for run_id in (FIRST, SECOND, THIRD):
+        assert save(a_run(run_id), place)
+    return place
+
+
+@pytest.fixture
+def filled(place: Place) -> Place:
+    """A store of each kind with three runs, saved in order."""
+    return with_three(place)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with three runs, saved in order."""
+    """An SQLite store with three runs, saved in order."""
     path = tmp_path / "rtscope" / "runs.sqlite"
-    for run_id in (FIRST, SECOND, THIRD):
-        assert save(a_run(run_id), path)
+    with_three(path)
     return path
 
 
-def test_the_list_shows_the_last_first(store: Path) -> None:
-    assert ids(store) == [THIRD, SECOND, FIRST]
-    (newest,) = list_runs(1, store)
+def test_the_list_shows_the_last_first(filled: Place) -> None:
+    assert ids(filled) == [THIRD, SECOND, FIRST]
+    (newest,) = list_runs(1, filled)
     assert newest == Summary(
         id=THIRD,
         created="2026-11-21T12:00:00+00:00",
-        host="bo\x00ard",
+        host="bo\x00ard" if isinstance(filled, Path) else "bo\\x00ard",
         kernel="6.12.43-rt",
         probe="cyclic",
         load="mixed:2",
@@ -66,8 +78,8 @@ def test_the_list_shows_the_last_first(store: Path) -> None:
     ("name", "run_id"),
     [("C", THIRD), ("ab1", SECOND), ("last", THIRD), ("last~0", THIRD), ("last~2", FIRST)],
 )
-def test_a_saved_run_is_found(store: Path, name: str, run_id: str) -> None:
-    assert load(name, store) == a_run(run_id)
+def test_a_saved_run_is_found(filled: Place, name: str, run_id: str) -> None:
+    assert load(name, filled) == a_run(run_id)
 
 
 @pytest.mark.parametrize(
@@ -80,26 +92,26 @@ def test_a_saved_run_is_found(store: Path, name: str, run_id: str) -> None:
         ("ab", f"(?s){FIRST}.*{SECOND}|{SECOND}.*{FIRST}"),
     ],
 )
-def test_a_name_of_no_run_or_of_several_is_refused(store: Path, name: str, words: str) -> None:
+def test_a_name_of_no_run_or_of_several_is_refused(filled: Place, name: str, words: str) -> None:
     with pytest.raises(RtscopeError, match=words) as caught:
-        load(name, store)
+        load(name, filled)
     assert THIRD not in str(caught.value)
 
 
-def test_saving_twice_says_that_it_is_there(store: Path) -> None:
-    assert not save(a_run(FIRST), store)
-    assert ids(store) == [THIRD, SECOND, FIRST]
-    assert save(a_run(FIRST, samples=4), store)
-    assert load(FIRST, store).threads[0].count == 4
-    assert ids(store) == [FIRST, THIRD, SECOND]
+def test_saving_twice_says_that_it_is_there(filled: Place) -> None:
+    assert not save(a_run(FIRST), filled)
+    assert ids(filled) == [THIRD, SECOND, FIRST]
+    assert save(a_run(FIRST, samples=4), filled)
+    assert load(FIRST, filled).threads[0].count == 4
+    assert ids(filled) == [FIRST, THIRD, SECOND]
 
 
-def test_removing_is_all_or_nothing(store: Path) -> None:
+def test_removing_is_all_or_nothing(filled: Place) -> None:
     with pytest.raises(RtscopeError, match="several runs"):
-        remove([THIRD, "ab"], store)
-    assert len(ids(store)) == 3
-    assert remove(["last", "ab0", "c"], store) == [THIRD, FIRST]
-    assert ids(store) == [SECOND]
+        remove([THIRD, "ab"], filled)
+    assert len(ids(filled)) == 3
+    assert remove(["last", "ab0", "c"], filled) == [THIRD, FIRST]
+    assert ids(filled) == [SECOND]
 
 
 def test_a_store_that_is_not_there_or_has_no_bytes_is_empty(tmp_path: Path) -> None:
@@ -208,12 +220,11 @@ def test_a_read_only_directory(store: Path, monkeypatch: pytest.MonkeyPatch) -> 
         other.close()
 
 
-def test_runs_saved_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
+def test_runs_saved_at_the_same_time_are_all_kept(place: Place) -> None:
     saved = [f"{number:016x}" for number in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(lambda run_id: save(a_run(run_id), path), saved))
-    assert sorted(ids(path)) == saved
+        assert all(pool.map(lambda run_id: save(a_run(run_id), place), saved))
+    assert sorted(ids(place)) == saved
 
 
 def test_a_run_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,18 +244,17 @@ def test_a_run_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         rescue(a_run(FIRST))
 
 
-def test_undecodable_names_do_not_lose_the_run(tmp_path: Path) -> None:
+def test_undecodable_names_do_not_lose_the_run(place: Place) -> None:
     run = a_run(FIRST, load="cmd:\udcff", machine=Machine("h\udce9"))
-    assert save(run, tmp_path / "runs.sqlite")
-    assert load("last", tmp_path / "runs.sqlite").load == "cmd:\\udcff"
+    assert save(run, place)
+    assert load("last", place).load == "cmd:\\udcff"
 
 
 @given(runs())
-def test_any_run_comes_back_from_the_store(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "runs.sqlite"
-    save(run, path)
-    assert load(run.id, path) == run
-    assert list_runs(1000, path)
+def test_any_run_comes_back_from_the_store(place: Place, run: Run) -> None:
+    save(run, place)
+    assert load(run.id, place) == run
+    assert list_runs(1000, place)
 
 
 def of_experiment(number: int, experiment: str, cell: str, **fields: object) -> Run:
@@ -252,17 +262,16 @@ def of_experiment(number: int, experiment: str, cell: str, **fields: object) -> 
     return msgspec.structs.replace(run, **fields)
 
 
-def test_the_runs_of_one_experiment_are_found(tmp_path: Path) -> None:
-    store = tmp_path / "runs.sqlite"
+def test_the_runs_of_one_experiment_are_found(place: Place) -> None:
     cells = [("", ""), ("aa11", "one"), ("aa22", "one"), ("aa11", "two")]
     for number, (experiment, cell) in enumerate(cells, 1):
-        save(of_experiment(number, experiment, cell), store)
+        save(of_experiment(number, experiment, cell), place)
     found = {
-        name: [run.cell for run in list_runs(store=store, experiment=name)]
+        name: [run.cell for run in list_runs(store=place, experiment=name)]
         for name in ("aa11", "aa", "b")
     }
     assert found == {"aa11": ["two", "one"], "aa": ["two", "one", "one"], "b": []}
-    assert len(ids(store)) == 4
+    assert len(ids(place)) == 4
 
 
 def test_cells_are_in_the_plans_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

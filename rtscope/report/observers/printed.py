@@ -14,7 +14,8 @@ from rtscope.report.terminal.streams import told
 from rtscope.report.terminal.tuning import StepsView
 from rtscope.statistics.cells import CellResult, unkept
 from rtscope.statistics.steps import steps_among
-from rtscope.store.database import by_sudo, default_path
+from rtscope.store.address import user_place
+from rtscope.store.database import by_sudo
 from rtscope.wording.run import warnings_of_all
 
 
@@ -62,7 +63,7 @@ class Summaries(Observer):
             console.print(shown)
             if run.id in self._stored and not self._quiet:
                 command = f"{'sudo ' if by_sudo() else ''}rtscope show {run.id[:8]}"
-                said = f"run {run.id} is in the store {default_path()}: {command}"
+                said = f"run {run.id} is in the store {user_place()}: {command}"
                 console.print(said, markup=False, soft_wrap=True)
             console.print()
 

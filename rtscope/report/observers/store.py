@@ -3,7 +3,7 @@
 
 from rtscope.engine.cells import Cell
 from rtscope.engine.observer import Observer
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import KeptError, RtscopeError
 from rtscope.model.run import Run
 from rtscope.report.terminal.streams import complain
 from rtscope.statistics.cells import CellResult
@@ -14,7 +14,8 @@ class Store(Observer):
     """Stores runs; a run that cannot be stored is written to a file."""
 
     def __init__(self) -> None:
-        """Nothing is stored yet."""
+        """Nothing is stored yet. Raises RtscopeError where RTSCOPE_STORE is not usable here."""
+        database.check_place()
         self.stored: set[str] = set()
         """ids of the runs that are in the store"""
 
@@ -23,6 +24,9 @@ class Store(Observer):
         try:
             database.save(run)
             self.stored.add(run.id)
+        except KeptError as error:
+            self.lost = True
+            complain(str(error))
         except RtscopeError as error:
             self.lost = True
             complain(f"{error}; the run is saved as {database.rescue(run)}")

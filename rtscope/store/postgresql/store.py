@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runs in a PostgreSQL database."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+
+from rtscope.model.errors import RtscopeError
+from rtscope.model.run import Run
+from rtscope.store import compact
+from rtscope.store.address import Server
+from rtscope.store.postgresql.connecting import transaction
+from rtscope.store.postgresql.tables import FORMAT, metrics, runs
+from rtscope.store.runfile import encode_run
+from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
+from rtscope.store.searchable import searchable_metrics
+from rtscope.store.summary import Summary, summary_of
+
+_SHOWN: Final = [runs.c[name] for name in Summary.__struct_fields__]
+_AT_ONCE: Final = 64
+"""runs of one query"""
+
+
+class PostgresqlStore:
+    """See Store."""
+
+    def __init__(self, server: Server) -> None:
+        """Nothing is connected yet."""
+        self._server = server
+
+    def __str__(self) -> str:
+        """The URL without a password."""
+        return str(self._server)
+
+    def save(self, run: Run) -> bool:
+        """See Store."""
+        row = _row_of(run)
+        found = searchable_metrics(run)
+        with transaction(self._server) as connection:
+            # One writer per run, so that two that send the same run store it once.
+            connection.execute(select(func.pg_advisory_xact_lock(int(run.id, 16) - 2**63)))
+            if self._same(connection, run):
+                return False
+            connection.execute(delete(runs).where(runs.c.id == run.id))
+            saved = connection.scalar(insert(runs).values(row).returning(runs.c.saved))
+            if found:
+                connection.execute(
+                    insert(metrics),
+                    [
+                        {"run": saved, "name": _text(name), "value": value}
+                        for name, value in found.items()
+                    ],
+                )
+        return True
+
+    def held(self, run: Run) -> bool | None:
+        """See Store."""
+        with transaction(self._server) as connection:
+            return self._same(connection, run)
+
+    def load(self, name: str) -> Run:
+        """See Store."""
+        with transaction(self._server) as connection:
+            return next(self._decoded(connection, [_find(connection, name)]))
+
+    def loaded(self, ids: Iterable[str]) -> Iterator[Run]:
+        """See Store."""
+        remaining = iter(ids)
+        with transaction(self._server) as connection:
+            while chosen := list(islice(remaining, _AT_ONCE)):
+                yield from self._decoded(connection, chosen)
+
+    def list_runs(self, limit: int | None = None, experiment: str = "") -> list[Summary]:
+        """See Store."""
+        query = select(*_SHOWN).order_by(runs.c.saved.desc()).limit(limit)
+        if experiment:
+            query = query.where(runs.c.experiment != "", *_begins(runs.c.experiment, experiment))
+        with transaction(self._server) as connection:
+            return [Summary(*row) for row in connection.execute(query)]
+
+    def remove(self, names: Sequence[str]) -> list[str]:
+        """See Store."""
+        with transaction(self._server) as connection:
+            ids = list(dict.fromkeys(_find(connection, name) for name in dict.fromkeys(names)))
+            connection.execute(delete(runs).where(runs.c.id.in_(ids)))
+        return ids
+
+    def migrate(self) -> tuple[int | None, int]:
+        """See Store."""
+        from rtscope.store.postgresql.migrating import migrate
+
+        return migrate(self._server), FORMAT
+
+    def _same(self, connection: Connection, run: Run) -> bool | None:
+        """As held, in a transaction."""
+        query = select(runs.c.record, runs.c.histograms).where(runs.c.id == run.id)
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        try:
+            return encode_run(compact.decode(*row)) == encode_run(run)
+        except RtscopeError:
+            return False
+
+    def _decoded(self, connection: Connection, ids: Sequence[str]) -> Iterator[Run]:
+        query = select(runs.c.id, runs.c.record, runs.c.histograms).where(runs.c.id.in_(ids))
+        rows = {row.id: row for row in connection.execute(query)}
+        for one in ids:
+            if one not in rows:
+                continue
+            try:
+                yield compact.decode(rows[one].record, rows[one].histograms)
+            except RtscopeError as error:
+                raise RtscopeError(f"run {one} in the store {self}: {error}") from None
+
+
+def _row_of(run: Run) -> dict[str, Any]:
+    record, histograms = compact.encode(run)
+    shown = msgspec.structs.asdict(summary_of(run))
+    return {
+        **{
+            name: _text(value) if isinstance(value, str) else value for name, value in shown.items()
+        },
+        "started": _started(run),
+        "tags": [],
+        "record": record,
+        "histograms": histograms,
+        "digest": hashlib.sha256(record + histograms).digest(),
+    }
+
+
+def _started(run: Run) -> datetime:
+    started = datetime.fromisoformat(run.created)
+    return started if started.tzinfo else started.replace(tzinfo=UTC)
+
+
+def _text(value: str) -> str:
+    """Text as PostgreSQL can hold it: without the character NUL, undecodable bytes as \\udcXX."""
+    return value.encode(errors="backslashreplace").decode().replace("\0", "\\x00")
+
+
+def _begins(column: ColumnElement[str], beginning: str) -> list[ColumnElement[bool]]:
+    return [column >= beginning, column < f"{beginning}\U0010ffff"]
+
+
+def _find(connection: Connection, name: str) -> str:
+    """The id that `name` stands for."""
+    wanted = parse_name(name)
+    query = select(runs.c.id, runs.c.created, runs.c.probe, runs.c.load)
+    query = query.order_by(runs.c.saved.desc())
+    if isinstance(wanted, int):
+        query = query.limit(1).offset(wanted)
+    else:
+        query = query.where(*_begins(runs.c.id, wanted)).limit(MOST_SHOWN + 1)
+    return the_one(name, [tuple(row) for row in connection.execute(query)])

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The store that RTSCOPE_STORE names, and the commands that look after it."""
+
+import json
+from pathlib import Path
+
+from rtscope.store.database import list_runs
+from tests.cli.conftest import Rtscope
+from tests.cluster import Cluster
+
+MEASURE = ("measure", "-D", "300ms", "--no-report", "--json")
+NOWHERE = "postgresql://fleet:secret@127.0.0.1:1/runs"
+
+
+def test_runs_are_stored_on_the_server_that_is_named(cluster: Cluster, rtscope: Rtscope) -> None:
+    server = cluster.database()
+    early = rtscope("list", RTSCOPE_STORE=server.url)
+    assert (early.returncode, early.stdout) == (2, "")
+    assert "create it with 'rtscope store migrate'" in early.stderr
+    made = [rtscope("store", "migrate", RTSCOPE_STORE=server.url) for _ in range(2)]
+    assert [done.returncode for done in made] == [0, 0]
+    assert made[0].stdout == f"created the store {server}, format 1\n"
+    assert made[1].stdout == f"the store {server} has format 1 already\n"
+    assert "secret" not in made[0].stdout
+    measured = rtscope(*MEASURE, RTSCOPE_STORE=server.url)
+    assert measured.returncode == 0, measured.stderr
+    run = json.loads(measured.stdout)
+    (listed,) = rtscope("list", "--json", RTSCOPE_STORE=server.url).stdout.splitlines()
+    assert json.loads(listed)["id"] == run["id"]
+    shown = rtscope("show", run["id"][:8], "--json", RTSCOPE_STORE=server.url)
+    assert json.loads(shown.stdout) == run
+    assert rtscope("list", "--json").stdout == ""
+
+
+def test_a_run_is_measured_without_the_server_and_kept(rtscope: Rtscope, tmp_path: Path) -> None:
+    for command in (("list",), ("show", "last"), ("store", "migrate")):
+        refused = rtscope(*command, RTSCOPE_STORE=NOWHERE)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "postgresql://fleet@127.0.0.1:1/runs cannot be reached" in refused.stderr
+    measured = rtscope(*MEASURE, RTSCOPE_STORE=NOWHERE)
+    run = json.loads(measured.stdout)
+    assert measured.returncode == 2
+    (kept,) = (tmp_path / "data" / "rtscope").glob("unsent-*.sqlite")
+    assert f"run {run['id']} is kept in {kept}" in measured.stderr
+    assert "secret" not in measured.stderr
+    assert [held.id for held in list_runs(store=kept)] == [run["id"]]
+    shown = rtscope("show", run["id"], "--json", RTSCOPE_STORE=NOWHERE)
+    assert json.loads(shown.stdout) == run
+
+
+def test_a_url_of_another_kind_is_refused_before_anything_is_measured(rtscope: Rtscope) -> None:
+    refused = rtscope(*MEASURE, "--fresh", RTSCOPE_STORE="mysql://db/fleet")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "RTSCOPE_STORE begins with 'mysql://'" in refused.stderr
