@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli.options import Json
+from rtscope.cli.options import Json, SearchSince, SearchTags, search_of
 from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import counted
@@ -15,7 +15,6 @@ from rtscope.report.terminal.history import HistoryView
 from rtscope.statistics.history import percent_of, series_of
 from rtscope.store import database
 from rtscope.wording.history import differing_facts
-from rtscope.wording.run import machine_name
 
 
 def history(
@@ -30,9 +29,8 @@ def history(
     last: Annotated[
         int, typer.Option("--last", "-n", min=2, help="Number of newest runs to read.")
     ] = 500,
-    since: Annotated[
-        str, typer.Option(metavar="DATE", help="Leave out runs before it, such as 2026-11-01.")
-    ] = "",
+    since: SearchSince = "",
+    tag: SearchTags = None,
     json: Json = False,
 ) -> None:
     """
@@ -50,15 +48,12 @@ def history(
     for name in names:
         if name not in ("mean", "max"):
             percent_of(name)
-    chosen = [
-        one
-        for one in database.list_runs(last)
-        if one.status == "complete" and one.count and one.created >= since
-    ]
+    search = search_of(machine=machine or "", tags=tag, since=since, limit=last)
+    chosen = [one.id for one in database.found(search) if one.status == "complete" and one.count]
     with status(f"reading {counted(len(chosen), 'run')}"):
-        loaded = [database.load(one.id) for one in chosen]
-    named = [(run, machine_name(run) or "a machine without a name") for run in loaded]
-    runs = [pair for pair in named if pair[1].startswith(machine or "")]
+        runs = [
+            (run, run.machine_name or "a machine without a name") for run in database.loaded(chosen)
+        ]
     if not runs:
         raise RtscopeError(
             f"no complete run of {machine or 'any machine'} is among the newest {last} of the store"

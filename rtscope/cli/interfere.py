@@ -18,6 +18,7 @@ from rtscope.cli.options import (
     Quiet,
     Report,
     Seeds,
+    Tags,
     Targets,
     agent_option,
     time_ns,
@@ -67,6 +68,7 @@ def interfere(
     no_report: NoReport = False,
     junit: JUnitFile = None,
     emit: EmitOption = None,
+    tag: Tags = None,
     fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
@@ -103,4 +105,4 @@ def interfere(
         "duration": time_ns(duration, "duration"),
         "rounds": rounds,
     }
-    measure_placements(series, target, seeds, outputs, fresh=fresh)
+    measure_placements(series, target, seeds, outputs, fresh=fresh, tags=tag)

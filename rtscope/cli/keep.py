@@ -10,7 +10,17 @@ from typing import Annotated
 import typer
 
 from rtscope.cli.emitting import EmitOption, checked_emits
-from rtscope.cli.options import Force, Phases
+from rtscope.cli.options import (
+    Force,
+    Phases,
+    SearchBefore,
+    SearchKernel,
+    SearchMachine,
+    SearchMetrics,
+    SearchSince,
+    SearchTags,
+    search_of,
+)
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import Unit
@@ -30,6 +40,7 @@ from rtscope.store.files import write_file
 from rtscope.store.importer import import_bytes, import_file
 from rtscope.store.naming import run_named
 from rtscope.store.runfile import encode_run
+from rtscope.store.search import Search
 from rtscope.wording.plain import plain
 
 
@@ -49,15 +60,32 @@ def list_runs(
         str,
         typer.Option("--experiment", "-e", metavar="ID", help="List all runs of this experiment."),
     ] = "",
+    machine: SearchMachine = "",
+    kernel: SearchKernel = "",
+    tag: SearchTags = None,
+    metric: SearchMetrics = None,
+    since: SearchSince = "",
+    before: SearchBefore = "",
     json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
 ) -> None:
     """
     \b
     rtscope list -n 5
     rtscope list --experiment 3fa9
+    rtscope list --machine board7 --kernel 6.12 --since 90d --metric 'p99.9>50us'
     rtscope list --json | jq -r 'select(.status == "complete") | .id'
     """
-    runs = database.list_runs(None if experiment else limit, experiment=experiment.lower())
+    search = search_of(
+        experiment=experiment,
+        machine=machine,
+        kernel=kernel,
+        tags=tag,
+        metrics=metric,
+        since=since,
+        before=before,
+        limit=None if experiment else limit,
+    )
+    runs = database.found(search)
     if json:
         for run in runs:
             print_json(run)
@@ -67,6 +95,8 @@ def list_runs(
         )
     elif runs:
         output_console().print(run_table(runs))
+    elif search != Search(limit=limit):
+        raise RtscopeError("no run in the store meets all of this: leave out a condition")
     else:
         typer.echo(_no_runs(), err=True)
 

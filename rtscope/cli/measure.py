@@ -31,6 +31,7 @@ from rtscope.cli.options import (
     Report,
     Samples,
     Seeds,
+    Tags,
     Targets,
     Watchdog,
     Worst,
@@ -124,6 +125,7 @@ def measure(
     no_report: NoReport = False,
     junit: JUnitFile = None,
     emit: EmitOption = None,
+    tag: Tags = None,
     fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
@@ -195,7 +197,7 @@ def measure(
             "budget": [{"limits": budget}] if budget else [],
         }
     )
-    measure_and_end(plan, outputs, fresh=fresh)
+    measure_and_end(plan, outputs, fresh=fresh, tags=tag)
 
 
 def _tables(loads: list[str]) -> list[dict[str, Any]]:

@@ -109,6 +109,7 @@ def measure_and_end(
     *,
     dry_run: bool = False,
     fresh: bool = False,
+    tags: Sequence[str] | None = None,
 ) -> NoReturn:
     """Measure a plan and exit with the status of its results. Raises RtscopeError."""
     if not outputs.quiet:
@@ -127,7 +128,7 @@ def measure_and_end(
     try:
         with closing(live):
             everybody = Observers([*shown, *observers])
-            results = measure_plan(plan, everybody, interrupt, fresh=fresh)
+            results = measure_plan(plan, everybody, interrupt, fresh=fresh, tags=tags or [])
     except RtscopeError as error:
         if interrupt.signal is None:
             raise

@@ -11,6 +11,7 @@ from rtscope.lab.machine import with_options
 from rtscope.model.description import Option
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
+from rtscope.store.search import Search, parse_condition, parse_moment
 from rtscope.target.description import our_description
 from rtscope.wording.options import default_of, help_words, wanted_words
 
@@ -159,6 +160,46 @@ OneTarget = Annotated[
         "[,cpus=N][,mips=N], a kernel of `rtscope lab kernel list`.",
     ),
 ]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="TAG",
+        help="Store the runs with this tag, such as nightly, by which `rtscope list --tag` finds "
+        "them; may be repeated.",
+    ),
+]
+SearchMachine = Annotated[
+    str, typer.Option("--machine", metavar="NAME", help="Host name or its beginning.")
+]
+SearchKernel = Annotated[
+    str, typer.Option("--kernel", metavar="RELEASE", help="Kernel release or its beginning.")
+]
+SearchTags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Only runs with this tag; may be repeated."),
+]
+SearchMetrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="CONDITION",
+        help="Only runs with this metric of all threads, such as 'p99.9>50us' (default unit: us), "
+        "'missed>=1' or 'failed>0'; may be repeated.",
+    ),
+]
+SearchSince = Annotated[
+    str,
+    typer.Option(
+        "--since",
+        metavar="DATE",
+        help="Only runs that began then or later: 2026-11-01, or an age such as 90d, 2w or 12h.",
+    ),
+]
+SearchBefore = Annotated[
+    str,
+    typer.Option("--before", metavar="DATE", help="Only runs that began earlier, as --since."),
+]
 Targets = Annotated[
     list[str] | None,
     typer.Option(
@@ -207,6 +248,30 @@ Samples = Annotated[int | None, agent_option("samples")]
 Watchdog = Annotated[str | None, agent_option("watchdog")]
 IdleStates = Annotated[str | None, agent_option("idle-states")]
 Worst = Annotated[int | None, agent_option("worst")]
+
+
+def search_of(
+    *,
+    experiment: str = "",
+    machine: str = "",
+    kernel: str = "",
+    tags: list[str] | None = None,
+    metrics: list[str] | None = None,
+    since: str = "",
+    before: str = "",
+    limit: int | None = None,
+) -> Search:
+    """Return what the options of a search ask for. Raises RtscopeError."""
+    return Search(
+        experiment=experiment.lower(),
+        machine=machine,
+        kernel=kernel,
+        tags=tuple(tags or ()),
+        metrics=tuple(parse_condition(text) for text in metrics or ()),
+        since=parse_moment(since, "--since") if since else None,
+        before=parse_moment(before, "--before") if before else None,
+        limit=limit,
+    )
 
 
 def with_additions(

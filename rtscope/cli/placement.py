@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The common options of scale and interfere, and their plan."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -38,6 +39,7 @@ def measure_placements(
     outputs: Outputs,
     *,
     fresh: bool,
+    tags: Sequence[str] | None,
 ) -> NoReturn:
     """Measure one series on each target and end. Raises RtscopeError."""
     outputs.check()
@@ -50,4 +52,4 @@ def measure_placements(
             "targets": list(dict.fromkeys(targets or ["local"])),
         }
     )
-    measure_and_end(file, outputs, fresh=fresh)
+    measure_and_end(file, outputs, fresh=fresh, tags=tags)

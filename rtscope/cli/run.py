@@ -17,6 +17,7 @@ from rtscope.cli.options import (
     Quiet,
     Report,
     Seeds,
+    Tags,
 )
 from rtscope.cli.targets import reached
 from rtscope.engine.planfile import find_plan, shipped_names
@@ -43,6 +44,7 @@ def run(
             "--dry-run", "-n", help="Check the plan, print its cells and duration, and exit."
         ),
     ] = False,
+    tag: Tags = None,
     fresh: Fresh = False,
     target: Annotated[
         list[str] | None,
@@ -101,4 +103,4 @@ def run(
         file = file.with_changes(targets=list(dict.fromkeys(target)))
     if seeds:
         file = file.with_changes(seeds=seeds)
-    measure_and_end(file, outputs, scale, dry_run=dry_run, fresh=fresh)
+    measure_and_end(file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tag)

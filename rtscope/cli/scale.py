@@ -18,6 +18,7 @@ from rtscope.cli.options import (
     Quiet,
     Report,
     Seeds,
+    Tags,
     Targets,
     time_ns,
 )
@@ -58,6 +59,7 @@ def scale(
     no_report: NoReport = False,
     junit: JUnitFile = None,
     emit: EmitOption = None,
+    tag: Tags = None,
     fresh: Fresh = False,
     force: Force = False,
     json: JsonRuns = False,
@@ -96,4 +98,4 @@ def scale(
         "duration": time_ns(duration, "duration"),
         "rounds": rounds,
     }
-    measure_placements(series, target, seeds, outputs, fresh=fresh)
+    measure_placements(series, target, seeds, outputs, fresh=fresh, tags=tag)

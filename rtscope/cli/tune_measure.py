@@ -23,6 +23,7 @@ from rtscope.cli.options import (
     Report,
     Samples,
     Seeds,
+    Tags,
     Targets,
     Watchdog,
     Worst,
@@ -117,6 +118,7 @@ def measure_steps(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Print the cells and exit.")
     ] = False,
+    tag: Tags = None,
     fresh: Fresh = False,
     report: Report = None,
     no_report: NoReport = False,
@@ -181,7 +183,7 @@ def measure_steps(
             "budget": [{"limits": budget}] if budget else [],
         }
     )
-    measure_and_end(file, outputs, dry_run=dry_run, fresh=fresh)
+    measure_and_end(file, outputs, dry_run=dry_run, fresh=fresh, tags=tag)
 
 
 def _step_numbers(text: str | None) -> list[int]:

@@ -3,7 +3,7 @@
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import msgspec
@@ -57,7 +57,12 @@ def checked_plan(file: PlanFile, scale: float = 1.0) -> CheckedPlan:
 
 
 def measure_plan(
-    plan: CheckedPlan, observer: Observer, interrupt: Interrupt, *, fresh: bool = False
+    plan: CheckedPlan,
+    observer: Observer,
+    interrupt: Interrupt,
+    *,
+    fresh: bool = False,
+    tags: Sequence[str] = (),
 ) -> list[CellResult]:
     """Measure the remaining cells of a plan and return the results of all, in the plan's order.
 
@@ -75,7 +80,9 @@ def measure_plan(
 
     with interrupt.installed(), locked(plan_hash(plan.cells)):
         check_tuning(plan.file, plan.cells, machine_of)
-        experiment = open_experiment(plan.cells, machine_of, fresh=fresh)
+        experiment = msgspec.structs.replace(
+            open_experiment(plan.cells, machine_of, fresh=fresh), tags=tags
+        )
         observer.opened(experiment, plan.times_ns)
         results = _Measurement(experiment, machine_of, observer, interrupt).results()
     observer.ended(experiment, results)

@@ -49,6 +49,8 @@ class Experiment(msgspec.Struct, frozen=True):
     """id of the latest experiment of these cells, if it was on another system"""
     differences: list[str] = []
     """differences of that system"""
+    tags: Sequence[str] = ()
+    """of the runs that are measured now"""
 
     @property
     def left(self) -> list[Cell]:
@@ -221,5 +223,6 @@ def stamped(run: Run, experiment: Experiment, cell: Cell) -> Run:
         cell=cell.name,
         place=cell.place,
         target=cell.target,
+        tags=list(dict.fromkeys(experiment.tags)),
         asked=msgspec.structs.replace(run.asked, scale=cell.scale),
     )

@@ -283,5 +283,12 @@ class Run(msgspec.Struct, frozen=True):
     """of scale and interfere: the cells of the threads; None for the run of a probe"""
     members: list[Member] = []
     """of an ensemble: its runs, which the threads merge; empty for a single run"""
+    tags: list[str] = []
+    """labels of the user, by which runs are found"""
     format: Literal["rtscope-run"] = "rtscope-run"
     version: int = FORMAT_VERSION
+
+    @property
+    def machine_name(self) -> str | None:
+        """The name of the system in lists. A guest of the lab has none but its target's."""
+        return self.target if self.lab else self.machine.hostname

@@ -17,6 +17,7 @@ from rtscope.model.errors import KeptError, RtscopeError, StoreError, Unreachabl
 from rtscope.model.run import Run
 from rtscope.store.address import Place, Server, default_path, user_place
 from rtscope.store.runfile import write_run
+from rtscope.store.search import Search
 from rtscope.store.sqlite import SqliteStore
 from rtscope.store.summary import Summary
 from rtscope.store.unsent import Unsent, unsent_path
@@ -41,11 +42,8 @@ class Store(Protocol):
         """The runs of these ids in order, without those that are gone. Raises RtscopeError."""
         ...
 
-    def list_runs(self, limit: int | None = None, experiment: str = "") -> list[Summary]:
-        """The runs, the one saved last first; at most `limit`.
-
-        With `experiment` only those of experiments whose id begins with it.
-        """
+    def found(self, search: Search) -> list[Summary]:
+        """The runs of a search, the one saved last first."""
         ...
 
     def remove(self, names: Sequence[str]) -> list[str]:
@@ -145,7 +143,7 @@ def load(name: str, store: Place | None = None) -> Run:
         return _with_sent(place).load(name)
     except UnreachableError:
         waiting = _waiting(place)
-        if name not in {run.id for run in waiting.list_runs()}:
+        if name not in {run.id for run in waiting.found(Search())}:
             raise
         return waiting.load(name)
 
@@ -162,7 +160,12 @@ def list_runs(
 
     With `experiment` only those of experiments whose id begins with it.
     """
-    return _with_sent(store).list_runs(limit, experiment)
+    return found(Search(experiment=experiment, limit=limit), store)
+
+
+def found(search: Search, store: Place | None = None) -> list[Summary]:
+    """The runs of a search, the one saved last first. Raises StoreError."""
+    return _with_sent(store).found(search)
 
 
 def list_reachable(experiment: str, store: Place | None = None) -> list[Summary]:
@@ -171,7 +174,7 @@ def list_reachable(experiment: str, store: Place | None = None) -> list[Summary]
     try:
         return list_runs(store=place, experiment=experiment)
     except UnreachableError:
-        return _waiting(place).list_runs(experiment=experiment)
+        return _waiting(place).found(Search(experiment=experiment))
 
 
 def _waiting(place: Place) -> SqliteStore:
@@ -187,10 +190,10 @@ def remove(names: Sequence[str], store: Place | None = None) -> list[str]:
 def _with_sent(store: Place | None) -> Store:
     """The store, after it has got the runs that wait for it. Raises StoreError."""
     place = store or user_place()
-    found = opened(place)
+    reached = opened(place)
     if isinstance(place, Server):
-        Unsent(place).send(found)
-    return found
+        Unsent(place).send(reached)
+    return reached
 
 
 def rescue(run: Run) -> Path:

@@ -4,7 +4,8 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +13,13 @@ import msgspec
 
 from rtscope.model.errors import RtscopeError, StoreError
 from rtscope.model.run import Run
-from rtscope.store.runfile import decode_run, encode_run
+from rtscope.store.runfile import decode_run, encode_run, storable
 from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
+from rtscope.store.search import Search
+from rtscope.store.searchable import searchable_metrics
 from rtscope.store.summary import Summary, summary_of
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 BUSY_SECONDS = 5.0
 """how long to wait for another rtscope that writes"""
 
@@ -38,7 +41,30 @@ _TABLE: Final = """runs (
     cell TEXT NOT NULL DEFAULT '',
     record BLOB NOT NULL
 )"""
-_INDEX: Final = "CREATE INDEX experiments ON runs (experiment)"
+_BY_EXPERIMENT: Final = "CREATE INDEX experiments ON runs (experiment)"
+_NAMES: Final = """names (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+    PRIMARY KEY (kind, name, run)
+) WITHOUT ROWID"""
+"""by which a run is found: the name of its machine, and tags"""
+_METRICS: Final = """metrics (
+    name TEXT NOT NULL,
+    value REAL NOT NULL,
+    run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+    PRIMARY KEY (name, value, run)
+) WITHOUT ROWID"""
+_INDEXES: Final = (
+    f"CREATE TABLE {_NAMES}",
+    f"CREATE TABLE {_METRICS}",
+    "CREATE INDEX names_of_runs ON names (run)",
+    "CREATE INDEX metrics_of_runs ON metrics (run)",
+    "CREATE TABLE unindexed (run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE)",
+    "CREATE INDEX starts ON runs (created)",
+)
+_AT_ONCE: Final = 100
+"""runs to index while other writers wait"""
 _SHOWN: Final = (
     "id, created, host, kernel, probe, load, status, count, max_ns, source, experiment, cell"
 )
@@ -70,10 +96,12 @@ class SqliteStore:
             held = database.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
             if held is not None and held[0] == record:
                 return False
-            database.execute(
-                f"INSERT OR REPLACE INTO runs ({_SHOWN}, record) VALUES ({marks})",  # noqa: S608
+            database.execute("DELETE FROM runs WHERE id = ?", (run.id,))
+            saved = database.execute(
+                f"INSERT INTO runs ({_SHOWN}, record) VALUES ({marks})",  # noqa: S608
                 row,
-            )
+            ).lastrowid
+            _index(database, saved, run)
         return True
 
     def held(self, run: Run) -> bool | None:
@@ -99,13 +127,18 @@ class SqliteStore:
                 if row is not None:
                     yield self._decoded(one, row[0])
 
-    def list_runs(self, limit: int | None = None, experiment: str = "") -> list[Summary]:
-        """See Store."""
+    def found(self, search: Search) -> list[Summary]:
+        """See Store. The first search by machine, tag or metric indexes a store of format 2."""
+        if search.machine or search.tags or search.metrics:
+            self._index_the_rest()
+        conditions = list(_conditions(search))
+        where = " AND ".join(["TRUE", *(text for text, _ in conditions)])
+        values = [value for _, values in conditions for value in values]
         with _reading(self._path) as database:
             rows = database.execute(
-                f"SELECT {_SHOWN} FROM runs WHERE experiment >= ? AND experiment < ? "  # noqa: S608
+                f"SELECT {_SHOWN} FROM runs WHERE {where} "  # noqa: S608
                 "ORDER BY saved DESC LIMIT ?",
-                (experiment, f"{experiment}\U0010ffff", -1 if limit is None else limit),
+                (*values, -1 if search.limit is None else search.limit),
             ).fetchall()
         return [Summary(*row) for row in rows]
 
@@ -131,13 +164,86 @@ class SqliteStore:
             with _reading(self._path) as database:
                 before = _version(database) or None
         with _writing(self._path):
-            return before, SCHEMA_VERSION
+            pass
+        self._index_the_rest()
+        return before, SCHEMA_VERSION
+
+    def _index_the_rest(self) -> None:
+        """Index runs that an older rtscope saved. Raises StoreError."""
+        while self._has_unindexed():
+            with _writing(self._path) as database:
+                rows = database.execute(
+                    "SELECT saved, record FROM unindexed JOIN runs ON run = saved LIMIT ?",
+                    (_AT_ONCE,),
+                ).fetchall()
+                for saved, record in rows:
+                    with suppress(RtscopeError, TypeError, AttributeError):  # check reports it
+                        _index(database, saved, decode_run(record))
+                    database.execute("DELETE FROM unindexed WHERE run = ?", (saved,))
+
+    def _has_unindexed(self) -> bool:
+        if not self._path.exists():
+            return False
+        with _reading(self._path) as database:
+            if _version(database) != SCHEMA_VERSION:
+                return True
+            (count,) = database.execute("SELECT count(*) FROM unindexed").fetchone()
+            return bool(count)
 
     def _decoded(self, run_id: str, record: bytes) -> Run:
         try:
             return decode_run(record)
         except (RtscopeError, TypeError, AttributeError) as error:
             raise RtscopeError(f"run {run_id} in the store {self}: {error}") from None
+
+
+def _index(database: sqlite3.Connection, saved: int | None, run: Run) -> None:
+    """Note by what a run is found."""
+    names = {("tag", storable(tag)) for tag in run.tags}
+    if run.machine_name:
+        names.add(("machine", storable(run.machine_name)))
+    database.executemany(
+        "INSERT INTO names VALUES (?, ?, ?)", [(*name, saved) for name in sorted(names)]
+    )
+    metrics = searchable_metrics(run)
+    database.executemany(
+        "INSERT INTO metrics VALUES (?, ?, ?)",
+        [(storable(name), value, saved) for name, value in metrics.items()],
+    )
+
+
+def _conditions(search: Search) -> Iterator[tuple[str, tuple[str | float, ...]]]:
+    """SQL and its values."""
+    if search.experiment:
+        yield "experiment >= ? AND experiment < ?", _range(search.experiment)
+    if search.kernel:
+        yield "kernel >= ? AND kernel < ?", _range(search.kernel)
+    if search.machine:
+        yield (
+            "saved IN (SELECT run FROM names WHERE kind = 'machine' AND name >= ? AND name < ?)",
+            _range(search.machine),
+        )
+    for tag in search.tags:
+        yield "saved IN (SELECT run FROM names WHERE kind = 'tag' AND name = ?)", (tag,)
+    for one in search.metrics:
+        yield (
+            "saved IN (SELECT run FROM metrics WHERE name = ? "  # noqa: S608
+            f"AND value {one.comparison} ?)",
+            (one.metric, one.value),
+        )
+    if search.since:
+        yield "created >= ?", (_moment(search.since),)
+    if search.before:
+        yield "created < ?", (_moment(search.before),)
+
+
+def _range(beginning: str) -> tuple[str, str]:
+    return beginning, f"{beginning}\U0010ffff"
+
+
+def _moment(moment: datetime) -> str:
+    """As runs write it, but without a zone: so it sorts before all of that second."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _find(database: sqlite3.Connection, name: str) -> str:
@@ -170,19 +276,32 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
     with _connected(path, "mode=rwc") as database:
         _is_new(database, path)
         _prefer_wal(database)
+        database.execute("PRAGMA foreign_keys = ON")
         database.execute("BEGIN IMMEDIATE")
         if _is_new(database, path):
             database.execute(f"CREATE TABLE {_TABLE}")
-            database.execute(_INDEX)
+            for statement in (_BY_EXPERIMENT, *_INDEXES):
+                database.execute(statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        elif _version(database) == 1:
-            for column in ("experiment", "cell"):
-                database.execute(f"ALTER TABLE runs ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
-            database.execute(_INDEX)
-            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        else:
+            _upgrade(database)
         yield database
         database.execute("COMMIT")
+
+
+def _upgrade(database: sqlite3.Connection) -> None:
+    """Bring an older store to this format, in little time: its runs are indexed later."""
+    before = _version(database)
+    if before == 1:
+        for column in ("experiment", "cell"):
+            database.execute(f"ALTER TABLE runs ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+        database.execute(_BY_EXPERIMENT)
+    if before < SCHEMA_VERSION:
+        for statement in _INDEXES:
+            database.execute(statement)
+        database.execute("INSERT INTO unindexed SELECT saved FROM runs")
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Protocol
 from rtscope.model.errors import RefusedError, StoreError
 from rtscope.model.run import Run
 from rtscope.store.address import Server, default_path
+from rtscope.store.search import Search
 from rtscope.store.sqlite import SqliteStore
 
 
@@ -38,7 +39,7 @@ class Unsent:
         if not self.waiting():
             return
         with self._sending():
-            for waiting in reversed(self.runs.list_runs()):
+            for waiting in reversed(self.runs.found(Search())):
                 try:
                     run = self.runs.load(waiting.id)
                     store.save(run)
@@ -48,7 +49,7 @@ class Unsent:
 
     def waiting(self) -> int:
         """The number of runs. Raises StoreError."""
-        return len(self.runs.list_runs()) if self.path.exists() else 0
+        return len(self.runs.found(Search())) if self.path.exists() else 0
 
     @contextmanager
     def _sending(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from rtscope.model.machine import Machine, Throttle
 from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
 from rtscope.wording.plain import plain
-from rtscope.wording.run import idle_states_text, machine_name, preemption_text, tuning_text
+from rtscope.wording.run import idle_states_text, preemption_text, tuning_text
 from rtscope.wording.values import NOTHING, span_text
 
 
@@ -36,6 +36,8 @@ def _asked(run: Run) -> list[tuple[str, str]]:
         ),
         ("target", run.target),
     ]
+    if run.tags:
+        told.append(("tags", ", ".join(run.tags)))
     if run.tuning:
         told.append(("tuned", tuning_text(run)))
     if idle := idle_states_text(run):
@@ -81,7 +83,7 @@ def _machine(run: Run) -> list[tuple[str, str]]:
     machine = run.machine
     memory = machine.memory_bytes
     values = [
-        ("host", machine_name(run)),
+        ("host", run.machine_name),
         ("board", machine.board),
         ("CPU", machine.cpu_model),
         ("architecture", machine.architecture),

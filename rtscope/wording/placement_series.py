@@ -13,12 +13,12 @@ from rtscope.statistics.placing import (
 from rtscope.statistics.scaling import Fit
 from rtscope.wording.placement import cpus_text, curve_name, law_text
 from rtscope.wording.plain import plain
-from rtscope.wording.run import machine_name, moment_text
+from rtscope.wording.run import moment_text
 
 
 def where_text(run: Run) -> str:
     """The machine, its CPU and its kernel."""
-    where = [machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
+    where = [run.machine_name, run.machine.cpu_model, run.machine.kernel_release]
     return " · ".join(plain(text) for text in where if text)
 
 

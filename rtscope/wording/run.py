@@ -196,11 +196,6 @@ def monotonic_text(run: Run, since_start_ns: int) -> str:
     return f"{(run.start_monotonic_ns + since_start_ns) / 1e9:.6f}"
 
 
-def machine_name(run: Run) -> str | None:
-    """What people call the machine: a guest of the lab has no name but its target's."""
-    return run.target if run.lab else run.machine.hostname
-
-
 def preemption_text(run: Run) -> str:
     """rt (uname -v says PREEMPT_RT), or not known."""
     machine = run.machine

@@ -67,6 +67,7 @@ SUBSTITUTIONS: Final = [
     (r"^rtscope gate --calibrate EXPERIMENT", "rtscope gate --calibrate run-?.json"),
     (r"before-1.json before-2.json -- after-1.json after-2.json", "run-[12].json -- run-[34].json"),
     (r"^rtscope history board7", "rtscope history"),
+    (r"^rtscope list --(machine|kernel|metric).*", "rtscope list --since 90d --metric 'max>0'"),
     (r"^rtscope run PLAN$", "rtscope run quick --dry-run"),
     (r"\b(EXPERIMENT|3fa9)\b", "last"),
     (r"make -C /usr/src/linux -j8", "make -C tree -j8"),

@@ -52,3 +52,22 @@ def test_a_url_of_another_kind_is_refused_before_anything_is_measured(rtscope: R
     refused = rtscope(*MEASURE, "--fresh", RTSCOPE_STORE="mysql://db/fleet")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "RTSCOPE_STORE begins with 'mysql://'" in refused.stderr
+
+
+def test_runs_are_tagged_and_searched(rtscope: Rtscope, tmp_path: Path) -> None:
+    measured = rtscope(*MEASURE, "--tag", "nightly", "--tag", "release")
+    run = json.loads(measured.stdout)
+    assert run["tags"] == ["nightly", "release"]
+    found = rtscope("list", "--tag", "nightly", "--metric", "max>0", "--since", "1h", "--json")
+    assert json.loads(found.stdout)["id"] == run["id"]
+    page = tmp_path / "page.html"
+    assert rtscope("report", "last", "-o", str(page)).returncode == 0
+    assert "nightly, release" in page.read_text()
+    for words, said in (
+        (("--metric", "max"), "is not a condition"),
+        (("--since", "soon"), "--since soon is not a date"),
+        (("--tag", "weekly"), "no run in the store meets all of this"),
+    ):
+        refused = rtscope("list", *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr

@@ -161,7 +161,7 @@ def changed(statement: str) -> Callable[[Path], None]:
     ("damage", "words"),
     [
         (overwritten, r"runs\.sqlite is damaged .*move it away"),
-        (changed("PRAGMA user_version = 7"), r"newer rtscope \(format 7\); this one reads up to 2"),
+        (changed("PRAGMA user_version = 7"), r"newer rtscope \(format 7\); this one reads up to 3"),
         (changed("PRAGMA application_id = 9"), "not an rtscope store"),
     ],
     ids=["damaged", "newer", "foreign"],

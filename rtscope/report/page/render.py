@@ -16,7 +16,6 @@ from rtscope.report.page.svg import figure
 from rtscope.report.tables.column import rows_of
 from rtscope.wording.budget import judgement_sentence
 from rtscope.wording.plain import plain
-from rtscope.wording.run import machine_name
 from rtscope.wording.values import count_text, quantile_text, time_text
 
 
@@ -38,7 +37,6 @@ def render_page(template: str, **values: object) -> str:
         judgement=judgement_sentence,
     )
     environment.globals["rows_of"] = rows_of
-    environment.globals["machine_name"] = machine_name
     styles = [(folder / name).read_text(encoding="utf-8") for name in ("page.css", "chart.css")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(

@@ -52,7 +52,6 @@ from rtscope.wording.run import (
     caveats_of_all,
     instructions_line,
     load_lines,
-    machine_name,
     missing_lines,
     moment_text,
     monotonic_text,
@@ -269,7 +268,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     )
     columns, left_out = by_microsecond(run) if run.probe == "gtod" else ([], 0)
     facts, details = fingerprint(run)
-    where = [machine_name(run), run.machine.cpu_model, run.machine.kernel_release]
+    where = [run.machine_name, run.machine.cpu_model, run.machine.kernel_release]
     quantity = quantity_text(run)
     what = "" if quantity == LATENCY else f" ({quantity})"
     how = [f"{plain(run.probe)}{what} under load {plain(run.load)}"]

@@ -43,7 +43,6 @@ from rtscope.wording.run import (
     idle_states_text,
     instructions_line,
     load_lines,
-    machine_name,
     missing_lines,
     phases_line,
     preemption_text,
@@ -220,7 +219,7 @@ def _heading(run: Run) -> list[Text]:
         how.append(settings_text(run))
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")
-    where = [machine_name(run), machine.cpu_model, machine.kernel_release]
+    where = [run.machine_name, machine.cpu_model, machine.kernel_release]
     told = " · ".join(plain(text) for text in where if text)
     virtual = machine.virtualisation
     if virtual not in (None, "none"):

@@ -2,13 +2,14 @@
 """The runs in a PostgreSQL database."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
@@ -18,12 +19,21 @@ from rtscope.store.postgresql.connecting import transaction
 from rtscope.store.postgresql.tables import FORMAT, metrics, runs
 from rtscope.store.runfile import encode_run
 from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
+from rtscope.store.search import Comparison, Search
 from rtscope.store.searchable import searchable_metrics
 from rtscope.store.summary import Summary, summary_of
 
 _SHOWN: Final = [runs.c[name] for name in Summary.__struct_fields__]
 _AT_ONCE: Final = 64
 """runs of one query"""
+_LONGEST: Final = 600
+"""characters of a name; an index refuses more than 2704 bytes"""
+_OPERATORS: Final[dict[Comparison, Callable[[Any, float], ColumnElement[bool]]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class PostgresqlStore:
@@ -40,7 +50,7 @@ class PostgresqlStore:
     def save(self, run: Run) -> bool:
         """See Store."""
         row = _row_of(run)
-        found = searchable_metrics(run)
+        found = {_key(name): value for name, value in searchable_metrics(run).items()}
         with transaction(self._server) as connection:
             # One writer per run, so that two that send the same run store it once.
             connection.execute(select(func.pg_advisory_xact_lock(int(run.id, 16) - 2**63)))
@@ -51,10 +61,7 @@ class PostgresqlStore:
             if found:
                 connection.execute(
                     insert(metrics),
-                    [
-                        {"run": saved, "name": _text(name), "value": value}
-                        for name, value in found.items()
-                    ],
+                    [{"run": saved, "name": name, "value": value} for name, value in found.items()],
                 )
         return True
 
@@ -75,11 +82,10 @@ class PostgresqlStore:
             while chosen := list(islice(remaining, _AT_ONCE)):
                 yield from self._decoded(connection, chosen)
 
-    def list_runs(self, limit: int | None = None, experiment: str = "") -> list[Summary]:
+    def found(self, search: Search) -> list[Summary]:
         """See Store."""
-        query = select(*_SHOWN).order_by(runs.c.saved.desc()).limit(limit)
-        if experiment:
-            query = query.where(runs.c.experiment != "", *_begins(runs.c.experiment, experiment))
+        query = select(*_SHOWN).where(*_conditions(search)).order_by(runs.c.saved.desc())
+        query = query.limit(search.limit)
         with transaction(self._server) as connection:
             return [Summary(*row) for row in connection.execute(query)]
 
@@ -127,7 +133,10 @@ def _row_of(run: Run) -> dict[str, Any]:
             name: _text(value) if isinstance(value, str) else value for name, value in shown.items()
         },
         "started": _started(run),
-        "tags": [],
+        "kernel": shown["kernel"] and _key(shown["kernel"]),
+        "experiment": _key(run.experiment),
+        "machine": run.machine_name and _key(run.machine_name),
+        "tags": sorted({_key(tag) for tag in run.tags}),
         "record": record,
         "histograms": histograms,
         "digest": hashlib.sha256(record + histograms).digest(),
@@ -144,8 +153,33 @@ def _text(value: str) -> str:
     return value.encode(errors="backslashreplace").decode().replace("\0", "\\x00")
 
 
-def _begins(column: ColumnElement[str], beginning: str) -> list[ColumnElement[bool]]:
-    return [column >= beginning, column < f"{beginning}\U0010ffff"]
+def _key(value: str) -> str:
+    """Text as an index can hold it."""
+    return _text(value)[:_LONGEST]
+
+
+def _conditions(search: Search) -> Iterator[ColumnElement[bool]]:
+    if search.experiment:
+        yield runs.c.experiment != ""
+        yield _begins(runs.c.experiment, search.experiment)
+    if search.machine:
+        yield _begins(runs.c.machine, search.machine)
+    if search.kernel:
+        yield _begins(runs.c.kernel, search.kernel)
+    if search.tags:
+        yield runs.c.tags.contains([_key(tag) for tag in search.tags])
+    if search.since:
+        yield runs.c.started >= search.since
+    if search.before:
+        yield runs.c.started < search.before
+    for one in search.metrics:
+        compared = _OPERATORS[one.comparison](metrics.c.value, one.value)
+        yield runs.c.saved.in_(select(metrics.c.run).where(metrics.c.name == one.metric, compared))
+
+
+def _begins(column: ColumnElement[str], beginning: str) -> ColumnElement[bool]:
+    text = _key(beginning)
+    return and_(column >= text, column < f"{text}\U0010ffff")
 
 
 def _find(connection: Connection, name: str) -> str:
@@ -156,5 +190,5 @@ def _find(connection: Connection, name: str) -> str:
     if isinstance(wanted, int):
         query = query.limit(1).offset(wanted)
     else:
-        query = query.where(*_begins(runs.c.id, wanted)).limit(MOST_SHOWN + 1)
+        query = query.where(_begins(runs.c.id, wanted)).limit(MOST_SHOWN + 1)
     return the_one(name, [tuple(row) for row in connection.execute(query)])

@@ -44,14 +44,15 @@ runs = Table(
     Column("source", _name, nullable=False),
     Column("experiment", _name, nullable=False),
     Column("cell", _name, nullable=False),
+    Column("machine", _name),
     Column("started", DateTime(timezone=True), nullable=False),
     Column("tags", ARRAY(_name), nullable=False),
     Column("record", LargeBinary, nullable=False),
     Column("histograms", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
 )
-"""`created` is as the run has it, `started` the same as a time; `record` and `histograms` are those
-of compact.py, `digest` is SHA-256 of both"""
+"""`created` is as the run has it, `started` the same as a time; `machine` is Run.machine_name;
+`record` and `histograms` are those of compact.py, `digest` is SHA-256 of both"""
 
 metrics = Table(
     "metrics",

@@ -22,6 +22,7 @@ STATEMENTS = [
         source text COLLATE "C" NOT NULL,
         experiment text COLLATE "C" NOT NULL,
         cell text COLLATE "C" NOT NULL,
+        machine text COLLATE "C",
         started timestamptz NOT NULL,
         tags text[] COLLATE "C" NOT NULL,
         record bytea NOT NULL,
@@ -32,7 +33,7 @@ STATEMENTS = [
     # They are compressed already.
     "ALTER TABLE rtscope.runs ALTER record SET STORAGE EXTERNAL",
     "ALTER TABLE rtscope.runs ALTER histograms SET STORAGE EXTERNAL",
-    "CREATE INDEX runs_by_host ON rtscope.runs (host, started)",
+    "CREATE INDEX runs_by_machine ON rtscope.runs (machine, started)",
     "CREATE INDEX runs_by_kernel ON rtscope.runs (kernel, started)",
     "CREATE INDEX runs_by_start ON rtscope.runs (started)",
     "CREATE INDEX runs_by_experiment ON rtscope.runs (experiment) WHERE experiment <> ''",
