@@ -47,7 +47,7 @@ const char *load_help(const char *name)
 	if (load)
 		return load->help;
 	if (!strcmp(name, "mixed"))
-		return "all loads from cpu to timers at once, one worker each for every four CPUs";
+		return "all loads from cpu to timers at once";
 	return strcmp(name, "idle") ? NULL : "nothing";
 }
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from typer.core import TyperCommand
 
-from rtscope.model.description import Load, Option, Probe
+from rtscope.model.description import Option, Probe
 from rtscope.model.errors import RtscopeError
 from rtscope.target.description import our_description
-from rtscope.wording.options import default_of, help_words
+from rtscope.wording.options import default_of, help_words, load_help
 
 DEFAULT_PROBE: Final = "cyclic"
 
@@ -63,7 +63,7 @@ class ProbeCommand(TyperCommand):
             with formatter.section(f"Options of {self._probe.name}{_module(self._probe)}"):
                 formatter.write_dl(rows)
         with formatter.section("Loads, joined by '+'"):
-            formatter.write_dl([_load_row(load) for load in our_description().loads])
+            formatter.write_dl([load_help(load) for load in our_description().loads])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
         """Complete the probe's options and their choices, too."""
@@ -155,13 +155,6 @@ def _module(probe: Probe) -> str:
         return ""
     condition = f" with --{probe.module_if.replace('=', ' ')}" if probe.module_if else ""
     return f", which needs the kernel module {probe.module}{condition}"
-
-
-def _load_row(load: Load) -> tuple[str, str]:
-    if load.strength is None:
-        return (load.name, load.help)
-    strength = f"N {load.strength}, from 1 to {load.strength_max}"
-    return (f"{load.name}[:N]", f"{load.help}; {strength} [default: {load.strength_default}]")
 
 
 def _values(option: Option, incomplete: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from rtscope.manual.roff import Page, bold, escaped, form, italic, marked
 from rtscope.model.description import Description, Option, Probe
-from rtscope.wording.options import default_of, help_words
+from rtscope.wording.options import default_of, help_words, load_help
 
 SUMMARY = "measure on the system under test, and read and change its settings"
 
@@ -52,10 +52,8 @@ def write_agent(page: Page, description: Description) -> None:
     page.heading("LOADS")
     page.text(marked("Loads of `--load`; `+` joins several, such as `files:50+network:1`."))
     for load in description.loads:
-        strength = f"N {load.strength}, from 1 to {load.strength_max}" if load.strength else ""
-        default = f" [default: {load.strength_default}]" if load.strength_default else ""
-        words = "; ".join(filter(None, [load.help, strength])) + default
-        page.item(bold(f"{load.name}[:N]" if strength else load.name), escaped(words))
+        written, words = load_help(load)
+        page.item(bold(written), escaped(words))
     page.heading("EXIT STATUS")
     for status, meaning in (
         (0, "The run ended as requested, or a signal interrupted it."),

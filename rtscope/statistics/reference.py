@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.loadspec import load_parts
 from rtscope.model.reference import Entry, Metric, Reference, Table
 from rtscope.model.run import Run, Thread
 from rtscope.model.units import format_duration_ns
@@ -205,10 +206,7 @@ def column_label(index: int) -> str:
 
 def load_stands_for(load: str, wanted: str) -> bool:
     """Whether a run has the wanted load, in any order; a kind without a strength matches any."""
-    if load.startswith(("cmd:", "stress-ng:")):
-        return load.partition(":")[0] == wanted
-    parts = sorted(part.partition(":")[::2] for part in load.split("+"))
-    needed = sorted(part.partition(":")[::2] for part in wanted.split("+"))
+    parts, needed = sorted(load_parts(load)), sorted(load_parts(wanted))
     return len(parts) == len(needed) and all(
         kind == its_kind and its_strength in ("", strength)
         for (kind, strength), (its_kind, its_strength) in zip(parts, needed, strict=True)

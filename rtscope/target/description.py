@@ -10,6 +10,7 @@ import msgspec
 
 from rtscope.model.description import Description, Option
 from rtscope.model.errors import RtscopeError
+from rtscope.model.loadspec import load_parts
 from rtscope.target.building import is_checkout
 
 _NAME: Final = "description.json"
@@ -67,5 +68,5 @@ def _lacking(
         elif value in ours[name].choices and value not in theirs[name].choices:
             yield f"the choice --{name}={value}"
         elif name == "load":
-            loads = {part.partition(":")[0] for part in value.split("+")}
+            loads = {load for load, _ in load_parts(value)}
             yield from (f"the load {load}" for load in sorted(loads & our_loads - known_loads))

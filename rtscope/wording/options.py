@@ -83,6 +83,14 @@ def help_words(option: Option, default: str | None, text: str | None = None) -> 
     return " ".join(parts)
 
 
+def load_help(load: Load) -> tuple[str, str]:
+    """Return how a load is written, and its help with its strengths and their default."""
+    if load.strength is None:
+        return (load.name, load.help)
+    words = f"{load.help}; N {_strength(load)} [default: {load.strength_default}]"
+    return (f"{load.name}[:N]", words)
+
+
 def with_tables(page: str, description: Description) -> str:
     """Return a page of docs/ with each table between its two comments written anew."""
     page = _LOADS.sub(lambda found: found[1] + _table_of_loads(description) + found[2], page)

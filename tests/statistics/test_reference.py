@@ -68,6 +68,7 @@ def rows(found: Beside) -> list[tuple[str | None, str]]:
         ("video:1", "video:2", False),
         ("video", "video:2", False),
         ("cmd:make -j4 + more", "cmd", True),
+        ("files:1+cmd:make -j4 + more", "cmd+files", True),
         ("stress-ng:--cpu 2", "idle", False),
     ],
 )
