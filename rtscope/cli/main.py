@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from rtscope import __version__
+from rtscope.cli.completion import joined_values_completed
 from rtscope.cli.groups import LazyGroup, Source
 from rtscope.model.errors import RtscopeError
 from rtscope.report.terminal.streams import abandon_output, complain, ready_streams, why_not_written
@@ -174,7 +175,8 @@ def main() -> None:
     """Run the command line; an RtscopeError becomes a sentence and exit status 2."""
     try:
         ready_streams()
-        app(prog_name="rtscope", standalone_mode=True)
+        with joined_values_completed():
+            app(prog_name="rtscope", standalone_mode=True)
     except RtscopeError as error:
         complain(str(error))
         sys.exit(2)

@@ -3,6 +3,7 @@
 
 import ast
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
@@ -170,17 +171,27 @@ def test_bash_completes(
     assert bash(line.split(" ")) == words
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_complete_the_value_of_an_option(rtscope: Rtscope, shell: str) -> None:
-    """They hand over the line and whether it is the last word that they complete."""
-    done = rtscope(
-        _RTSCOPE_COMPLETE=f"complete_{shell}",
-        _TYPER_COMPLETE_ARGS="rtscope measure event --via s",
-        _TYPER_COMPLETE_FISH_ACTION="get-args",
-    )
-    assert "sigio" in done.stdout
-    assert "sigwait" in done.stdout
-    assert "poll" not in done.stdout
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [("measure event --via s", ""), ("measure event --via=s", "--via="), ("lab boot --x=", None)],
+)
+def test_zsh_and_fish_complete_the_word_that_they_pass_on(
+    rtscope: Rtscope, line: str, option: str | None
+) -> None:
+    """They replace the whole word; compset makes zsh keep what is before the equals sign."""
+
+    def complete(shell: str) -> str:
+        return rtscope(
+            _RTSCOPE_COMPLETE=f"complete_{shell}",
+            _TYPER_COMPLETE_ARGS=f"rtscope {line}",
+            _TYPER_COMPLETE_FISH_ACTION="get-args",
+        ).stdout
+
+    words = [] if option is None else [f"{option}sigio", f"{option}sigwait"]
+    assert complete("fish").split() == words
+    zsh = complete("zsh")
+    assert re.findall(r'"(.*?)"', zsh) == [word.removeprefix(option or "") for word in words]
+    assert zsh.startswith("compset -P '*=';") == (option != "")
 
 
 QUIET = ("--json", "--no-report", "--quiet")
