@@ -56,8 +56,9 @@ check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run t
 	$(BIN)/python -m pytest $(SHARED) -m long $(ARGS)
 	$(BIN)/python -m pytest $(SHARED) -m "hypothesis and not long and not kernels" --hypothesis-profile=search
 
-docs: agent .venv/.check ## Write the option tables of docs/probe, the table of states and the run's schema anew
+docs: agent .venv/.check ## Write the option tables of docs/probe, the ranges of docs/plans.md, the table of states and the run's schema anew
 	$(BIN)/python -m rtscope.wording.options docs/probe/*.md
+	$(BIN)/python -m rtscope.wording.plans docs/plans.md
 	$(BIN)/python -m rtscope.report.exchange.states docs/formats.md
 	$(BIN)/python -m rtscope.store.schema > docs/run.schema.json
 

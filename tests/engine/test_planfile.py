@@ -29,6 +29,7 @@ probes = ["gtod"]
 [[budget]]
 limits = ["max<5us"]
 """
+SERIES = "[[placement]]\nkind = 'scale'\n"
 FILE = Path("plan.toml")
 
 
@@ -60,6 +61,10 @@ def test_a_plan_is_read_with_its_units() -> None:
         ('samples = 5\nintervals = [\n  "1ms",\n  3,\n]', 13, "intervals: 3 is not a time"),
         ('samples = 1\npriority = "high"', 13, "priority: expected a number"),
         ("samples = 0", 12, "samples: expected a number from 1"),
+        ("samples = 1\npriority = 100", 13, "priority: expected a number from 1 to 99, not 100"),
+        ("samples = 1\nexplain = 65", 13, "explain: expected a number from 0 to 64, not 65"),
+        (f"samples = 1\n{SERIES}rounds = 1", 15, "rounds: expected a number from 2 to 1000"),
+        (f"samples = 1\n{SERIES}parallel = 101", 15, "parallel: expected a number from 0 to 100"),
         ("smaples = 5", 12, "'smaples' is not a key of [[measure]]; its keys are probes, "),
         ("smaples = 5", 12, ". Is it samples?"),
         ("", 10, "give duration or samples"),
