@@ -2,6 +2,7 @@
 """rtscope list, show, rm, export and import: the runs in the store."""
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -35,12 +36,13 @@ from rtscope.report.terminal.streams import complain, note
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
 from rtscope.store import database, exporter
-from rtscope.store.address import default_path, user_place
+from rtscope.store.address import Place, default_path, user_place
 from rtscope.store.files import write_file
 from rtscope.store.importer import import_bytes, import_file
 from rtscope.store.naming import run_named
 from rtscope.store.runfile import encode_run
 from rtscope.store.search import Search
+from rtscope.store.summary import Summary
 from rtscope.wording.plain import plain
 
 
@@ -163,12 +165,17 @@ def remove(
     \b
     rtscope rm 3fa9 81c0
     """
-    experiments = {run.id: run.experiment for run in database.list_runs()}
     removed = database.remove(runs)
-    for name in removed:
-        typer.echo(f"removed {name}")
-    whole = {experiments.get(name, "") for name in removed} - {"", *_experiments()}
-    for name in [*removed, *sorted(whole)]:
+    for one in removed:
+        typer.echo(f"removed {one.id}")
+    remove_reports(removed)
+
+
+def remove_reports(removed: Sequence[Summary], store: Place | None = None) -> None:
+    """Remove the reports of removed runs, and of experiments that have no other run."""
+    experiments = sorted({one.experiment for one in removed} - {""})
+    gone = [name for name in experiments if not database.list_runs(1, store, name)]
+    for name in [*(one.id for one in removed), *gone]:
         report = database.report_path(name)
         try:
             report.unlink()
@@ -178,11 +185,6 @@ def remove(
             complain(f"cannot remove {report}: {error.strerror}")
             continue
         typer.echo(f"removed {report}")
-
-
-def _experiments() -> set[str]:
-
-    return {run.experiment for run in database.list_runs()}
 
 
 def export(

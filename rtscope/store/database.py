@@ -19,7 +19,7 @@ from rtscope.store.address import Place, Server, default_path, user_place
 from rtscope.store.runfile import write_run
 from rtscope.store.search import Search
 from rtscope.store.sqlite import SqliteStore
-from rtscope.store.summary import Summary
+from rtscope.store.summary import Damage, Summary
 from rtscope.store.unsent import Unsent, unsent_path
 
 
@@ -38,16 +38,24 @@ class Store(Protocol):
         """The run of this name (runname.py). Raises RtscopeError, StoreError among them."""
         ...
 
-    def loaded(self, ids: Iterable[str]) -> Iterator[Run]:
-        """The runs of these ids in order, without those that are gone. Raises RtscopeError."""
+    def read(self, ids: Iterable[str]) -> Iterator[tuple[str, Run | RtscopeError]]:
+        """Each run of these ids in order, or its damage; without those that are gone."""
         ...
 
     def found(self, search: Search) -> list[Summary]:
         """The runs of a search, the one saved last first."""
         ...
 
-    def remove(self, names: Sequence[str]) -> list[str]:
-        """Remove runs, named as for load: all of them, or none and RtscopeError. Their full ids."""
+    def remove(self, names: Sequence[str]) -> list[Summary]:
+        """Remove runs, named as for load: all of them, or none and RtscopeError."""
+        ...
+
+    def prune(self, search: Search) -> list[Summary]:
+        """Remove the runs of a search, whatever its limit: all of them, or none and StoreError."""
+        ...
+
+    def check(self) -> Iterator[Damage]:
+        """Read everything and compare it with itself."""
         ...
 
     def migrate(self) -> tuple[int | None, int]:
@@ -76,7 +84,8 @@ def report_path(name: str) -> Path:
 def opened(place: Place) -> Store:
     """The store in this place. Nothing is read or written yet.
 
-    Raises RtscopeError where Python packages for it are missing.
+    A store on a server holds no connection while it is not used. Raises RtscopeError where Python
+    packages for it are missing.
     """
     if isinstance(place, Path):
         return SqliteStore(place)
@@ -103,7 +112,7 @@ def save(run: Run, store: Place | None = None) -> bool:
     """
     place = store or user_place()
     try:
-        return _with_sent(place).save(run)
+        return with_sent(place).save(run)
     except StoreError as error:
         if isinstance(place, Path):
             raise
@@ -129,7 +138,7 @@ def held(run: Run, store: Place | None = None) -> bool | None:
 
     Raises StoreError.
     """
-    return _with_sent(store).held(run)
+    return with_sent(store).held(run)
 
 
 def load(name: str, store: Place | None = None) -> Run:
@@ -140,7 +149,7 @@ def load(name: str, store: Place | None = None) -> Run:
     """
     place = store or user_place()
     try:
-        return _with_sent(place).load(name)
+        return with_sent(place).load(name)
     except UnreachableError:
         waiting = _waiting(place)
         if name not in {run.id for run in waiting.found(Search())}:
@@ -150,7 +159,10 @@ def load(name: str, store: Place | None = None) -> Run:
 
 def loaded(ids: Iterable[str], store: Place | None = None) -> Iterator[Run]:
     """The runs of these ids in order, without those that are gone. Raises RtscopeError."""
-    return _with_sent(store).loaded(ids)
+    for _, run in with_sent(store).read(ids):
+        if isinstance(run, RtscopeError):
+            raise run
+        yield run
 
 
 def list_runs(
@@ -165,7 +177,7 @@ def list_runs(
 
 def found(search: Search, store: Place | None = None) -> list[Summary]:
     """The runs of a search, the one saved last first. Raises StoreError."""
-    return _with_sent(store).found(search)
+    return with_sent(store).found(search)
 
 
 def list_reachable(experiment: str, store: Place | None = None) -> list[Summary]:
@@ -177,17 +189,28 @@ def list_reachable(experiment: str, store: Place | None = None) -> list[Summary]
         return _waiting(place).found(Search(experiment=experiment))
 
 
+def refused_runs(place: Place) -> list[Damage]:
+    """The runs that still wait after with_sent, because the server refuses them."""
+    if isinstance(place, Path):
+        return []
+    waiting = _waiting(place)
+    return [
+        Damage(run.id, f"run {run.id} waits in {waiting}: the server refuses it")
+        for run in waiting.found(Search())
+    ]
+
+
 def _waiting(place: Place) -> SqliteStore:
     """The runs that wait for a server."""
     return SqliteStore(place if isinstance(place, Path) else unsent_path(place))
 
 
-def remove(names: Sequence[str], store: Place | None = None) -> list[str]:
-    """Remove runs, named as for load: all of them, or none and RtscopeError. Their full ids."""
-    return _with_sent(store).remove(names)
+def remove(names: Sequence[str], store: Place | None = None) -> list[Summary]:
+    """Remove runs, named as for load: all of them, or none and RtscopeError."""
+    return with_sent(store).remove(names)
 
 
-def _with_sent(store: Place | None) -> Store:
+def with_sent(store: Place | None) -> Store:
     """The store, after it has got the runs that wait for it. Raises StoreError."""
     place = store or user_place()
     reached = opened(place)

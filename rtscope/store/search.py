@@ -39,6 +39,8 @@ class Search(msgspec.Struct, frozen=True):
     """the beginning of its release"""
     tags: Sequence[str] = ()
     """each is a tag of the run"""
+    without_tags: Sequence[str] = ()
+    """none is a tag of the run"""
     metrics: Sequence[Condition] = ()
     since: datetime | None = None
     before: datetime | None = None

@@ -29,5 +29,12 @@ def searchable_metrics(run: Run) -> dict[str, float]:
     return _finite(found | {name: value for name, value in own.items() if value is not None})
 
 
+def same_metrics(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Whether these are the metrics of one run, computed on two machines perhaps."""
+    return one.keys() == other.keys() and all(
+        math.isclose(one[name], other[name], rel_tol=1e-9) for name in one
+    )
+
+
 def _finite(values: dict[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in values.items() if math.isfinite(value)}

@@ -16,8 +16,8 @@ from rtscope.model.run import Run
 from rtscope.store.runfile import decode_run, encode_run, storable
 from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
 from rtscope.store.search import Search
-from rtscope.store.searchable import searchable_metrics
-from rtscope.store.summary import Summary, summary_of
+from rtscope.store.searchable import same_metrics, searchable_metrics
+from rtscope.store.summary import Damage, Summary, summary_of
 
 SCHEMA_VERSION: Final = 3
 BUSY_SECONDS = 5.0
@@ -117,23 +117,24 @@ class SqliteStore:
         with _reading(self._path) as database:
             found = _find(database, name)
             row = database.execute("SELECT record FROM runs WHERE id = ?", (found,)).fetchone()
-        return self._decoded(found, row[0])
+        run = self._read(found, row[0])
+        if isinstance(run, RtscopeError):
+            raise run
+        return run
 
-    def loaded(self, ids: Iterable[str]) -> Iterator[Run]:
+    def read(self, ids: Iterable[str]) -> Iterator[tuple[str, Run | RtscopeError]]:
         """See Store."""
         with _reading(self._path) as database:
             for one in ids:
                 row = database.execute("SELECT record FROM runs WHERE id = ?", (one,)).fetchone()
                 if row is not None:
-                    yield self._decoded(one, row[0])
+                    yield one, self._read(one, row[0])
 
     def found(self, search: Search) -> list[Summary]:
         """See Store. The first search by machine, tag or metric indexes a store of format 2."""
-        if search.machine or search.tags or search.metrics:
+        if search.machine or search.tags or search.without_tags or search.metrics:
             self._index_the_rest()
-        conditions = list(_conditions(search))
-        where = " AND ".join(["TRUE", *(text for text, _ in conditions)])
-        values = [value for _, values in conditions for value in values]
+        where, values = _where(search)
         with _reading(self._path) as database:
             rows = database.execute(
                 f"SELECT {_SHOWN} FROM runs WHERE {where} "  # noqa: S608
@@ -142,13 +143,56 @@ class SqliteStore:
             ).fetchall()
         return [Summary(*row) for row in rows]
 
-    def remove(self, names: Sequence[str]) -> list[str]:
+    def remove(self, names: Sequence[str]) -> list[Summary]:
         """See Store."""
         with _reading(self._path) as database:
-            ids = [_find(database, name) for name in dict.fromkeys(names)]
+            ids = dict.fromkeys(_find(database, name) for name in dict.fromkeys(names))
         with _writing(self._path) as database:
-            database.executemany("DELETE FROM runs WHERE id = ?", [(found,) for found in ids])
-        return list(dict.fromkeys(ids))
+            removed = [
+                database.execute(
+                    f"DELETE FROM runs WHERE id = ? RETURNING {_SHOWN}",  # noqa: S608
+                    (one,),
+                ).fetchall()
+                for one in ids
+            ]
+        return [Summary(*row) for rows in removed for row in rows]
+
+    def prune(self, search: Search) -> list[Summary]:
+        """See Store."""
+        if not self._path.exists():
+            return []
+        self._index_the_rest()
+        where, values = _where(search)
+        with _writing(self._path) as database:
+            rows = database.execute(
+                f"DELETE FROM runs WHERE {where} RETURNING {_SHOWN}",  # noqa: S608
+                values,
+            ).fetchall()
+        return [Summary(*row) for row in rows]
+
+    def check(self) -> Iterator[Damage]:
+        """See Store."""
+        with _reading(self._path) as database:
+            for (text,) in database.execute("PRAGMA integrity_check").fetchall():
+                if text != "ok":
+                    yield Damage("", f"the store {self}: SQLite finds {text}")
+            indexed = _version(database) == SCHEMA_VERSION
+            rows = database.execute(
+                f"SELECT saved, record, {_SHOWN} FROM runs ORDER BY saved"  # noqa: S608
+            )
+            for saved, record, *shown in rows:
+                summary = Summary(*shown)
+                run = self._read(summary.id, record)
+                if isinstance(run, RtscopeError):
+                    yield Damage(summary.id, str(run))
+                    continue
+                text = ""
+                if summary_of(run) != summary:
+                    text = "the list shows other values than its record has"
+                elif indexed and not _is_indexed(database, saved, run):
+                    text = "it is found by other values than its record has"
+                if text:
+                    yield Damage(summary.id, f"run {summary.id} in the store {self}: {text}")
 
     def remove_same(self, run: Run) -> None:
         """Remove a run unless it has been replaced by another of the same id. Raises StoreError."""
@@ -190,26 +234,48 @@ class SqliteStore:
             (count,) = database.execute("SELECT count(*) FROM unindexed").fetchone()
             return bool(count)
 
-    def _decoded(self, run_id: str, record: bytes) -> Run:
+    def _read(self, run_id: str, record: bytes) -> Run | RtscopeError:
         try:
             return decode_run(record)
         except (RtscopeError, TypeError, AttributeError) as error:
-            raise RtscopeError(f"run {run_id} in the store {self}: {error}") from None
+            return RtscopeError(f"run {run_id} in the store {self}: {error}")
 
 
 def _index(database: sqlite3.Connection, saved: int | None, run: Run) -> None:
     """Note by what a run is found."""
+    database.executemany(
+        "INSERT INTO names VALUES (?, ?, ?)", [(*name, saved) for name in sorted(_names_of(run))]
+    )
+    database.executemany(
+        "INSERT INTO metrics VALUES (?, ?, ?)",
+        [(name, value, saved) for name, value in _metrics_of(run).items()],
+    )
+
+
+def _is_indexed(database: sqlite3.Connection, saved: int, run: Run) -> bool:
+    """Whether a run is found by what its record has, or is still to be indexed."""
+    if database.execute("SELECT 1 FROM unindexed WHERE run = ?", (saved,)).fetchone():
+        return True
+    names = database.execute("SELECT kind, name FROM names WHERE run = ?", (saved,)).fetchall()
+    metrics = database.execute("SELECT name, value FROM metrics WHERE run = ?", (saved,)).fetchall()
+    return set(names) == _names_of(run) and same_metrics(dict(metrics), _metrics_of(run))
+
+
+def _names_of(run: Run) -> set[tuple[str, str]]:
     names = {("tag", storable(tag)) for tag in run.tags}
     if run.machine_name:
         names.add(("machine", storable(run.machine_name)))
-    database.executemany(
-        "INSERT INTO names VALUES (?, ?, ?)", [(*name, saved) for name in sorted(names)]
-    )
-    metrics = searchable_metrics(run)
-    database.executemany(
-        "INSERT INTO metrics VALUES (?, ?, ?)",
-        [(storable(name), value, saved) for name, value in metrics.items()],
-    )
+    return names
+
+
+def _metrics_of(run: Run) -> dict[str, float]:
+    return {storable(name): value for name, value in searchable_metrics(run).items()}
+
+
+def _where(search: Search) -> tuple[str, list[str | float]]:
+    conditions = list(_conditions(search))
+    where = " AND ".join(["TRUE", *(text for text, _ in conditions)])
+    return where, [value for _, values in conditions for value in values]
 
 
 def _conditions(search: Search) -> Iterator[tuple[str, tuple[str | float, ...]]]:
@@ -225,6 +291,8 @@ def _conditions(search: Search) -> Iterator[tuple[str, tuple[str | float, ...]]]
         )
     for tag in search.tags:
         yield "saved IN (SELECT run FROM names WHERE kind = 'tag' AND name = ?)", (tag,)
+    for tag in search.without_tags:
+        yield "saved NOT IN (SELECT run FROM names WHERE kind = 'tag' AND name = ?)", (tag,)
     for one in search.metrics:
         yield (
             "saved IN (SELECT run FROM metrics WHERE name = ? "  # noqa: S608

@@ -28,6 +28,14 @@ class Summary(msgspec.Struct, frozen=True):
     """of the experiment's plan, in words"""
 
 
+class Damage(msgspec.Struct, frozen=True):
+    """Something in a store that contradicts itself."""
+
+    id: str
+    """of the run; "" for the store as a whole"""
+    text: str
+
+
 def summary_of(run: Run) -> Summary:
     """What a list shows of a run. Undecodable bytes of names are written as \\udcXX."""
     maxima = [thread.max_ns for thread in run.threads if thread.max_ns is not None]

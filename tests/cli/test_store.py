@@ -2,6 +2,7 @@
 """The store that RTSCOPE_STORE names, and the commands that look after it."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 from rtscope.store.database import list_runs
@@ -69,5 +70,39 @@ def test_runs_are_tagged_and_searched(rtscope: Rtscope, tmp_path: Path) -> None:
         (("--tag", "weekly"), "no run in the store meets all of this"),
     ):
         refused = rtscope("list", *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr
+
+
+def test_a_store_is_copied_checked_and_pruned(
+    cluster: Cluster, rtscope: Rtscope, tmp_path: Path
+) -> None:
+    server = cluster.store()
+    run = json.loads(rtscope(*MEASURE, "--tag", "release").stdout)
+    file = str(tmp_path / "data" / "rtscope" / "runs.sqlite")
+    copied = [rtscope("store", "copy", file, server.url) for _ in range(2)]
+    assert [done.returncode for done in copied] == [0, 0]
+    assert copied[0].stdout == f"copied 1 run to {server}, which had 0 already\n"
+    assert copied[1].stdout == f"copied 0 runs to {server}, which had 1 already\n"
+    assert rtscope("store", "check", server.url).stdout == f"the store {server} is clean\n"
+    prune = ("store", "prune", "--before", "2100-01-01", server.url)
+    assert "1 run would be removed" in rtscope(*prune).stdout
+    assert "removed 0 runs" in rtscope(*prune, "--keep-tag", "release", "--yes").stdout
+    assert "removed 1 run " in rtscope(*prune, "--yes").stdout
+    assert rtscope("list", RTSCOPE_STORE=server.url).stdout == ""
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE runs SET host = 'other'")
+    database.close()
+    damaged = rtscope("store", "check", "--json")
+    assert damaged.returncode == 1
+    assert json.loads(damaged.stdout)["id"] == run["id"]
+    for words, said in (
+        (("check", "none.sqlite"), "STORE none.sqlite does not exist"),
+        (("copy", file, file), "FROM and TO are the same store"),
+        (("copy", file, "mysql://db/fleet"), "TO begins with 'mysql://'"),
+        (("prune", "--before", "soon"), "--before soon is not a date"),
+        (("check", NOWHERE), "cannot be reached"),
+    ):
+        refused = rtscope("store", *words)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert said in refused.stderr

@@ -9,7 +9,17 @@ from itertools import islice
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    delete,
+    func,
+    insert,
+    not_,
+    select,
+)
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
@@ -20,12 +30,18 @@ from rtscope.store.postgresql.tables import FORMAT, metrics, runs
 from rtscope.store.runfile import encode_run
 from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
 from rtscope.store.search import Comparison, Search
-from rtscope.store.searchable import searchable_metrics
-from rtscope.store.summary import Summary, summary_of
+from rtscope.store.searchable import same_metrics, searchable_metrics
+from rtscope.store.summary import Damage, Summary, summary_of
 
 _SHOWN: Final = [runs.c[name] for name in Summary.__struct_fields__]
 _AT_ONCE: Final = 64
 """runs of one query"""
+_METRICS: Final = (
+    select(func.jsonb_object_agg(metrics.c.name, metrics.c.value))
+    .where(metrics.c.run == runs.c.saved)
+    .scalar_subquery()
+    .label("metrics")
+)
 _LONGEST: Final = 600
 """characters of a name; an index refuses more than 2704 bytes"""
 _OPERATORS: Final[dict[Comparison, Callable[[Any, float], ColumnElement[bool]]]] = {
@@ -50,7 +66,7 @@ class PostgresqlStore:
     def save(self, run: Run) -> bool:
         """See Store."""
         row = _row_of(run)
-        found = {_key(name): value for name, value in searchable_metrics(run).items()}
+        found = _metrics_of(run)
         with transaction(self._server) as connection:
             # One writer per run, so that two that send the same run store it once.
             connection.execute(select(func.pg_advisory_xact_lock(int(run.id, 16) - 2**63)))
@@ -73,14 +89,17 @@ class PostgresqlStore:
     def load(self, name: str) -> Run:
         """See Store."""
         with transaction(self._server) as connection:
-            return next(self._decoded(connection, [_find(connection, name)]))
+            ((_, run),) = self._read(connection, [_find(connection, name)])
+        if isinstance(run, RtscopeError):
+            raise run
+        return run
 
-    def loaded(self, ids: Iterable[str]) -> Iterator[Run]:
+    def read(self, ids: Iterable[str]) -> Iterator[tuple[str, Run | RtscopeError]]:
         """See Store."""
         remaining = iter(ids)
         with transaction(self._server) as connection:
             while chosen := list(islice(remaining, _AT_ONCE)):
-                yield from self._decoded(connection, chosen)
+                yield from self._read(connection, chosen)
 
     def found(self, search: Search) -> list[Summary]:
         """See Store."""
@@ -89,12 +108,33 @@ class PostgresqlStore:
         with transaction(self._server) as connection:
             return [Summary(*row) for row in connection.execute(query)]
 
-    def remove(self, names: Sequence[str]) -> list[str]:
+    def remove(self, names: Sequence[str]) -> list[Summary]:
         """See Store."""
         with transaction(self._server) as connection:
             ids = list(dict.fromkeys(_find(connection, name) for name in dict.fromkeys(names)))
-            connection.execute(delete(runs).where(runs.c.id.in_(ids)))
-        return ids
+            query = delete(runs).where(runs.c.id.in_(ids)).returning(*_SHOWN)
+            removed = {row.id: Summary(*row) for row in connection.execute(query)}
+        return [removed[one] for one in ids if one in removed]
+
+    def prune(self, search: Search) -> list[Summary]:
+        """See Store."""
+        query = delete(runs).where(*_conditions(search)).returning(*_SHOWN)
+        with transaction(self._server) as connection:
+            return [Summary(*row) for row in connection.execute(query)]
+
+    def check(self) -> Iterator[Damage]:
+        """See Store. Runs that are saved meanwhile may be left out."""
+        last = 0
+        with transaction(self._server) as connection:
+            while True:
+                query = select(runs, _METRICS).where(runs.c.saved > last).order_by(runs.c.saved)
+                rows = connection.execute(query.limit(_AT_ONCE)).all()
+                if not rows:
+                    return
+                for row in rows:
+                    if text := _damage_of(row):
+                        yield Damage(row.id, f"run {row.id} in the store {self}: {text}")
+                last = rows[-1].saved
 
     def migrate(self) -> tuple[int | None, int]:
         """See Store."""
@@ -113,20 +153,51 @@ class PostgresqlStore:
         except RtscopeError:
             return False
 
-    def _decoded(self, connection: Connection, ids: Sequence[str]) -> Iterator[Run]:
+    def _read(
+        self, connection: Connection, ids: Sequence[str]
+    ) -> Iterator[tuple[str, Run | RtscopeError]]:
         query = select(runs.c.id, runs.c.record, runs.c.histograms).where(runs.c.id.in_(ids))
         rows = {row.id: row for row in connection.execute(query)}
         for one in ids:
             if one not in rows:
                 continue
             try:
-                yield compact.decode(rows[one].record, rows[one].histograms)
+                yield one, compact.decode(rows[one].record, rows[one].histograms)
             except RtscopeError as error:
-                raise RtscopeError(f"run {one} in the store {self}: {error}") from None
+                yield one, RtscopeError(f"run {one} in the store {self}: {error}")
+
+
+def _metrics_of(run: Run) -> dict[str, float]:
+    return {_key(name): value for name, value in searchable_metrics(run).items()}
+
+
+def _damage_of(row: Row[Any]) -> str:
+    """What is wrong with a row of runs; "" if nothing."""
+    if hashlib.sha256(row.record + row.histograms).digest() != row.digest:
+        return "its record or its histograms have changed since it was saved"
+    try:
+        run = compact.decode(row.record, row.histograms)
+    except RtscopeError as error:
+        return str(error)
+    if any(getattr(row, name) != value for name, value in _columns_of(run).items()):
+        return "the list shows other values than its record has"
+    if not same_metrics(row.metrics or {}, _metrics_of(run)):
+        return "it is found by other values than its record has"
+    return ""
 
 
 def _row_of(run: Run) -> dict[str, Any]:
     record, histograms = compact.encode(run)
+    return {
+        **_columns_of(run),
+        "record": record,
+        "histograms": histograms,
+        "digest": hashlib.sha256(record + histograms).digest(),
+    }
+
+
+def _columns_of(run: Run) -> dict[str, Any]:
+    """What the list shows and what the run is found by, but for metrics."""
     shown = msgspec.structs.asdict(summary_of(run))
     return {
         **{
@@ -137,9 +208,6 @@ def _row_of(run: Run) -> dict[str, Any]:
         "experiment": _key(run.experiment),
         "machine": run.machine_name and _key(run.machine_name),
         "tags": sorted({_key(tag) for tag in run.tags}),
-        "record": record,
-        "histograms": histograms,
-        "digest": hashlib.sha256(record + histograms).digest(),
     }
 
 
@@ -168,6 +236,8 @@ def _conditions(search: Search) -> Iterator[ColumnElement[bool]]:
         yield _begins(runs.c.kernel, search.kernel)
     if search.tags:
         yield runs.c.tags.contains([_key(tag) for tag in search.tags])
+    if search.without_tags:
+        yield not_(runs.c.tags.overlap([_key(tag) for tag in search.without_tags]))
     if search.since:
         yield runs.c.started >= search.since
     if search.before:
