@@ -46,6 +46,8 @@ class Outputs:
     phases: bool = False
     table: bool = False
     """print one table of all cells instead of each run's metrics"""
+    verdict_alone: bool = False
+    """print nothing of the cells: the command prints a verdict on all of them"""
 
     @property
     def names_files(self) -> bool:
@@ -85,6 +87,8 @@ class Outputs:
         store = Store()
         observers: list[Observer] = [store, RunFiles(files, force=self.force)]
         observers.append(Notes(quiet=self.quiet, finished=self.table))
+        if self.verdict_alone:
+            return observers
         if self.json:
             observers.append(JsonLines())
         elif self.table and not alone:
@@ -112,6 +116,23 @@ def measure_and_end(
     tags: Sequence[str] | None = None,
 ) -> NoReturn:
     """Measure a plan and exit with the status of its results. Raises RtscopeError."""
+    results, lost = measured(file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tags)
+    raise typer.Exit(_status(results, lost=lost))
+
+
+def measured(
+    file: PlanFile,
+    outputs: Outputs,
+    scale: float = 1.0,
+    *,
+    dry_run: bool = False,
+    fresh: bool = False,
+    tags: Sequence[str] | None = None,
+) -> tuple[list[CellResult], bool]:
+    """Measure a plan; return the results, and whether an output was lost.
+
+    Exits after a dry run and after a signal. Raises RtscopeError.
+    """
     if not outputs.quiet:
         for sentence in unmeasured_steps(file):
             note(sentence)
@@ -141,7 +162,7 @@ def measure_and_end(
                 f"interrupted: the same command continues with the remaining measurements{again}"
             )
         raise typer.Exit(128 + interrupt.signal)
-    raise typer.Exit(_status(results, lost=any(one.lost for one in observers)))
+    return results, any(one.lost for one in observers)
 
 
 def _is_left(result: CellResult) -> bool:

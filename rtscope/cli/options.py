@@ -229,6 +229,16 @@ Phases = Annotated[
 ]
 
 
+PlanTargets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="TARGET",
+        help="Target instead of the plan's: local, ssh:BOARD or vm:KERNEL, as in "
+        "rtscope measure. May be given several times.",
+    ),
+]
 PolicyName = Annotated[str | None, agent_option("policy")]
 Priority = Annotated[int | None, agent_option("priority")]
 ProbeOption = Annotated[

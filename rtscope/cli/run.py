@@ -14,19 +14,15 @@ from rtscope.cli.options import (
     JsonRuns,
     JUnitFile,
     NoReport,
+    PlanTargets,
     Quiet,
     Report,
     Seeds,
     Tags,
 )
 from rtscope.cli.targets import reached
-from rtscope.engine.planfile import find_plan, shipped_names
+from rtscope.engine.planfile import find_plan, plan_names
 from rtscope.model.errors import RtscopeError
-
-
-def _plan_names(incomplete: str) -> list[str]:
-
-    return [name for name in shipped_names() if name.startswith(incomplete)]
 
 
 def run(
@@ -35,7 +31,7 @@ def run(
         typer.Argument(
             metavar="PLAN",
             help="Plan: a name such as quick, or a file (docs/plans.md).",
-            autocompletion=_plan_names,
+            autocompletion=plan_names,
         ),
     ],
     dry_run: Annotated[
@@ -46,16 +42,7 @@ def run(
     ] = False,
     tag: Tags = None,
     fresh: Fresh = False,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="TARGET",
-            help="Target instead of the plan's: local, ssh:BOARD or vm:KERNEL, as in "
-            "rtscope measure. May be given several times.",
-        ),
-    ] = None,
+    target: PlanTargets = None,
     seeds: Seeds = None,
     scale: Annotated[
         float,

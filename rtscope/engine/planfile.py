@@ -85,6 +85,11 @@ def shipped_names() -> list[str]:
     return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
 
 
+def plan_names(incomplete: str) -> list[str]:
+    """Return what completes a plan's name."""
+    return [name for name in shipped_names() if name.startswith(incomplete)]
+
+
 def find_plan(name: str) -> PlanFile:
     """Return one of rtscope's own plans by its name, or a file by its path. Raises RtscopeError."""
     known = shipped_names()

@@ -52,6 +52,13 @@ def chi_square_above(freedom: float, value: float) -> float:
     return float(special.chdtrc(freedom, value))
 
 
+def chi_square_quantile(freedom: float, probability: float) -> float:
+    """The quantile of the chi-square distribution."""
+    from scipy import special
+
+    return float(special.chdtri(freedom, 1 - probability))
+
+
 def normal_above(value: float) -> float:
     """The survival function of the standard normal distribution."""
     from scipy import special

@@ -34,6 +34,14 @@ POINTS_C = """
 #include <rtscope/points.h>
 int main(void) { return rtscope_points_error() != 0; }
 """
+MINI_PLAN = """
+title = "mini"
+[[measure]]
+probes = ["cyclic"]
+loads = ["idle"]
+intervals = ["1ms"]
+samples = 100
+"""
 APP = "#!/bin/sh\nn=0\nwhile [ $n -lt 2000 ]; do n=$((n + 1)); done\n"
 
 LINES: dict[str, str] = {}
@@ -145,6 +153,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "app").write_text(APP)
     (tmp_path / "app").chmod(0o755)
     (tmp_path / "my-loop.c").write_text(LOOP_C)
+    (tmp_path / "mini.toml").write_text(MINI_PLAN)
     subprocess.run(
         ["cc", "-static", "-o", tmp_path / "my-loop", tmp_path / "my-loop.c"], check=True
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rtscope.report.exchange.case import cases_of_gate
 from rtscope.report.exchange.tap import tap_report
-from rtscope.statistics.gate import gate
+from rtscope.statistics.gate.gate import gate
 from rtscope.store.runfile import write_run
 from tests.cli.conftest import Rtscope
 from tests.measured import run_of, thread_of

@@ -39,7 +39,9 @@ from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import ChangesView, StepsView
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.comparison import compare
-from rtscope.statistics.gate import Gate, calibrated, gate
+from rtscope.statistics.gate.calibration import calibrated
+from rtscope.statistics.gate.gate import gate
+from rtscope.statistics.gate.verdict import Gate
 from rtscope.statistics.history import series_of
 from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
@@ -379,7 +381,7 @@ VIEWS: Final[dict[str, View]] = {
     "history": history,
     "tail": lambda name: TailView(*tail_runs(name), details=True),
     "calibration": lambda name: CalibrationView(
-        calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05)
+        calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05, 0.1)
     ),
     "run": lambda name: summary(a_run(name), judge(a_run(name), LIMITS), phases=True),
     "explained": explained,

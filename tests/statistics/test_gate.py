@@ -10,8 +10,10 @@ import pytest
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
-from rtscope.model.run import Asked, Run, Status
-from rtscope.statistics.gate import Gate, calibrated, gate
+from rtscope.model.run import Asked, Lab, Member, Run, Status
+from rtscope.statistics.gate.calibration import calibrated
+from rtscope.statistics.gate.gate import gate
+from rtscope.statistics.gate.verdict import Gate
 from tests.measured import run_of, thread_of
 
 SAMPLES = 20_000
@@ -65,14 +67,117 @@ def test_the_change_that_calibration_promises_is_found_in_nine_of_ten_cases(
     def tails(runs: int, factor: float = 1.0) -> list[float]:
         return [30 * factor * math.exp(one) for one in random.normal(0, 0.03, runs)]
 
-    told = calibrated(side(tails(4000)), 0.05)
+    told = calibrated(side(tails(4000)), 0.05, 0.1)
     row = next(row for row in told.rows if row.metric == "p99")
     change = row.found[told.numbers.index(20)]
+    assert change
     assert row.spread == pytest.approx(0.03, rel=0.2)
     found = [verdict(tails(20), tails(20, change)).outcome for _ in range(comparisons)]
     assert found.count("fail") >= (0.9 - 3 * 0.3 / math.sqrt(comparisons)) * comparisons, (
         "90 %, less what chance may take"
     )
+
+
+@pytest.mark.parametrize("comparisons", COMPARISONS)
+def test_ten_percent_more_is_found_by_the_number_of_runs_that_calibration_advised(
+    comparisons: int,
+) -> None:
+    random = np.random.default_rng(13)
+
+    def tails(runs: int, factor: float = 1.0) -> list[float]:
+        return [30 * factor * math.exp(one) for one in random.normal(0, 0.05, runs)]
+
+    found, advised = 0, []
+    for _ in range(comparisons):
+        told = calibrated(side(tails(20)), 0.05, 0.1)
+        runs = max(row.runs_to_find or 0 for row in told.rows)
+        advised.append(runs)
+        found += verdict(tails(runs), tails(runs, 1.1)).outcome == "fail"
+    assert found >= (0.9 - 3 * 0.3 / math.sqrt(comparisons)) * comparisons
+    assert 20 < np.median(advised) < 100
+
+
+def test_too_few_runs_for_any_verdict_are_promised_nothing() -> None:
+    told = calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05, 0.1)
+    assert [row.found[told.numbers.index(5)] for row in told.rows] == [None, None, None]
+    assert [row.runs_to_find for row in told.rows] == [6, 6, 6]
+    assert not told.drifted
+
+
+def test_a_system_that_drifts_is_told_when_it_is_calibrated() -> None:
+    later = [
+        one_run(5, 30 + 2 * (at > 9) + 0.01 * at, at, created=f"2026-11-24T02:{at:02}:00Z")
+        for at in range(20)
+    ]
+    told = calibrated(later[::-1], 0.05, 0.1)
+    assert {(row.metric, row.kind) for row in told.drifted} == {
+        ("p99", "level"),
+        ("p99.9", "level"),
+    }
+    assert all(row.ratio > 1 for row in told.drifted)
+
+
+def of_plan(cell: str, tails_us: Sequence[float], first: int, probe: str = "cyclic") -> list[Run]:
+    """The runs of one cell of a plan."""
+    return [
+        msgspec.structs.replace(
+            run, probe=probe, experiment="e", cell=f"{cell}, repetition {at + 1}"
+        )
+        for at, run in enumerate(side(tails_us, first))
+    ]
+
+
+def test_each_cell_of_a_plan_is_compared_with_its_own() -> None:
+    tails = [30 + 0.1 * at for at in range(12)]
+    base = of_plan("cyclic, load idle", tails, 0) + of_plan("pi, load idle", tails, 100, "pi")
+    same = of_plan("pi, load idle", tails, 200, "pi")
+    slow = of_plan("cyclic, load idle", [1.3 * one for one in tails], 300)
+    told = gate(base, same + slow, 0.05)
+    assert told.outcome == "fail"
+    assert {(row.cell, row.metric) for row in told.rows if row.outcome == "fail"} == {
+        ("cyclic, load idle", "p99"),
+        ("cyclic, load idle", "p99.9"),
+    }
+    assert told.runs_a_side == 12
+    with pytest.raises(RtscopeError, match="candidate has no run of: pi, load idle"):
+        gate(base, slow, 0.05)
+
+
+def exact_runs(tails_us: Sequence[float], first: int, mips: float = 1000) -> list[Run]:
+    """Runs of the exact lab with the seeds 1, 2, ..."""
+    lab = Lab("exact", mips, 1, 1, "7.2", [], "k", "s", "h", None, "i")
+    return [
+        msgspec.structs.replace(run, lab=msgspec.structs.replace(lab, seed=seed))
+        for seed, run in enumerate(side(tails_us, first), 1)
+    ]
+
+
+def test_exact_runs_with_the_same_seeds_are_compared_without_a_test() -> None:
+    base = exact_runs([30, 40, 50], 0)
+    worse = gate(base, exact_runs([36, 44, 50], 10), 0.05)
+    assert (worse.outcome, worse.seeds) == ("fail", [1, 2, 3])
+    row = next(row for row in worse.rows if row.metric == "p99")
+    assert (row.kind, row.outcome, row.seeds, row.slower_seeds) == ("exact", "fail", 3, 2)
+    assert row.ratio == pytest.approx((1.2 * 1.1 * 1.0) ** (1 / 3), rel=1e-3)
+    assert [row.low, row.high] == pytest.approx([1.0, 1.2], rel=1e-3)
+    assert gate(base[:1], exact_runs([30], 10), 0.05).outcome == "pass"
+
+
+def test_exact_runs_that_are_not_of_the_same_seeds_or_clock_are_tested() -> None:
+    base = exact_runs([30 + 0.1 * at for at in range(8)], 0)
+    fewer = gate(base, exact_runs([30 + 0.1 * at for at in range(7)], 10), 0.05)
+    faster = gate(base, exact_runs([30 + 0.1 * at for at in range(8)], 10, mips=500), 0.05)
+    assert [one.seeds for one in (fewer, faster)] == [[], []]
+    assert {row.kind for row in (*fewer.rows, *faster.rows)} == {"level", "spread"}
+
+
+def test_an_ensemble_counts_as_the_runs_of_its_seeds() -> None:
+    singles = exact_runs([30, 40, 50], 0)
+    members = [Member(run.lab.seed, "complete", run.threads) for run in singles if run.lab]
+    ensemble = msgspec.structs.replace(singles[0], id=f"{99:016x}", members=members)
+    told = gate(singles, [ensemble], 0.05)
+    assert (told.outcome, told.seeds) == ("pass", [1, 2, 3])
+    assert {(row.low, row.high) for row in told.rows} == {(1.0, 1.0)}
 
 
 def test_each_outcome_names_its_metric_and_what_would_decide() -> None:

@@ -16,12 +16,12 @@ from rtscope.report.exchange.states import State
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.comparison import Comparison
 from rtscope.statistics.comparison import Outcome as ComparisonOutcome
-from rtscope.statistics.gate import Gate
+from rtscope.statistics.gate.verdict import Gate
 from rtscope.statistics.metrics import metrics_of_run
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.budget import judgement_sentence
 from rtscope.wording.comparison import comparison_sentence
-from rtscope.wording.gate import row_sentence
+from rtscope.wording.gate import metric_name, row_sentence
 from rtscope.wording.plain import plain
 
 
@@ -68,16 +68,16 @@ def cases_of_gate(gated: Gate) -> list[Case]:
     cases = [
         Case(
             "gate",
-            row.metric if row.kind == "level" else f"{row.metric}, {row.kind}",
+            plain(metric_name(row)),
             row.outcome,
             plain(row_sentence(row)),
-            row.candidate if row.kind == "level" else row.candidate - 1,
-            row.kind == "level",
+            row.candidate - 1 if row.kind == "spread" else row.candidate,
+            row.kind != "spread",
         )
         for row in gated.rows
     ]
     why = "some run has too few samples for this percentile"
-    return cases + [Case("gate", name, "not applicable", why) for name in gated.untested]
+    return cases + [Case("gate", plain(name), "not applicable", why) for name in gated.untested]
 
 
 def cases_of_comparisons(compared: Sequence[Comparison]) -> list[Case]:

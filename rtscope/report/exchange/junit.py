@@ -10,10 +10,10 @@ from rtscope.model.audit import Audit, Finding, Severity, at_least
 from rtscope.report.exchange.case import Case
 from rtscope.report.exchange.states import WORDS
 from rtscope.statistics.cells import CellResult
-from rtscope.statistics.gate import Gate
+from rtscope.statistics.gate.verdict import Gate
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.budget import judgement_sentence
-from rtscope.wording.gate import gate_sentence, row_sentence
+from rtscope.wording.gate import gate_sentence, metric_name, row_sentence
 from rtscope.wording.plain import plain
 
 
@@ -43,8 +43,7 @@ def gate_junit_report(verdict: Gate) -> bytes:
     """The XML. Each row of the gate is a case; one that fails or is inconclusive is a failure."""
     cases = []
     for row in verdict.rows:
-        name = row.metric if row.kind == "level" else f"{row.metric}, {row.kind}"
-        case = junitparser.TestCase(name, classname="rtscope.gate")
+        case = junitparser.TestCase(metric_name(row), classname="rtscope.gate")
         told = row_sentence(row)
         if row.outcome == "pass":
             case.system_out = told

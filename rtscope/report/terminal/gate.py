@@ -10,9 +10,17 @@ from rich.text import Text
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.run import marked_line
 from rtscope.report.terminal.table import fitted
-from rtscope.statistics.gate import Calibration, Gate, Outcome, Row
+from rtscope.statistics.gate.calibration import Calibration
+from rtscope.statistics.gate.verdict import Gate, Outcome, Row
 from rtscope.wording.comparison import difference_sentence
-from rtscope.wording.gate import confidence_text, gate_sentence, limits_text
+from rtscope.wording.gate import (
+    advice_sentence,
+    confidence_text,
+    drift_sentence,
+    exact_sentence,
+    gate_sentence,
+    limits_text,
+)
 from rtscope.wording.plain import plain
 from rtscope.wording.values import time_text
 
@@ -33,25 +41,34 @@ class GateView:
         """Rich's protocol."""
         verdict = self.verdict
         yield Text(gate_sentence(verdict), style=_STYLES[verdict.outcome])
+        if said := exact_sentence(verdict):
+            yield Text(said)
         for one in verdict.differences:
             yield marked_line("≠ ", plain(difference_sentence(one)), "bold cyan")
-        yield Text()
-        rows = verdict.rows
-        columns = [
-            Column("metric", 0, [_name(row) for row in rows], left=True),
-            Column("baseline", 2, [_value(row, row.baseline) for row in rows]),
-            Column("candidate", 3, [_value(row, row.candidate) for row in rows]),
-            Column("ratio", 1, [f"{row.ratio:.3f}" for row in rows]),
-            Column("its limits", 4, [limits_text(row) for row in rows]),
-            Column("verdict", 0, [Text(row.outcome, style=_STYLES[row.outcome]) for row in rows]),
-        ]
-        yield fitted(columns, options.max_width)
-        yield Text(
-            f"runs: baseline {len(verdict.baseline)}, candidate {len(verdict.candidate)}; "
-            f"{confidence_text()}"
-        )
+        for warning in verdict.warnings:
+            yield marked_line("! ", plain(warning.text), "bold yellow")
+        for cell in dict.fromkeys(row.cell for row in verdict.rows):
+            yield Text(f"\n{plain(cell)}" if cell else "", style="bold")
+            rows = [row for row in verdict.rows if row.cell == cell]
+            columns = [
+                Column("metric", 0, [_name(row) for row in rows], left=True),
+                Column("baseline", 2, [_value(row, row.baseline) for row in rows]),
+                Column("candidate", 3, [_value(row, row.candidate) for row in rows]),
+                Column("ratio", 1, [f"{row.ratio:.3f}" for row in rows]),
+                Column(
+                    "by seed" if verdict.seeds else "its limits",
+                    4,
+                    [limits_text(row) for row in rows],
+                ),
+                Column(
+                    "verdict", 0, [Text(row.outcome, style=_STYLES[row.outcome]) for row in rows]
+                ),
+            ]
+            yield fitted(columns, options.max_width)
+        runs = f"runs: baseline {len(verdict.baseline)}, candidate {len(verdict.candidate)}"
+        yield Text(runs if verdict.seeds else f"{runs}; {confidence_text()}")
         if verdict.untested:
-            yield Text(f"not tested for lack of samples: {', '.join(verdict.untested)}")
+            yield Text(f"not tested for lack of samples: {plain(', '.join(verdict.untested))}")
 
 
 @dataclass
@@ -68,21 +85,39 @@ class CalibrationView:
             f"{told.runs} runs; the smallest change that a gate with a margin of {margin} finds in "
             "9 of 10 cases, by the number of runs a side:"
         )
-        yield Text()
-        columns = [
-            Column("metric", 0, [row.metric for row in told.rows], left=True),
-            Column("median", 9, [time_text(row.median_ns) for row in told.rows]),
-            Column("runs differ by", 8, [f"{100 * row.spread:.2g} %" for row in told.rows]),
-        ]
-        for rank, number in enumerate(told.numbers):
-            cells = [f"+{100 * (row.found[rank] - 1):.2g} %" for row in told.rows]
-            columns.append(Column(f"{number} runs", rank, [*cells]))
-        yield fitted(columns, options.max_width)
+        for warning in told.warnings:
+            yield marked_line("! ", plain(warning.text), "bold yellow")
+        for cell in dict.fromkeys(row.cell for row in told.rows):
+            yield Text(f"\n{plain(cell)}" if cell else "", style="bold")
+            rows = [row for row in told.rows if row.cell == cell]
+            columns = [
+                Column("metric", 0, [row.metric for row in rows], left=True),
+                Column("median", 9, [time_text(row.median_ns) for row in rows]),
+                Column("runs differ by", 8, [_percent(1 + row.spread) for row in rows]),
+            ]
+            for rank, number in enumerate(told.numbers):
+                cells = [_found_text(row.found[rank]) for row in rows]
+                columns.append(Column(f"{number} runs", rank, [*cells]))
+            needed = [str(row.runs_to_find or "none") for row in rows]
+            columns.append(Column(f"for +{100 * told.change:g} %", 7, [*needed]))
+            yield fitted(columns, options.max_width)
+        yield Text(advice_sentence(told))
+        if said := drift_sentence(told):
+            yield marked_line("! ", plain(said), "bold yellow")
+
+
+def _found_text(ratio: float | None) -> str:
+    return "none" if ratio is None else f"+{_percent(ratio)}"
 
 
 def _name(row: Row) -> str:
-    return row.metric if row.kind == "level" else f"{row.metric}, spread"
+    return f"{row.metric}, spread" if row.kind == "spread" else row.metric
 
 
 def _value(row: Row, value: float) -> str:
-    return time_text(value) if row.kind == "level" else f"±{100 * (value - 1):.2g} %"
+    return f"±{_percent(value)}" if row.kind == "spread" else time_text(value)
+
+
+def _percent(ratio: float) -> str:
+    part = 100 * (ratio - 1)
+    return f"{part:.0f} %" if part >= 100 else f"{part:.2g} %"
