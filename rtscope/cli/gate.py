@@ -145,7 +145,7 @@ def gate_command(
     check_files([junit], force=force)
     emits = checked_emits(emit, json=json, force=force)
     _check(runs, candidate, plan, baseline, number, target, calibrate=calibrate, emits=emits)
-    accepted, change = _part(margin, "--margin"), _part(find, "--find")
+    accepted, change = percentage(margin, "--margin"), percentage(find, "--find")
     outputs = Outputs(no_report=True, emit=emit, force=force, quiet=quiet, verdict_alone=True)
     if calibrate:
         if plan and baseline:
@@ -277,7 +277,8 @@ def _named(names: Sequence[str] | None) -> list[Run]:
     return [run for name in names or [] for run in runs_named(name)]
 
 
-def _part(text: str, option: str) -> float:
+def percentage(text: str, option: str) -> float:
+    """Return 0.05 for 5%. Raises RtscopeError."""
     found = _PERCENT.fullmatch(text.strip())
     if not found or float(found[1]) > 100:
         raise RtscopeError(f"{option} '{text[:40]}' is not a part from 0% to 100%, such as 5%")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rtscope.cli import kernels, patchstat
+from rtscope.cli import bisect, kernels, patchstat
 from rtscope.cli.groups import CommandGroup
 from rtscope.cli.options import (
     GuestCommands,
@@ -27,6 +27,7 @@ from rtscope.model.request import Request
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 app.add_typer(kernels.app, name="kernel")
+app.command("bisect")(bisect.bisect)
 app.command("patchstat")(patchstat.patchstat)
 
 KernelName = Annotated[

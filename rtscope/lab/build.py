@@ -60,18 +60,22 @@ class Plan(msgspec.Struct, frozen=True):
     """prefix of the names of compiler and binutils"""
     key: str
     """the hash of all of this, including the compiler"""
+    workspace: str
+    """name of the directory of its objects"""
 
 
 def plan_build(
     recipe: str,
     *,
     name: str | None = None,
-    source: Path | None = None,
+    source: Path | Source | None = None,
     configs: list[Path],
     patches: list[Path],
+    workspace: str | None = None,
 ) -> Plan:
     """Plan the build of a recipe with additional configuration and patches, without building.
-    Raises RtscopeError if an input is missing.
+    Plans of the same `workspace`, by default the name, share their objects. Raises RtscopeError
+    if an input is missing.
     """
     chosen = find_recipe(recipe)
     folder = kernel_folder()
@@ -83,7 +87,7 @@ def plan_build(
     native = os.uname().machine == chosen.arch
     tools = "" if native else architecture.cross
     compiler = _compiler(tools, "gcc" if native else architecture.package, patches=bool(series))
-    found = find_source(source, chosen.source)
+    found = source if isinstance(source, Source) else find_source(source, chosen.source)
     content = [
         found.identity,
         [one.sha256 for one in series],
@@ -109,6 +113,7 @@ def plan_build(
         asked=asked,
         tools=tools,
         key=key,
+        workspace=workspace or good_name(name or recipe),
     )
 
 
@@ -119,12 +124,17 @@ def built_kernel(plan: Plan) -> Kernel | None:
     return kernel if kernel and kernel.key == plan.key and is_whole(kernel) else None
 
 
+def objects_folder(plan: Plan) -> Path:
+    """The directory of the objects, which later builds use again."""
+    return cache_directory() / "build" / plan.workspace
+
+
 def build_kernel(plan: Plan, jobs: int, said: Said, *, anew: bool = False) -> Kernel:
     """Build the kernel and store it, completely or not at all. The objects stay in the cache, so
     that the next build of this name compiles only the changes; `anew` removes them first. No
     process survives this function. Raises RtscopeError.
     """
-    folder = cache_directory() / "build" / plan.name
+    folder = objects_folder(plan)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _alone(folder, plan.name):
@@ -209,18 +219,29 @@ def _prepared_tree(plan: Plan, folder: Path, said: Said, *, anew: bool) -> Path:
     """
     tree = source_tree(plan.source, lambda words: said(words, 0, 0))
     stamp = folder / "source.json"
-    own = plan.source.place == tree
+    lineage = plan.source.lineage
+    own = plan.source.place == tree and not lineage
     identity = str(plan.source.place if own else plan.source.identity)
-    content = msgspec.json.encode([identity, [one.sha256 for one in plan.series]])
+    family = [lineage or identity]
+    series = [one.sha256 for one in plan.series]
+    content = msgspec.json.encode([*family, series, *([identity] if lineage else [])])
     before = stamp.read_bytes() if stamp.exists() else b""
     patched = folder / "source"
     same = before == content and not (plan.series and own)
     if same and not anew:
         return patched if plan.series else tree
-    stamp.unlink(missing_ok=True)
-    source_alone = msgspec.json.encode([identity]).removesuffix(b"]")
-    kept = plan.series and not own and before.startswith(source_alone) and patched.exists()
-    if anew or not kept:
+    alike: list[object] = [*family]
+    if plan.series:
+        kept = not own and patched.exists()
+    else:
+        alike = [lineage, []]
+        kept = bool(lineage)
+    unfinished = msgspec.json.encode(alike)
+    kept = kept and before.startswith(unfinished.removesuffix(b"]"))
+    if kept and not anew:
+        stamp.write_bytes(unfinished)
+    else:
+        stamp.unlink(missing_ok=True)
         shutil.rmtree(folder / "objects", ignore_errors=True)
         shutil.rmtree(patched, ignore_errors=True)
     if plan.series:
@@ -234,7 +255,8 @@ def _patch(plan: Plan, tree: Path, folder: Path, said: Said) -> None:
     partial = folder / "patching"
     shutil.rmtree(partial, ignore_errors=True)
     # patch(1) replaces a file, so a copy may share files with a source that is not the user's.
-    copy = shutil.copy2 if plan.source.place == tree else os.link
+    own = plan.source.place == tree and not plan.source.lineage
+    copy = shutil.copy2 if own else os.link
     try:
         shutil.copytree(
             tree, partial, symlinks=True, copy_function=copy, ignore=shutil.ignore_patterns(".git")

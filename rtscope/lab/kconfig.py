@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import RtscopeError, SourceError
 
 _SET: Final = re.compile(r"CONFIG_(\w+)=(y|m|n|-?\w+|\"(?:[^\"\\]|\\.)*\")")
 _UNSET: Final = re.compile(r"# CONFIG_(\w+) is not set")
@@ -53,7 +53,7 @@ def fragment_text(asked: Mapping[str, Asked]) -> str:
 
 
 def check_taken(asked: Mapping[str, Asked], config: str, version: str) -> None:
-    """Raise RtscopeError unless the .config `config` has every requested value."""
+    """Raise SourceError unless the .config `config` has every requested value."""
     settings = dict(filter(None, map(_setting, config.splitlines())))
     others = [
         f"CONFIG_{symbol}={one.value} ({one.where}) became {settings.get(symbol, 'n')}"
@@ -62,7 +62,7 @@ def check_taken(asked: Mapping[str, Asked], config: str, version: str) -> None:
     ]
     if others:
         more = f" and {len(others) - _MOST_TOLD} more" if len(others) > _MOST_TOLD else ""
-        raise RtscopeError(
+        raise SourceError(
             f"Linux {version} did not accept its configuration: "
             f"{', '.join(others[:_MOST_TOLD])}{more}; the symbol does not exist, or another "
             "symbol that it depends on or that selects it prevents the value"

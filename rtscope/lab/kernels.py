@@ -228,6 +228,11 @@ def put_modules(kernel: Kernel, modules: dict[str, bytes], ours: str) -> Kernel:
     return kernel
 
 
+def remove_kernel(name: str) -> None:
+    """Remove a stored kernel, if there is one of this name."""
+    shutil.rmtree(_kernels() / good_name(name), ignore_errors=True)
+
+
 def _kernels() -> Path:
     return cache_directory() / "kernels"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rtscope.lab.tether import tethered
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import RtscopeError, SourceError
 
 SAME_EVERYWHERE: Final = {
     "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
@@ -28,6 +28,7 @@ _PACKAGE_OF_FILE: Final = {"elf.h": "libelf-dev", "openssl/": "libssl-dev"}
 _ERROR: Final = re.compile(
     r"(?:.*No space left on device|.*\berror: |.*undefined reference|.*\*\*\* )"
 )
+_FULL: Final = "No space left on device"
 _END_S: Final = 10.0
 
 
@@ -35,7 +36,8 @@ def run_make(
     words: list[str], what: str, log: Path, heard: Callable[[str], None] = lambda line: None
 ) -> None:
     """Run make to build `what`, append its output to `log` and pass each line to `heard`. It
-    ends when this process ends. Raises RtscopeError with its first error.
+    ends when this process ends. Raises RtscopeError with its first error, which is a SourceError
+    if it is in the source.
     """
     environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     error = ""
@@ -65,7 +67,9 @@ def run_make(
     if status:
         package = next((one for file, one in _PACKAGE_OF_FILE.items() if file in error), "")
         hint = f" (the package {package} has it)" if package else ""
-        raise RtscopeError(
+        # The rest has nothing to do with the source.
+        kind = RtscopeError if package or _FULL in error or status < 0 else SourceError
+        raise kind(
             f"{what} could not be built: {error or f'make ended with status {status}'}{hint}; "
             f"see {log}"
         )

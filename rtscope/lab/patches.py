@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import RtscopeError, SourceError
 
 _FILE: Final = re.compile(r"^(?:patching|checking) file '?([^'\n]+?)'?$", re.MULTILINE)
 _HUNK: Final = re.compile(r"^Hunk #(\d+) FAILED at (\d+)", re.MULTILINE)
@@ -72,7 +72,7 @@ def _unreadable(directory: Path, error: Exception) -> RtscopeError:
 
 def apply_series(series: Series, tree: Path, source: str) -> None:
     """Apply each patch to the tree without fuzz; line offsets are allowed. `source` describes
-    the tree in the RtscopeError if a patch does not apply.
+    the tree in the SourceError if a patch does not apply.
     """
     for name in series.files:
         done = subprocess.run(
@@ -88,7 +88,7 @@ def apply_series(series: Series, tree: Path, source: str) -> None:
             timeout=_SECONDS,
         )  # fmt: skip
         if done.returncode:
-            raise RtscopeError(
+            raise SourceError(
                 f"the patch {series.directory / name} does not apply to {source}: "
                 f"{_reason(done.stdout + done.stderr)}"
             )

@@ -34,6 +34,10 @@ class Source(msgspec.Struct, frozen=True):
     """Debian package, if `place` is None"""
     apt: list[str] = []
     """apt options that make the package available"""
+    lineage: str = ""
+    """of a tree that rtscope itself moves from commit to commit: the sources of one lineage share
+    the times of their unchanged files, and so their objects
+    """
 
 
 def find_source(place: Path | None, package: str) -> Source:

@@ -10,6 +10,10 @@ class BootError(RtscopeError):
     """The system under test did not boot, or cannot be reached: nothing of it was measured."""
 
 
+class SourceError(RtscopeError):
+    """A kernel's source cannot be patched, configured or compiled as asked: the fault is in it."""
+
+
 class StoreError(RtscopeError):
     """The store cannot be used. A run that was to be saved is not lost yet: database.rescue."""
 

@@ -17,21 +17,7 @@ from rtscope.lab.kernels import Kernel, find_kernel, kernel_file, list_kernels
 from rtscope.lab.patches import read_series
 from rtscope.lab.recipes import kernel_folder, recipes
 from rtscope.model.errors import RtscopeError
-
-MAKEFILE = """\
-VERSION = 6
-PATCHLEVEL = 12
-SUBLEVEL = 99
-allnoconfig:
-	mkdir -p $(O)/arch/arm64/boot
-	sed s/CONFIG_HOTPLUG_CPU=y// $(KCONFIG_ALLCONFIG) >$(O)/.config
-	cat always.config >>$(O)/.config
-Image:
-	@echo "  CC      init/main.o"
-	cat head init/main.c >$(O)/arch/arm64/boot/Image
-	echo 0 >$(O)/System.map
-modules:
-"""
+from tests.lab.tiny_kernel import MAKEFILE, tiny_kernel
 
 
 @pytest.fixture
@@ -43,14 +29,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """What make can take for a kernel's source; its kernel is head and init/main.c."""
-    tree = tmp_path / "linux"
-    (tree / "init").mkdir(parents=True)
-    (tree / "Kbuild").touch()
-    (tree / "Makefile").write_text(MAKEFILE)
-    (tree / "always.config").write_text("CONFIG_HOTPLUG_CPU=y\n")
-    (tree / "head").write_bytes(bytes(0x38) + b"ARM\x64" + b"Linux version 6.12.99 (x)\n")
-    (tree / "init" / "main.c").write_text("one\ntwo\nthree\nfour\n")
-    return tree
+    return tiny_kernel(tmp_path / "linux")
 
 
 def series_of(directory: Path, old: str, new: str, file: str = "init/main.c") -> Path:
