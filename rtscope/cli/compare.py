@@ -16,9 +16,11 @@ from rtscope.report.exchange.junit import cases_junit_report
 from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.comparison import comparison_table
 from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.paths import PathsView
 from rtscope.report.terminal.placement_comparison import PlacementComparisonTable
 from rtscope.report.terminal.references import beside_page
 from rtscope.statistics.comparison import compare_series
+from rtscope.statistics.paths import compared_paths
 from rtscope.statistics.placement_comparison import compare_placements
 from rtscope.statistics.reference import beside, tables_beside
 from rtscope.store.naming import run_named, runs_named
@@ -39,6 +41,14 @@ def compare(
             metavar="NAME", help="Print these published tables with the metrics of the runs."
         ),
     ] = None,
+    paths: Annotated[
+        bool,
+        typer.Option(
+            "--paths",
+            help="Of two exact runs with --explain: which functions entered and left the worst "
+            "path, in instructions.",
+        ),
+    ] = False,
     emit: EmitOption = None,
     force: Force = False,
     json: Json = False,
@@ -59,9 +69,12 @@ def compare(
     \b
     rtscope compare last~1 last
     rtscope compare before.json after.json
+    rtscope compare --paths last~1 last
     rtscope compare last --reference NAME
     """
     emits = checked_emits(emit, json=json, force=force)
+    if paths and (reference is not None or emits):
+        raise RtscopeError("--paths judges nothing: leave out --reference and --emit")
     if reference is not None:
         if emits:
             raise RtscopeError("--emit writes verdicts, and --reference has none: leave one out")
@@ -74,21 +87,32 @@ def compare(
         )
 
     left, right = (run_named(name) for name in runs)
+    if paths:
+        _compare_paths(left, right, json=json)
+        return
     if left.placement_series and right.placement_series:
         if emits:
             raise RtscopeError("--emit has no format for comparisons of placements: use --json")
         _compare_placements(left, right, json=json)
         return
-    compared = compare_series(left, right)
-    for comparison in compared:
+    comparisons = compare_series(left, right)
+    for comparison in comparisons:
         if json:
             print_json(comparison)
         elif not any(one.replaces_output for one in emits):
             output_console().print(comparison_table(comparison))
-    cases = cases_of_comparisons(compared)
+    cases = cases_of_comparisons(comparisons)
     title = f"rtscope compare {left.id} {right.id}"
     if not emitted(emits, cases, lambda: cases_junit_report(title, cases), force=force):
         raise typer.Exit(2)
+
+
+def _compare_paths(left: Run, right: Run, *, json: bool) -> None:
+    compared = compared_paths(left, right)
+    if json:
+        print_json(compared)
+    else:
+        output_console().print(PathsView(compared))
 
 
 def _compare_placements(left: Run, right: Run, *, json: bool) -> None:

@@ -31,6 +31,7 @@ from rtscope.report.terminal.experiment import CellTable, ExperimentState, Exper
 from rtscope.report.terminal.gate import CalibrationView, GateView
 from rtscope.report.terminal.history import HistoryView
 from rtscope.report.terminal.live import LiveState, live_view
+from rtscope.report.terminal.paths import PathsView
 from rtscope.report.terminal.points import points_view
 from rtscope.report.terminal.references import beside_page, reference_page
 from rtscope.report.terminal.run import summary
@@ -43,6 +44,7 @@ from rtscope.statistics.gate.calibration import calibrated
 from rtscope.statistics.gate.gate import gate
 from rtscope.statistics.gate.verdict import Gate
 from rtscope.statistics.history import series_of
+from rtscope.statistics.paths import PathComparison, compared_paths
 from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.tail.bounds import ThreadTail, tails
@@ -376,9 +378,28 @@ def gated(name: str) -> Gate:
     return gate(side(tails), slower, 0.05)
 
 
+def path_of(name: str, kernel: str, functions: dict[str, int]) -> Run:
+    """An exact run whose worst sample executed these functions."""
+    lab = Lab("exact", 500, 1, 1, "7.2", [], kernel, "s", "h", None, "i")
+    worst = Explanation(
+        0, 7_000_000, sum(functions.values()), "the emulator's plugin", cause=CALLS[1:4],
+        functions=[FunctionTime(function, ns) for function, ns in functions.items()],
+    )  # fmt: skip
+    return replace(a_run(name), lab=lab, explanations=[worst])
+
+
+def compared(name: str) -> PathComparison:
+    """A path with a function that entered, one that left, and some that differ."""
+    common = {f"f{number}": 100 + number for number in range(24)}
+    longer = {function: ns + 2 for function, ns in common.items()}
+    a = path_of(name, name, common | {"schedule": 300, "same": 10})
+    return compared_paths(a, path_of(name, "new", longer | {f"{name} slow": 9000, "same": 10}))
+
+
 VIEWS: Final[dict[str, View]] = {
     "gate": lambda name: GateView(gated(name)),
     "history": history,
+    "paths": lambda name: PathsView(compared(name)),
     "tail": lambda name: TailView(*tail_runs(name), details=True),
     "calibration": lambda name: CalibrationView(
         calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05, 0.1)
