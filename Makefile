@@ -21,7 +21,7 @@ INSTALLED_FILES = $(shell find agent cross kernel rtscope setup -type f -not -pa
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export NINJA = $(BIN)/ninja
 
-.PHONY: help measure check agent agents modules bench check-kernels check-long docs man format clean \
+.PHONY: help measure check agent agents modules bench check-kernels check-long docs man dist format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -66,6 +66,9 @@ man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
 	rm -rf build/man
 	$(BIN)/python -m rtscope.manual docs build/man
 
+dist: agents man .venv/.check ## Make the wheels and the sdist of a release from the last commit, build/dist
+	+$(ALONE) setup/dist $(BIN)/python $(CURDIR)/build/agents $(CURDIR)/build/man $(CURDIR)/build/dist
+
 format: .venv/.check ## Put C and Python into the project's style
 	$(BIN)/clang-format -i $(C_FILES)
 	$(BIN)/ruff check --fix rtscope tests bench
@@ -93,7 +96,7 @@ lint: .venv/.installed .venv/.check
 	$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror --ferror-limit=3 $(C_FILES) || \
 		{ echo "make format puts these C files into the project's style"; exit 1; }
-	shellcheck setup/modules setup/musl setup/packages setup/python setup/sources .ci/run
+	shellcheck setup/dist setup/modules setup/musl setup/packages setup/python setup/sources .ci/run
 
 units: build/units/build.ninja
 	$(ALONE) $(BIN)/meson test -C build/units --print-errorlogs
