@@ -68,7 +68,7 @@ def _default(option: Option, of: str | None) -> str | None:
     return f"the probe's; {default} for cyclic"
 
 
-def _checked(option: Option, flag: str) -> Callable[[Any], Any]:
+def _checked(option: Option, flag: str) -> Callable[[typer.CallbackParam, Any], Any]:
     """Return what refuses values that the agent would refuse, as RtscopeError."""
 
     def is_accepted(value: Any) -> bool:  # noqa: ANN401 - of the parameter's type
@@ -82,12 +82,13 @@ def _checked(option: Option, flag: str) -> Callable[[Any], Any]:
             case _:
                 return True
 
-    def check(given: Any) -> Any:  # noqa: ANN401
+    def check(param: typer.CallbackParam, given: Any) -> Any:  # noqa: ANN401
         for value in given if isinstance(given, list) else [given]:
             if value is not None and not is_accepted(value):
                 wanted = wanted_words(option)
                 raise RtscopeError(f"{flag} '{str(value)[:40]}' is not {wanted}")
-        return given
+        # Typer before 0.19 reads the None of a list that is absent as a list itself.
+        return given if given is not None or not param.multiple else []
 
     return check
 

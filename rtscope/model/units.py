@@ -4,7 +4,8 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import Final, Literal
+from enum import StrEnum
+from typing import Final
 
 from rtscope.model.errors import RtscopeError
 
@@ -20,9 +21,15 @@ NS_PER_UNIT: Final = {
     "h": 3600 * 1_000_000_000,
     "d": 86400 * 1_000_000_000,
 }
-Unit = Literal["us", "ns"]
-"""units in which other tools print latencies"""
 LONGEST_NS: Final = 2**63 - 1
+
+
+class Unit(StrEnum):
+    """A unit in which other tools print latencies."""
+
+    US = "us"
+    NS = "ns"
+
 
 _TIME = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zµμ]*)\s*", re.ASCII | re.IGNORECASE)
 

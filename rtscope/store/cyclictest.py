@@ -112,7 +112,7 @@ def parse_text(data: bytes, created: str, unit: Unit | None = None) -> Run:
     There is no histogram in it, so all samples are "beyond" the minimum. `unit` is ns if the
     program ran with -N; None assumes us. Raises RtscopeError.
     """
-    unit_ns = 1 if unit == "ns" else US
+    unit_ns = 1 if unit is Unit.NS else US
     text = read_text(data, "cyclictest")
     lines = _lines(text)
     if not lines:
@@ -146,7 +146,7 @@ def parse_histogram(data: bytes, created: str, unit: Unit | None = None) -> Run:
 
     `unit` is ns if cyclictest ran with -N; None assumes us. Raises RtscopeError.
     """
-    unit_ns = 1 if unit == "ns" else US
+    unit_ns = 1 if unit is Unit.NS else US
     text = read_text(data, "cyclictest")
     rows, summary = _table(text)
     for name in ("Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"):

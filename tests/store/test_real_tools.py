@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rtscope.model.units import Unit
 from rtscope.store.importer import import_bytes, import_file
 from tests.places import needs_realtime
 
@@ -57,7 +58,7 @@ def test_json_and_text_of_a_tool_have_the_figures_that_it_prints(
             beyond = printed["histogram"].get("8", 0) if printed["max"] > 8 else 0
             assert (thread.histogram.beyond_count, thread.histogram.total) == (beyond, count)
     if tool != "oslat":
-        (same,) = import_bytes(text.encode(), run.created, unit="ns" if unit_ns == 1 else None)
+        (same,) = import_bytes(text.encode(), run.created, unit=Unit.NS if unit_ns == 1 else None)
         for one, other in zip(run.threads, same.threads, strict=True):
             assert (one.count, one.min_ns, one.max_ns) == (other.count, other.min_ns, other.max_ns)
             assert "-h" not in command or one.histogram == other.histogram
