@@ -57,7 +57,7 @@ def test_help_and_completion_of_commands_import_none(
     imported = set(json.loads(done.stderr))
     assert not imported & {"numpy", "scipy", "jinja2", "sqlite3", "msgspec", "rich"}
     ours = {name for name in imported if name.startswith("rtscope.cli.")}
-    assert ours == {"rtscope.cli.groups", "rtscope.cli.main"}
+    assert ours == {"rtscope.cli.completion", "rtscope.cli.groups", "rtscope.cli.main"}
 
 
 def test_runs_are_shown_judged_reported_and_removed(measured: Rtscope, tmp_path: Path) -> None:
