@@ -181,14 +181,42 @@ static void wanted_text(const struct option_spec *option, char *text, size_t siz
 	}
 }
 
+/* The options of the last refusal. */
+static char refused[128];
+
+int options_refuse(char *error, size_t error_size, const char *names, const char *format, ...)
+{
+	va_list arguments;
+
+	snprintf(refused, sizeof(refused), "%s", names);
+	va_start(arguments, format);
+	vsnprintf(error, error_size, format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+void options_write_refusal(struct json *json, const char *text)
+{
+	char names[sizeof(refused)], *rest = names;
+
+	json_begin(json, "refusal");
+	json_array_begin(json, "options");
+	strcpy(names, refused);
+	for (char *name = strtok_r(rest, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+		json_string(json, NULL, name);
+	json_array_end(json);
+	json_string(json, "text", text);
+	json_end(json);
+}
+
 static int refuse(const struct option_spec *option, const char *text, char *error,
 		  size_t error_size)
 {
 	char wanted[400];
 
 	wanted_text(option, wanted, sizeof(wanted));
-	snprintf(error, error_size, "--%s '%.200s' is not %s", option->name, text, wanted);
-	return -1;
+	return options_refuse(error, error_size, option->name, "--%s '%.200s' is not %s",
+			      option->name, text, wanted);
 }
 
 static bool in_range(const struct option_spec *option, uint64_t number)
@@ -357,14 +385,13 @@ static int take(const struct option_set *options, const struct option_spec *opti
 		const char *text, char *error, size_t error_size)
 {
 	if (!applies(option, options->presets)) {
-		snprintf(error, error_size, "--%s does not apply to %s", option->name,
-			 options->command);
-		return -1;
+		return options_refuse(error, error_size, option->name, "--%s does not apply to %s",
+				      option->name, options->command);
 	}
 	if (option->kind == OPTION_WORDS && *option->count == option->max) {
-		snprintf(error, error_size, "at most %llu --%s options are supported",
-			 (unsigned long long)option->max, option->name);
-		return -1;
+		return options_refuse(error, error_size, option->name,
+				      "at most %llu --%s options are supported",
+				      (unsigned long long)option->max, option->name);
 	}
 	if (!set(option, text, true))
 		return refuse(option, text, error, error_size);
@@ -407,8 +434,7 @@ static int take_long(const struct option_set *options, int argc, char **argv, in
 	}
 	if (!name[length])
 		return take(options, option, "", error, error_size);
-	snprintf(error, error_size, "--%s takes no value", option->name);
-	return -1;
+	return options_refuse(error, error_size, option->name, "--%s takes no value", option->name);
 }
 
 /* Read argv[*at]: letters behind one dash, of which the last may have a value. */

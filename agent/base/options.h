@@ -73,6 +73,16 @@ struct option_set {
 int options_parse(const struct option_set *set, int argc, char **argv, char *error,
 		  size_t error_size);
 
+/*
+ * Refuse the options @names, divided by blanks, the one to change first. Put the sentence into
+ * @error, and return -1. A check of several options at once calls this, too.
+ */
+int options_refuse(char *error, size_t error_size, const char *names, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Write a line of the type "refusal": the options of the last one, and the sentence @text. */
+void options_write_refusal(struct json *json, const char *text);
+
 /* Print a line or more for each option of @table: name, help, range and default. */
 void options_help(const struct option_spec *table, const struct option_preset *presets, FILE *out);
 

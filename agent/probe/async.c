@@ -247,15 +247,15 @@ static int check_plan(const struct session_options *session, const struct cpus *
 	unsigned int cpus_max = PAIRS_MAX / series / (async.via == WAYS ? WAYS : 1);
 
 	if (session->policy == POLICY_DEADLINE)
-		snprintf(error, error_size,
-			 "async pins its threads, which SCHED_DEADLINE does not permit; use --policy fifo or other");
+		options_refuse(error, error_size, "policy",
+			       "async pins its threads, which SCHED_DEADLINE does not permit; use --policy fifo or other");
 	else if (async.place == PLACE_OTHER && cpus->count < 2)
-		snprintf(error, error_size,
-			 "--place other needs two CPUs and --cpus gives one; add a CPU or use --place same");
+		options_refuse(error, error_size, "place cpus",
+			       "--place other needs two CPUs and --cpus gives one; add a CPU or use --place same");
 	else if (cpus->count > cpus_max)
-		snprintf(error, error_size,
-			 "too many pairs of threads: with these --via and --place --cpus may name at most %u CPUs",
-			 cpus_max);
+		options_refuse(error, error_size, "via place cpus",
+			       "too many pairs of threads: with these --via and --place --cpus may name at most %u CPUs",
+			       cpus_max);
 	else
 		return 0;
 	return -1;
@@ -275,14 +275,14 @@ static void tell_refusal(const struct way *way, char *error, size_t error_size)
 {
 	int number = errno;
 
-	snprintf(error, error_size, "--via %s is not possible here: %s%s%s",
-		 async_way_names[way - async_ways], strerror(number),
-		 number == ENOSYS ? "; this kernel was built without CONFIG_" :
-		 number == EMFILE ? "; raise " :
-				    "",
-		 number == ENOSYS ? way->kernel_option :
-		 number == EMFILE ? way->limit :
-				    "");
+	options_refuse(error, error_size, "via", "--via %s is not possible here: %s%s%s",
+		       async_way_names[way - async_ways], strerror(number),
+		       number == ENOSYS ? "; this kernel was built without CONFIG_" :
+		       number == EMFILE ? "; raise " :
+					  "",
+		       number == ENOSYS ? way->kernel_option :
+		       number == EMFILE ? way->limit :
+					  "");
 }
 
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,

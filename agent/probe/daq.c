@@ -117,20 +117,19 @@ static int check(const struct session_options *session, char *error, size_t erro
 	uint64_t bytes = (chosen.channels + 1) * chosen.samples * RTDAQ_SAMPLE_BYTES;
 
 	if (session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 "--policy deadline does not fit: this probe's threads wait for a device; use fifo or other");
-		return -1;
+		return options_refuse(error, error_size, "policy",
+				      "--policy deadline does not fit: this probe's threads wait for a device; use fifo or other");
 	}
 	if (session->interval_ns < PERIOD_MIN_NS || session->interval_ns > PERIOD_MAX_NS) {
-		snprintf(error, error_size, "--interval is not from 100us to 10s, as daq needs it");
-		return -1;
+		return options_refuse(error, error_size, "interval",
+				      "--interval is not from 100us to 10s, as daq needs it");
 	}
 	if (bytes > RTDAQ_BYTES_MAX) {
-		snprintf(error, error_size,
-			 "--channels %llu of --samples-per-channel %llu and the readout would be %llu bytes, and an event has at most %u: take fewer",
-			 (unsigned long long)chosen.channels, (unsigned long long)chosen.samples,
-			 (unsigned long long)bytes, RTDAQ_BYTES_MAX);
-		return -1;
+		return options_refuse(error, error_size, "channels samples-per-channel",
+				      "--channels %llu of --samples-per-channel %llu and the readout would be %llu bytes, and an event has at most %u: take fewer",
+				      (unsigned long long)chosen.channels,
+				      (unsigned long long)chosen.samples, (unsigned long long)bytes,
+				      RTDAQ_BYTES_MAX);
 	}
 	return 0;
 }

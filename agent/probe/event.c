@@ -223,14 +223,15 @@ static int check_plan(const struct session_options *session, char *error, size_t
 	if (!chosen.data_chosen)
 		chosen.data_ns = session->interval_ns / DATA_DEFAULT;
 	if (session->policy == POLICY_DEADLINE)
-		snprintf(error, error_size,
-			 "event needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
+		options_refuse(error, error_size, "policy",
+			       "event needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
 	else if (session->interval_ns < RTEVENT_INTERVAL_MIN_NS)
-		snprintf(error, error_size, "--interval: event takes at least %llu us",
-			 RTEVENT_INTERVAL_MIN_NS / NSEC_PER_USEC);
+		options_refuse(error, error_size, "interval",
+			       "--interval: event takes at least %llu us",
+			       RTEVENT_INTERVAL_MIN_NS / NSEC_PER_USEC);
 	else if (chosen.data_ns >= session->interval_ns / 2)
-		snprintf(error, error_size,
-			 "--data must be shorter than half of --interval, or 0 for no data interrupts");
+		options_refuse(error, error_size, "data interval",
+			       "--data must be shorter than half of --interval, or 0 for no data interrupts");
 	else
 		return 0;
 	return -1;

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "probe/device.h"
+#include "base/options.h"
 #include "probe/event_methods.h"
 
 #define LEAD_NS	     (100 * NSEC_PER_USEC)
@@ -209,11 +210,12 @@ int receiver_open(struct receiver *receiver, const struct notification_method *m
 	receiver->map = map;
 	if (!method->open || !method->open(receiver))
 		return 0;
-	snprintf(error, error_size, "--via %s is not possible here: %s%s%s",
-		 notification_method_names[method - notification_methods], strerror(errno),
-		 errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
-		 errno == ENOSYS && method->kernel_option ? method->kernel_option : "");
-	return -1;
+	return options_refuse(error, error_size, "via", "--via %s is not possible here: %s%s%s",
+			      notification_method_names[method - notification_methods],
+			      strerror(errno),
+			      errno == ENOSYS ? "; this kernel was built without CONFIG_" : "",
+			      errno == ENOSYS && method->kernel_option ? method->kernel_option :
+									 "");
 }
 
 int receiver_start(struct receiver *receiver, struct rtevent_setup *setup)

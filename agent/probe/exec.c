@@ -62,15 +62,12 @@ static void measure(struct measuring *measuring);
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
-	if (!session->command || session->interval_ns || session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 !session->command ?
-				 "there is no command to be measured: write rtscope-agent exec -- COMMAND [ARGUMENT...]" :
-			 session->interval_ns ?
-				 "exec takes no --interval: a run of the command begins when the one before has ended" :
-				 "exec gives the command some CPUs, which SCHED_DEADLINE does not allow: measure with --policy other or fifo");
-		return -1;
-	}
+	if (!session->command)
+		return options_refuse(error, error_size, "",
+				      "there is no command to be measured: write rtscope-agent exec -- COMMAND [ARGUMENT...]");
+	if (session->policy == POLICY_DEADLINE)
+		return options_refuse(error, error_size, "policy",
+				      "exec gives the command some CPUs, which SCHED_DEADLINE does not allow: measure with --policy other or fifo");
 	command.words = session->command;
 	command.cpus = *cpus;
 	roles[0] = (struct role){

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "proc/clock_sources.h"
 #include "probe/probe.h"
 #include "session/session.h"
@@ -76,13 +77,14 @@ static const struct clock_source *find(const char *name, size_t length)
 
 static int refuse_clock(const char *name, size_t length, char *error, size_t error_size)
 {
-	size_t used = (size_t)snprintf(error, error_size, "--clock '%.*s' is not one of",
-				       (int)(length < 100 ? length : 100), name);
+	char known[400] = "";
+	size_t used = 0;
 
-	for (unsigned int i = 0; i < gtod.sources && used < error_size; i++)
-		used += (size_t)snprintf(error + used, error_size - used, "%s %s", i ? "," : "",
+	for (unsigned int i = 0; i < gtod.sources && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s %s", i ? "," : "",
 					 gtod.source[i].name);
-	return -1;
+	return options_refuse(error, error_size, "clock", "--clock '%.*s' is not one of%s",
+			      (int)(length < 100 ? length : 100), name, known);
 }
 
 /* Keep those sources that are wanted, in the order wanted. */
@@ -116,22 +118,17 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 {
 	unsigned int threads;
 
-	if (session->interval_ns || session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 session->interval_ns ?
-				 "gtod takes no --interval: one pair of readings follows the other" :
-				 "gtod does not sleep, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
-		return -1;
-	}
+	if (session->policy == POLICY_DEADLINE)
+		return options_refuse(error, error_size, "policy",
+				      "gtod does not sleep, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
 	gtod.sources = clock_sources_find(gtod.source);
 	if (choose(error, error_size))
 		return -1;
 	threads = cpus->count * gtod.sources;
 	if (threads > ROLES_MAX) {
-		snprintf(error, error_size,
-			 "%u clocks on %u CPUs are %u threads, and %u are possible: give fewer with --cpus or --clock",
-			 gtod.sources, cpus->count, threads, ROLES_MAX);
-		return -1;
+		return options_refuse(error, error_size, "cpus clock",
+				      "%u clocks on %u CPUs are %u threads, and %u are possible: give fewer with --cpus or --clock",
+				      gtod.sources, cpus->count, threads, ROLES_MAX);
 	}
 	gtod.series = calloc(threads, sizeof(*gtod.series));
 	if (!gtod.series) {

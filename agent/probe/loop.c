@@ -128,18 +128,17 @@ static int choose_method(char *error, size_t error_size)
 	loop.loops = LOOPS_MAX;
 	if (!strcmp(all_methods[method], "all"))
 		return 0;
-	snprintf(error, error_size, "--method '%s' is not %s, %s, %s, %s or all; --in %s has those",
-		 all_methods[method], names[0], names[1], names[2], names[3],
-		 loop.in_kernel ? "kernel" : "program");
-	return -1;
+	return options_refuse(error, error_size, "method in",
+			      "--method '%s' is not %s, %s, %s, %s or all; --in %s has those",
+			      all_methods[method], names[0], names[1], names[2], names[3],
+			      loop.in_kernel ? "kernel" : "program");
 }
 
 static int check_slack(char *error, size_t error_size)
 {
 	if (!loop.in_kernel && slack_given) {
-		snprintf(error, error_size,
-			 "--slack is for --in kernel: a program's loops have none");
-		return -1;
+		return options_refuse(error, error_size, "slack in",
+				      "--slack is for --in kernel: a program's loops have none");
 	}
 	if (!slack_given)
 		loop.slack_ns = loop.in_kernel ? SLACK_NS : 0;
@@ -158,16 +157,16 @@ static int check_times(const struct session_options *session, char *error, size_
 	if (!limits->high_ns)
 		limits->high_ns = interval_ns / 100 * 103;
 	if (limits->low_ns > limits->high_ns) {
-		snprintf(error, error_size,
-			 "--low %llu ns is above --high %llu ns: no period could be in range",
-			 (unsigned long long)limits->low_ns, (unsigned long long)limits->high_ns);
-		return -1;
+		return options_refuse(error, error_size, "low high",
+				      "--low %llu ns is above --high %llu ns: no period could be in range",
+				      (unsigned long long)limits->low_ns,
+				      (unsigned long long)limits->high_ns);
 	}
 	if (loop.work_ns >= interval_ns) {
-		snprintf(error, error_size,
-			 "--work %llu ns leaves nothing of an --interval of %llu ns to sleep",
-			 (unsigned long long)loop.work_ns, (unsigned long long)interval_ns);
-		return -1;
+		return options_refuse(error, error_size, "work interval",
+				      "--work %llu ns leaves nothing of an --interval of %llu ns to sleep",
+				      (unsigned long long)loop.work_ns,
+				      (unsigned long long)interval_ns);
 	}
 	return 0;
 }
@@ -184,10 +183,9 @@ static int share_duration(const struct session_options *session, char *error, si
 	loop.turn_ns = session->duration_ns / (loop.loops * (rounds ? rounds : 1));
 	if (loop.turn_ns >= 2 * session->interval_ns)
 		return 0;
-	snprintf(error, error_size,
-		 "--duration is too short for %u methods to have a period of %llu ns each: measure longer or choose one --method",
-		 loop.loops, (unsigned long long)session->interval_ns);
-	return -1;
+	return options_refuse(error, error_size, "duration method",
+			      "--duration is too short for %u methods to have a period of %llu ns each: measure longer or choose one --method",
+			      loop.loops, (unsigned long long)session->interval_ns);
 }
 
 static bool has_cpu(const struct cpus *cpus, int cpu)
@@ -216,12 +214,11 @@ static int choose_observer(const struct cpus *cpus, char *error, size_t error_si
 
 	cpus_usable(&usable);
 	if (loop.observer >= 0 && (loop.observer == taken || !has_cpu(&usable, loop.observer))) {
-		snprintf(error, error_size,
-			 loop.observer == taken ?
-				 "--observer %d is the CPU of the loop itself: name another one, or choose the loop's by --cpus" :
-				 "--observer %d is not a CPU that this process may use",
-			 loop.observer);
-		return -1;
+		return options_refuse(error, error_size, "observer cpus",
+				      loop.observer == taken ?
+					      "--observer %d is the CPU of the loop itself: name another one, or choose the loop's by --cpus" :
+					      "--observer %d is not a CPU that this process may use",
+				      loop.observer);
 	}
 	if (loop.observer == OBSERVER_AUTO)
 		loop.observer = last_cpu(cpus, taken);
@@ -241,9 +238,8 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	unsigned int count = 0;
 
 	if (session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 "--policy deadline does not fit: these loops time themselves, and are pinned; use fifo or other, or --in kernel --method deadline");
-		return -1;
+		return options_refuse(error, error_size, "policy in method",
+				      "--policy deadline does not fit: these loops time themselves, and are pinned; use fifo or other, or --in kernel --method deadline");
 	}
 	if (choose_method(error, error_size) || check_slack(error, error_size) ||
 	    check_times(session, error, error_size) || share_duration(session, error, error_size) ||

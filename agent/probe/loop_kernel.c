@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "probe/device.h"
 #include "probe/loop.h"
 
@@ -66,16 +67,17 @@ static int check_limits(char *error, size_t error_size)
 	uint64_t most_ns = period_ns * RTLOOP_POLL_PERCENT / 100;
 
 	if (period_ns < RTLOOP_PERIOD_MIN_NS || period_ns > RTLOOP_PERIOD_MAX_NS)
-		snprintf(error, error_size,
-			 "--interval %llu ns is not from 100us to 1s, as --in kernel needs it",
-			 (unsigned long long)period_ns);
+		options_refuse(error, error_size, "interval in",
+			       "--interval %llu ns is not from 100us to 1s, as --in kernel needs it",
+			       (unsigned long long)period_ns);
 	else if (loop.work_ns > most_ns)
-		snprintf(error, error_size,
-			 "--work %llu ns is more than %d %% of the --interval, the most that --in kernel takes",
-			 (unsigned long long)loop.work_ns, RTLOOP_POLL_PERCENT);
+		options_refuse(error, error_size, "work interval in",
+			       "--work %llu ns is more than %d %% of the --interval, the most that --in kernel takes",
+			       (unsigned long long)loop.work_ns, RTLOOP_POLL_PERCENT);
 	else if (loop.slack_ns > period_ns)
-		snprintf(error, error_size, "--slack %llu ns is longer than the --interval",
-			 (unsigned long long)loop.slack_ns);
+		options_refuse(error, error_size, "slack interval",
+			       "--slack %llu ns is longer than the --interval",
+			       (unsigned long long)loop.slack_ns);
 	else
 		return 0;
 	return -1;

@@ -120,16 +120,14 @@ static int choose_pages(char *error, size_t error_size)
 		return 0;
 	memory.sweep.huge = reach_huge_page();
 	if (!memory.sweep.huge) {
-		snprintf(error, error_size,
-			 "--pages huge: this kernel has no transparent huge pages; --pages ordinary measures");
-		return -1;
+		return options_refuse(error, error_size, "pages",
+				      "--pages huge: this kernel has no transparent huge pages; --pages ordinary measures");
 	}
 	if (memory.sweep.huge * SWEEP_VICTIMS <= room_for_largest())
 		return 0;
-	snprintf(error, error_size,
-		 "--pages huge: huge pages have %llu MiB here, and there is not memory enough for one to each working set",
-		 (unsigned long long)(memory.sweep.huge >> 20));
-	return -1;
+	return options_refuse(error, error_size, "pages",
+			      "--pages huge: huge pages have %llu MiB here, and there is not memory enough for one to each working set",
+			      (unsigned long long)(memory.sweep.huge >> 20));
 }
 
 static int choose_largest(char *error, size_t error_size)
@@ -147,11 +145,10 @@ static int choose_largest(char *error, size_t error_size)
 			memory.largest = LARGEST_MIN;
 	}
 	if (memory.largest > room && given) {
-		snprintf(error, error_size,
-			 "--largest %llu MiB for each of %u CPUs is more than a quarter of the free memory; at most %llu fit",
-			 (unsigned long long)(memory.largest >> 20), memory.cpus.count,
-			 (unsigned long long)(room >> 20));
-		return -1;
+		return options_refuse(error, error_size, "largest",
+				      "--largest %llu MiB for each of %u CPUs is more than a quarter of the free memory; at most %llu fit",
+				      (unsigned long long)(memory.largest >> 20), memory.cpus.count,
+				      (unsigned long long)(room >> 20));
 	}
 	if (memory.largest > room) {
 		memory.largest = room > GRAIN ? room / GRAIN * GRAIN : GRAIN;
@@ -260,9 +257,9 @@ static int check_options(const struct session_options *session, const struct cpu
 {
 	if (cpus->count <= SWEEP_CPUS)
 		return workers_check("memory", session, error, error_size);
-	snprintf(error, error_size, "%u CPUs are too many: choose at most %d with --cpus",
-		 cpus->count, SWEEP_CPUS);
-	return -1;
+	return options_refuse(error, error_size, "cpus",
+			      "%u CPUs are too many: choose at most %d with --cpus", cpus->count,
+			      SWEEP_CPUS);
 }
 
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,

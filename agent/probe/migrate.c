@@ -79,30 +79,26 @@ static int check_options(const struct session_options *session, unsigned int cpu
 	struct schedule highest = { .policy = POLICY_FIFO, .priority = session->priority };
 
 	if (session->policy != POLICY_FIFO || session->priority <= cpus) {
-		snprintf(error, error_size,
-			 "%u CPUs need %u SCHED_FIFO priorities: leave --policy fifo and give a --priority from %u, or fewer --cpus",
-			 cpus, cpus + 1, cpus + 1);
-		return -1;
+		return options_refuse(error, error_size, "policy priority cpus",
+				      "%u CPUs need %u SCHED_FIFO priorities: leave --policy fifo and give a --priority from %u, or fewer --cpus",
+				      cpus, cpus + 1, cpus + 1);
 	}
 	if (!session->dry_run && !realtime_may_enter(&highest)) {
-		snprintf(error, error_size,
-			 "SCHED_FIFO priority %u is refused to this user, and without priorities there is no order to test; run as root, or give a --priority that ulimit -r allows",
-			 highest.priority);
-		return -1;
+		return options_refuse(error, error_size, "priority",
+				      "SCHED_FIFO priority %u is refused to this user, and without priorities there is no order to test; run as root, or give a --priority that ulimit -r allows",
+				      highest.priority);
 	}
 	if (migrate.tolerance_ns >= migrate.work_ns) {
-		snprintf(error, error_size,
-			 "--tolerance %llu ns must be less than --work %llu ns: no thread could wait longer while another works",
-			 (unsigned long long)migrate.tolerance_ns,
-			 (unsigned long long)migrate.work_ns);
-		return -1;
+		return options_refuse(error, error_size, "tolerance work",
+				      "--tolerance %llu ns must be less than --work %llu ns: no thread could wait longer while another works",
+				      (unsigned long long)migrate.tolerance_ns,
+				      (unsigned long long)migrate.work_ns);
 	}
 	if (migrate.work_ns > session->interval_ns / 4) {
-		snprintf(error, error_size,
-			 "--work %llu ns is more than a quarter of --interval %llu ns: a CPU may work twice in each round, and half of the time is the machine's",
-			 (unsigned long long)migrate.work_ns,
-			 (unsigned long long)session->interval_ns);
-		return -1;
+		return options_refuse(error, error_size, "work interval",
+				      "--work %llu ns is more than a quarter of --interval %llu ns: a CPU may work twice in each round, and half of the time is the machine's",
+				      (unsigned long long)migrate.work_ns,
+				      (unsigned long long)session->interval_ns);
 	}
 	return 0;
 }

@@ -86,11 +86,10 @@ static int choose_threshold(char *error, size_t error_size)
 		noise.threshold_ns = 4 * cost_ns > THRESHOLD_NS ? 4 * cost_ns : THRESHOLD_NS;
 	if (noise.threshold_ns >= 2 * cost_ns)
 		return 0;
-	snprintf(error, error_size,
-		 "--threshold %llu ns is too short: reading the clock takes %llu ns here, so that every reading would be a gap; give at least %llu ns",
-		 (unsigned long long)noise.threshold_ns, (unsigned long long)cost_ns,
-		 (unsigned long long)(2 * cost_ns));
-	return -1;
+	return options_refuse(error, error_size, "threshold",
+			      "--threshold %llu ns is too short: reading the clock takes %llu ns here, so that every reading would be a gap; give at least %llu ns",
+			      (unsigned long long)noise.threshold_ns, (unsigned long long)cost_ns,
+			      (unsigned long long)(2 * cost_ns));
 }
 
 static int choose_runtime(enum policy policy, char *error, size_t error_size)
@@ -100,10 +99,10 @@ static int choose_runtime(enum policy policy, char *error, size_t error_size)
 			policy == POLICY_OTHER ? noise.period_ns : noise.period_ns / 10 * 9;
 	if (noise.runtime_ns && noise.runtime_ns <= noise.period_ns)
 		return 0;
-	snprintf(error, error_size, "--runtime %llu us does not fit into a --period of %llu us",
-		 (unsigned long long)(noise.runtime_ns / NSEC_PER_USEC),
-		 (unsigned long long)(noise.period_ns / NSEC_PER_USEC));
-	return -1;
+	return options_refuse(error, error_size, "runtime period",
+			      "--runtime %llu us does not fit into a --period of %llu us",
+			      (unsigned long long)(noise.runtime_ns / NSEC_PER_USEC),
+			      (unsigned long long)(noise.period_ns / NSEC_PER_USEC));
 }
 
 static void measure(struct measuring *measuring);
@@ -111,13 +110,9 @@ static void measure(struct measuring *measuring);
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
-	if (session->interval_ns || session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 session->interval_ns ?
-				 "noise takes no --interval: it never sleeps between two readings; --runtime and --period say how long it spins" :
-				 "noise spins, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
-		return -1;
-	}
+	if (session->policy == POLICY_DEADLINE)
+		return options_refuse(error, error_size, "policy",
+				      "noise spins, which SCHED_DEADLINE does not grant: measure with --policy fifo or other");
 	if (choose_threshold(error, error_size) ||
 	    choose_runtime(session->policy, error, error_size))
 		return -1;

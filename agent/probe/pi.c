@@ -63,23 +63,20 @@ static int check_options(const struct session_options *session, char *error, siz
 	struct schedule high = { .policy = POLICY_FIFO, .priority = session->priority };
 
 	if (session->policy != POLICY_FIFO || session->priority < 3) {
-		snprintf(error, error_size,
-			 "three SCHED_FIFO priorities are needed: leave --policy fifo and give a --priority from 3");
-		return -1;
+		return options_refuse(error, error_size, "policy priority",
+				      "three SCHED_FIFO priorities are needed: leave --policy fifo and give a --priority from 3");
 	}
 	if (!session->dry_run && !realtime_may_enter(&high)) {
-		snprintf(error, error_size,
-			 "SCHED_FIFO priority %u is refused to this user, and without it there is no inversion to measure; run as root, or give a --priority that ulimit -r allows",
-			 high.priority);
-		return -1;
+		return options_refuse(error, error_size, "priority",
+				      "SCHED_FIFO priority %u is refused to this user, and without it there is no inversion to measure; run as root, or give a --priority that ulimit -r allows",
+				      high.priority);
 	}
 	if (pi.hold_ns > session->interval_ns || pi.medium_ns > session->interval_ns ||
 	    (pi.hold_ns + pi.medium_ns) > session->interval_ns / 10 * 9) {
-		snprintf(error, error_size,
-			 "--hold and --medium, together %llu ns, leave too little of each --interval of %llu ns: a tenth must be free",
-			 (unsigned long long)(pi.hold_ns + pi.medium_ns),
-			 (unsigned long long)session->interval_ns);
-		return -1;
+		return options_refuse(error, error_size, "hold medium interval",
+				      "--hold and --medium, together %llu ns, leave too little of each --interval of %llu ns: a tenth must be free",
+				      (unsigned long long)(pi.hold_ns + pi.medium_ns),
+				      (unsigned long long)session->interval_ns);
 	}
 	return 0;
 }

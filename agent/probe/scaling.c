@@ -135,10 +135,9 @@ static int allocate(char *error, size_t error_size)
 
 	scaling.results = calloc(scaling.items, sizeof(*scaling.results));
 	if (!table || !scaling.results) {
-		snprintf(error, error_size,
-			 "there is no memory for a table of %llu bytes: give a smaller --table",
-			 (unsigned long long)scaling.table_bytes);
-		return -1;
+		return options_refuse(error, error_size, "table",
+				      "there is no memory for a table of %llu bytes: give a smaller --table",
+				      (unsigned long long)scaling.table_bytes);
 	}
 	for (uint64_t i = 0; i < entries; i++)
 		table[i] = i * GOLDEN_RATIO;
@@ -149,13 +148,12 @@ static int allocate(char *error, size_t error_size)
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
 		char *error, size_t error_size)
 {
-	if (session->policy == POLICY_DEADLINE || (scaling.vector && !work_vector_name())) {
-		snprintf(error, error_size,
-			 session->policy == POLICY_DEADLINE ?
-				 "scaling measures CPUs, to which SCHED_DEADLINE pins no thread: use --policy fifo or other" :
-				 "this CPU has no vector unit that the agent can use: measure with --form scalar");
-		return -1;
-	}
+	if (session->policy == POLICY_DEADLINE)
+		return options_refuse(error, error_size, "policy",
+				      "scaling measures CPUs, to which SCHED_DEADLINE pins no thread: use --policy fifo or other");
+	if (scaling.vector && !work_vector_name())
+		return options_refuse(error, error_size, "form",
+				      "this CPU has no vector unit that the agent can use: measure with --form scalar");
 	if (!scaling.threads)
 		scaling.threads = cpus->count;
 	scaling.work = scaling.vector ? work_vector : work_scalar;

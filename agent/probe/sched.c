@@ -58,15 +58,15 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 								session->interval_ns - OVERHEAD_NS;
 
 	if (sched.busy_ns && (session->interval_ns < OVERHEAD_NS || sched.busy_ns > most_ns)) {
-		snprintf(error, error_size,
-			 "--busy %llu us does not fit into an --interval of %llu us%s: work at most %llu us, or 0 for none",
-			 (unsigned long long)(sched.busy_ns / NSEC_PER_USEC),
-			 (unsigned long long)(session->interval_ns / NSEC_PER_USEC),
-			 session->policy == POLICY_DEADLINE ? " under SCHED_DEADLINE" : "",
-			 (unsigned long long)(session->interval_ns < OVERHEAD_NS ?
-						      0 :
-						      most_ns / NSEC_PER_USEC));
-		return -1;
+		return options_refuse(error, error_size, "busy interval",
+				      "--busy %llu us does not fit into an --interval of %llu us%s: work at most %llu us, or 0 for none",
+				      (unsigned long long)(sched.busy_ns / NSEC_PER_USEC),
+				      (unsigned long long)(session->interval_ns / NSEC_PER_USEC),
+				      session->policy == POLICY_DEADLINE ? " under SCHED_DEADLINE" :
+									   "",
+				      (unsigned long long)(session->interval_ns < OVERHEAD_NS ?
+								   0 :
+								   most_ns / NSEC_PER_USEC));
 	}
 	for (unsigned int i = 0; i < cpus->count; i++)
 		roles[i] = (struct role){

@@ -214,14 +214,12 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	int cpu = cpus->count == 1 ? cpus->number[0] : -1, count = 0;
 
 	if (session->policy == POLICY_DEADLINE) {
-		snprintf(error, error_size,
-			 "signal needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
-		return -1;
+		return options_refuse(error, error_size, "policy",
+				      "signal needs threads of many priorities, which SCHED_DEADLINE does not have; use --policy fifo or other");
 	}
 	if (chosen.warm && chosen.method != METHOD_SYNCHRONOUS) {
-		snprintf(error, error_size,
-			 "--cache warm would decide which thread takes an asynchronous signal; use --method synchronous with it");
-		return -1;
+		return options_refuse(error, error_size, "cache method",
+				      "--cache warm would decide which thread takes an asynchronous signal; use --method synchronous with it");
 	}
 	open_events();
 	roles[count++] = (struct role){

@@ -61,9 +61,9 @@ static int check_options(const struct session_options *session, const struct cpu
 	if (workers_check("topology", session, error, error_size))
 		return -1;
 	if (cpus->count > TOPOLOGY_CPUS)
-		snprintf(error, error_size,
-			 "%u CPUs are %u pairs: choose at most %d of them with --cpus", cpus->count,
-			 cpus->count * (cpus->count - 1) / 2, TOPOLOGY_CPUS);
+		options_refuse(error, error_size, "cpus",
+			       "%u CPUs are %u pairs: choose at most %d of them with --cpus",
+			       cpus->count, cpus->count * (cpus->count - 1) / 2, TOPOLOGY_CPUS);
 	else
 		return 0;
 	return -1;
@@ -95,9 +95,9 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	warn_of_length(session, cpus->count, repeats);
 	if (pairs_init(cpus, session->dry_run ? 1 : repeats, topology.slot_ns) ||
 	    workers_init(cpus->count)) {
-		snprintf(error, error_size, "out of memory for %u CPUs: choose fewer with --cpus",
-			 cpus->count);
-		return -1;
+		return options_refuse(error, error_size, "cpus",
+				      "out of memory for %u CPUs: choose fewer with --cpus",
+				      cpus->count);
 	}
 	kinds_choose(cpus->number[0]);
 	return workers_roles(session, cpus, pairs_conduct, roles);

@@ -31,13 +31,13 @@ int workers_check(const char *probe, const struct session_options *session, char
 		  size_t error_size)
 {
 	if (session->policy == POLICY_DEADLINE)
-		snprintf(error, error_size,
-			 "%s works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other",
-			 probe);
+		options_refuse(error, error_size, "policy",
+			       "%s works without a pause, which SCHED_DEADLINE does not grant: measure with --policy fifo or other",
+			       probe);
 	else if (session->samples > WORKERS_SAMPLES_MAX)
-		snprintf(error, error_size,
-			 "--samples %llu are repeats of all that %s compares: at most %d are kept; a longer --slot makes each more exact",
-			 (unsigned long long)session->samples, probe, WORKERS_SAMPLES_MAX);
+		options_refuse(error, error_size, "samples slot",
+			       "--samples %llu are repeats of all that %s compares: at most %d are kept; a longer --slot makes each more exact",
+			       (unsigned long long)session->samples, probe, WORKERS_SAMPLES_MAX);
 	else
 		return 0;
 	return -1;

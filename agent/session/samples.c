@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "session/samples.h"
 #include "session/signals.h"
 
@@ -29,9 +30,8 @@ int samples_open(const char *path, char *error, size_t error_size)
 		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		snprintf(error, error_size, "cannot write --samples-file %s: %s", path,
-			 strerror(errno));
-		return -1;
+		return options_refuse(error, error_size, "samples-file",
+				      "cannot write --samples-file %s: %s", path, strerror(errno));
 	}
 	if (!outlet_open(&outlet, fd, QUEUE + QUEUE_THREAD))
 		file = outlet_stream(&outlet);

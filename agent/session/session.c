@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/hello.h"
+#include "base/options.h"
 #include "proc/cpus.h"
 #include "proc/throttling.h"
 #include "session/checks.h"
@@ -45,6 +46,21 @@ static int fail(int status, const char *text)
 	return status;
 }
 
+/* Before the protocol's first line was written: write it, too. */
+static int refuse(const char *text)
+{
+	struct json early = { .fd = STDOUT_FILENO };
+	struct json *json = session.json.sink ? &session.json : &early;
+	int status = fail(2, text);
+
+	if (!session.options.json)
+		return status;
+	if (json == &early)
+		hello_write(json);
+	options_write_refusal(json, text);
+	return status;
+}
+
 static int parse_cpus(char *error, size_t error_size)
 {
 	char reason[400];
@@ -52,8 +68,7 @@ static int parse_cpus(char *error, size_t error_size)
 	if (!cpus_parse(session.options.cpus, &session.usable, &session.cpus, reason,
 			sizeof(reason)))
 		return 0;
-	snprintf(error, error_size, "--cpus: %s", reason);
-	return -1;
+	return options_refuse(error, error_size, "cpus", "--cpus: %s", reason);
 }
 
 static int parse_loads(char *error, size_t error_size)
@@ -63,8 +78,7 @@ static int parse_loads(char *error, size_t error_size)
 
 	if (session.options.load_cpus &&
 	    cpus_parse(session.options.load_cpus, &session.usable, &cpus, reason, sizeof(reason))) {
-		snprintf(error, error_size, "--load-cpus: %s", reason);
-		return -1;
+		return options_refuse(error, error_size, "load-cpus", "--load-cpus: %s", reason);
 	}
 	session.loads = load_set_new(session.options.seed);
 	if (!session.loads) {
@@ -76,10 +90,19 @@ static int parse_loads(char *error, size_t error_size)
 		if (!load_set_parse(session.loads, session.options.loads[i], reason,
 				    sizeof(reason)))
 			continue;
-		snprintf(error, error_size, "--load: %s", reason);
-		return -1;
+		return options_refuse(error, error_size, "load", "--load: %s", reason);
 	}
 	return 0;
+}
+
+static int parse_tunes(char *error, size_t error_size)
+{
+	char reason[400];
+
+	if (!tune_session_parse((char **)session.options.tunes, session.options.tune_count, reason,
+				sizeof(reason)))
+		return 0;
+	return options_refuse(error, error_size, "tune", "%s", reason);
 }
 
 void measuring_fact(struct measuring *measuring, const char *key, double value)
@@ -282,7 +305,7 @@ static int measure(char *error, size_t error_size)
 	uint64_t end_ns;
 
 	if (threads_plan(&session, session_warn, error, error_size))
-		return fail(2, error);
+		return refuse(error);
 	session.load_begun_ns = clock_now_ns();
 	if (load_set_start(session.loads, LOAD_TIMEOUT_NS, session_warn, error, error_size))
 		return fail(1, error);
@@ -331,9 +354,8 @@ static int reconcile_idle_states(char *error, size_t error_size)
 	if (tune_session_latency_ns() == UINT64_MAX)
 		return 0;
 	if (idle->given && idle->mode != IDLE_DEFAULT) {
-		snprintf(error, error_size,
-			 "--idle-states contradicts --tune 'latency ...': both limit the idle states; give one of them");
-		return -1;
+		return options_refuse(error, error_size, "idle-states tune",
+				      "--idle-states contradicts --tune 'latency ...': both limit the idle states; give one of them");
 	}
 	idle->mode = IDLE_DEFAULT;
 	return 0;
@@ -343,7 +365,7 @@ static int reconcile_idle_states(char *error, size_t error_size)
 static int dry_run(char *error, size_t error_size)
 {
 	if (threads_plan(&session, session_warn, error, error_size))
-		return fail(2, error);
+		return refuse(error);
 	if (tune_session_dry_run(session.options.tune_journal, report_change, session_warn, error,
 				 error_size))
 		return fail(1, error);
@@ -372,19 +394,17 @@ int session_main(const struct probe *probe, int argc, char **argv)
 
 	session.probe = probe;
 	if (session_parse(probe, argc, argv, &session.options, error, sizeof(error)))
-		return fail(2, error);
+		return refuse(error);
 	if (session.options.help) {
 		session_help(probe);
 		return 0;
 	}
 	cpus_usable(&session.usable);
 	if (parse_cpus(error, sizeof(error)) || parse_loads(error, sizeof(error)) ||
-	    tune_session_parse((char **)session.options.tunes, session.options.tune_count, error,
-			       sizeof(error)) ||
-	    reconcile_idle_states(error, sizeof(error)) ||
+	    parse_tunes(error, sizeof(error)) || reconcile_idle_states(error, sizeof(error)) ||
 	    (!session.options.dry_run &&
 	     samples_open(session.options.samples_file, error, sizeof(error))))
-		return fail(2, error);
+		return refuse(error);
 
 	session_block_signals();
 	if (output_open(&session))

@@ -19,7 +19,7 @@ from rtscope.engine.tuned import filled
 from rtscope.engine.until import until_limits
 from rtscope.lab.vm import vm_target
 from rtscope.model.budget import METRICS, Limit, parse_limit
-from rtscope.model.errors import BootError, RtscopeError
+from rtscope.model.errors import BootError, OptionsRefusedError, RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.plan import Measure, PlacementSeries
 from rtscope.model.quantity import PERIODIC
@@ -30,7 +30,6 @@ from rtscope.target import protocol
 from rtscope.target.agent import Target
 from rtscope.target.description import our_description
 
-_OPTION: Final = re.compile(r"--([a-z][a-z-]*)")
 _LISTS: Final = {"load": "loads", "interval": "intervals", "policy": "policies"}
 """keys of [[measure]] that are lists of an option's values"""
 _OF_A_PROGRAM: Final = "exec"
@@ -226,17 +225,18 @@ def _check_modules(file: PlanFile, cell: Cell, target: Target) -> None:
 def _ask(file: PlanFile, cell: Cell, request: Request) -> protocol.Start:
     try:
         return dry_run(request)
-    except RtscopeError as error:
-        sentence = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
+    except OptionsRefusedError as error:
         measure = file.plan.measure[cell.table]
-        place: Place = (*cell.where, *_refused_key(measure, request, sentence))
-        raise file.refusal(place, sentence if file.path else str(error)) from None
+        place: Place = (*cell.where, *_refused_key(measure, request, error.options))
+        raise file.refusal(place, error.reason if file.path else str(error)) from None
+    except RtscopeError as error:
+        raise file.refusal(cell.where, str(error)) from None
 
 
-def _refused_key(measure: Measure, request: Request, refusal: str) -> tuple[str, ...]:
-    """Return the first key of a [[measure]] table whose option a refusal names; empty for none."""
+def _refused_key(measure: Measure, request: Request, options: Sequence[str]) -> tuple[str, ...]:
+    """Return the first of the refused options that is a key of the table; empty for none."""
     table = {field.encode_name: getattr(measure, field.name) for field in fields(Measure)}
-    for name in _OPTION.findall(refusal):
+    for name in options:
         if name in request.options:
             return ("options", name)
         key = _LISTS.get(name, name.replace("-", "_"))

@@ -9,7 +9,7 @@ import msgspec
 from rtscope.engine.dryrun import dry_run, dry_run_on
 from rtscope.engine.rounds import Progress, RunOf, Slot, begun, checked, measure_rounds, median_ns
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import OptionsRefusedError, RtscopeError
 from rtscope.model.machine import Machine
 from rtscope.model.placements import each_alone, kinds_of, orders_of, pairs_of, thread_counts
 from rtscope.model.plan import THREADS, PlacementSeries
@@ -29,7 +29,6 @@ _CALIBRATION_PERIODS: Final = 20
 _ROOM: Final = 2.5
 """ratio of an interval to the time of one thread"""
 _INTERVAL_STEP_NS: Final = 100_000
-_NO_VECTOR: Final = "no vector unit"
 
 OnStart = Callable[[Agent], None]
 
@@ -48,8 +47,8 @@ def check_placements(series: PlacementSeries, target: Target) -> None:
         form = "vector" if series.forms == ["vector"] else "scalar"
         try:
             _without_name(_of_algorithm(series, form), dry_run)
-        except RtscopeError as error:
-            if _NO_VECTOR not in str(error):
+        except OptionsRefusedError as error:
+            if "form" not in error.options:
                 raise
 
 
@@ -61,6 +60,8 @@ def _without_name(request: Request, ask: Callable[[Request], Start]) -> Start:
     """Return the start line of a dry run. Raises RtscopeError without the agent's name."""
     try:
         return ask(request)
+    except OptionsRefusedError as error:
+        raise OptionsRefusedError(error.reason, error.options, error.reason) from None
     except RtscopeError as error:
         said = str(error).removeprefix(f"rtscope-agent {request.probe}: ")
         raise RtscopeError(said) from None
@@ -201,8 +202,8 @@ def _workloads_of(
         try:
             where.begins(request)
             found[form] = request
-        except RtscopeError as error:
-            if series.forms or form != "vector" or _NO_VECTOR not in str(error):
+        except OptionsRefusedError as error:
+            if series.forms or form != "vector" or "form" not in error.options:
                 raise
             text = "the CPU has no vector unit that the agent can use: only scalar was measured"
             warnings.append(RunWarning("no-vector-unit", text))

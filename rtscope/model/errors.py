@@ -1,9 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The exceptions whose text is meant for the person at the keyboard."""
 
+from collections.abc import Sequence
+
 
 class RtscopeError(Exception):
     """An error message: the problem, its place, and the remedy; the command line exits with 2."""
+
+
+class OptionsRefusedError(RtscopeError):
+    """The agent refused options. Nothing was measured."""
+
+    def __init__(self, message: str, options: Sequence[str], reason: str) -> None:
+        """Take the message, the options' names, the one to change first, and the bare reason."""
+        super().__init__(message)
+        self.options = options
+        self.reason = reason
 
 
 class BootError(RtscopeError):

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from rtscope.model.description import Description
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import OptionsRefusedError
 from rtscope.model.request import (
     AgentRequest,
     DryRun,
@@ -142,13 +142,18 @@ def _check_options(request: Request) -> None:
     session = {option.name for option in our_description().session}
     for name in request.options:
         if name in session:
-            raise RtscopeError(
+            raise _refused(
+                name,
                 f"--{name} is an option of every measurement, not of the probe: see "
-                "rtscope measure --help and docs/plans.md"
+                "rtscope measure --help and docs/plans.md",
             )
         if probe and name not in own:
             known = ", ".join(sorted(own)) or "none"
-            raise RtscopeError(f"{probe.name} has no option --{name}; it has {known}")
+            raise _refused(name, f"{probe.name} has no option --{name}; it has {known}")
+
+
+def _refused(name: str, reason: str) -> OptionsRefusedError:
+    return OptionsRefusedError(reason, [name], reason)
 
 
 def _points(request: PointsRequest) -> list[str]:

@@ -17,13 +17,11 @@ from rtscope.target.bounds import Span
 from rtscope.target.building import built_agent, is_checkout
 from rtscope.target.command import command_of
 from rtscope.target.description import our_description
-from rtscope.target.process import AgentProcess
+from rtscope.target.process import BAD_USE, AgentProcess
 from rtscope.target.protocol import files_of
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _SILENCE_S: Final = 90.0
-_BAD_USE: Final = 2
-"""exit status of an agent that does not know an option or a command"""
 
 
 def agent_path(arch: str | None = None) -> Path:
@@ -94,7 +92,7 @@ class _OldAgent(AgentProcess):
 
     def why_it_ended(self) -> str:
         """The message for an agent that ended before its last line."""
-        refused = self.outcome()[0] == _BAD_USE
+        refused = self.outcome()[0] == BAD_USE
         hint = (
             "; the agent in RTSCOPE_AGENT is older than this rtscope: unset it, or name the agent "
             "of this release there"

@@ -3,18 +3,19 @@
 
 import math
 import os
+import re
 import selectors
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import msgspec
 
 from rtscope.model.description import Description
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import OptionsRefusedError, RtscopeError
 from rtscope.model.run import Lab
 from rtscope.target.bounds import (
     DESCRIBE_S,
@@ -33,6 +34,7 @@ from rtscope.target.protocol import (
     AgentWarning,
     AnyLine,
     End,
+    Refusal,
     Start,
     check_hello,
     decode_line,
@@ -43,6 +45,10 @@ _LEAST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 2.0
 _LONGEST_END_S = 20.0
 _DESCRIBE_S = 20.0
+BAD_USE: Final = 2
+"""exit status of an agent that refuses options or a command"""
+_OLD_REFUSAL: Final = re.compile(r"rtscope-agent [a-z]+: (.*)", re.DOTALL)
+_OPTION: Final = re.compile(r"--([a-z][a-z-]*)")
 
 
 class AgentProcess:
@@ -117,6 +123,7 @@ class AgentProcess:
         self._end_by_s = self._lasted_s + span.answer_s
         self._prompt_by_s = self._lasted_s + PROMPT_S if span.prompt else math.inf
         hello = started = warned = ended = False
+        refusal: Refusal | None = None
         for raw in self._raw_lines():
             self._allowance.take_line(raw, self._lasted_s)
             line = decode_line(raw)
@@ -128,6 +135,9 @@ class AgentProcess:
                 if warned:
                     continue
                 warned = True
+            if isinstance(line, Refusal):
+                refusal = line
+                continue
             if isinstance(line, Start) and not started:
                 started = True
                 self._bound_measuring(line, span)
@@ -135,8 +145,20 @@ class AgentProcess:
             if isinstance(line, End):
                 ended = True
                 break
-        if not ended:
-            raise RtscopeError(self.why_it_ended())
+        if ended:
+            return
+        message = self.why_it_ended()
+        if refusal:
+            raise OptionsRefusedError(message, refusal.options, refusal.text)
+        if reason := self._old_refusal():
+            raise OptionsRefusedError(message, _OPTION.findall(reason), reason)
+        raise RtscopeError(message)
+
+    def _old_refusal(self) -> str:
+        """Return the sentence of an agent older than the line `refusal`; "" if there is none."""
+        status, said = self.outcome()
+        found = _OLD_REFUSAL.fullmatch(said) if status == BAD_USE else None
+        return found[1] if found else ""
 
     def description(self) -> Description | None:
         """Return the answer of `describe`; None of an agent too old for that. Raises RtscopeError.

@@ -74,6 +74,14 @@ class AgentWarning(Line, frozen=True, tag="warning"):
     text: Text
 
 
+class Refusal(Line, frozen=True, tag="refusal"):
+    """The agent refuses options. Older agents have the sentence on standard error only."""
+
+    options: Annotated[list[Short], msgspec.Meta(max_length=16)]
+    """names without dashes, the one to change first"""
+    text: Text
+
+
 class File(Line, frozen=True, tag="file"):
     """One of the kernel's files."""
 
@@ -292,6 +300,7 @@ class End(Line, frozen=True, tag="end"):
 AnyLine = (
     Hello
     | AgentWarning
+    | Refusal
     | File
     | ThrottlingFound
     | Symbols

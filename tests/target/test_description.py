@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from rtscope.model.description import Description
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import OptionsRefusedError, RtscopeError
 from rtscope.model.request import DryRun, MachineRequest, Request
 from rtscope.target.command import command_of
 from rtscope.target.description import our_description
@@ -113,6 +113,17 @@ def test_an_agent_too_old_to_describe_itself_refuses_with_advice(
     assert start_of(Request()).probe == "cyclic"
     with pytest.raises(RtscopeError, match="no option --phase; the agent in RTSCOPE_AGENT is old"):
         start_of(ASKED)
+
+
+@pytest.mark.parametrize("said", ["--load: no, see --cpus", "no option"])
+def test_an_agent_without_the_line_refusal_is_understood_by_its_sentence(
+    agent: Callable[[str], None], agent_path: Path, said: str
+) -> None:
+    agent(f"exec {agent_path} describe\nelse echo 'rtscope-agent cyclic: {said}' >&2; exit 2")
+    with pytest.raises(OptionsRefusedError) as caught:
+        start_of(Request())
+    assert caught.value.reason == said
+    assert caught.value.options == (["load", "cpus"] if "load" in said else [])
 
 
 def test_hello_has_the_version_of_the_description() -> None:
