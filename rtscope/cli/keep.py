@@ -22,14 +22,16 @@ from rtscope.cli.options import (
     SearchTags,
     search_of,
 )
+from rtscope.cli.waiting import status
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
-from rtscope.model.units import Unit
+from rtscope.model.units import Unit, counted
 from rtscope.report.exchange.case import cases_of_cells
 from rtscope.report.exchange.jsonlines import print_json, print_run
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.console import output_console
+from rtscope.report.terminal.mergedlist import merged_table
 from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.streams import complain, note
@@ -39,6 +41,7 @@ from rtscope.store import database, exporter
 from rtscope.store.address import Place, default_path, user_place
 from rtscope.store.files import write_file
 from rtscope.store.importer import import_bytes, import_file
+from rtscope.store.merging import merged_runs
 from rtscope.store.naming import run_named
 from rtscope.store.runfile import encode_run
 from rtscope.store.search import Search
@@ -56,8 +59,14 @@ class ExportFormat(StrEnum):
 
 def list_runs(
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="Number of newest runs to list.")
-    ] = 30,
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            help="Number of newest runs. [default: 30; all with --experiment or --merge]",
+        ),
+    ] = None,
     experiment: Annotated[
         str,
         typer.Option("--experiment", "-e", metavar="ID", help="List all runs of this experiment."),
@@ -68,13 +77,24 @@ def list_runs(
     metric: SearchMetrics = None,
     since: SearchSince = "",
     before: SearchBefore = "",
-    json: Annotated[bool, typer.Option("--json", help="Print each run as a line of JSON.")] = False,
+    merge: Annotated[
+        bool,
+        typer.Option(
+            "--merge",
+            help="Print the metrics of all samples of these runs together, for each host, kernel, "
+            "probe and load.",
+        ),
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print each run, or each row, as a line of JSON.")
+    ] = False,
 ) -> None:
     """
     \b
     rtscope list -n 5
     rtscope list --experiment 3fa9
     rtscope list --machine board7 --kernel 6.12 --since 90d --metric 'p99.9>50us'
+    rtscope list --machine board7 --since 90d --merge
     rtscope list --json | jq -r 'select(.status == "complete") | .id'
     """
     search = search_of(
@@ -85,19 +105,23 @@ def list_runs(
         metrics=metric,
         since=since,
         before=before,
-        limit=None if experiment else limit,
+        limit=limit or (None if experiment or merge else 30),
     )
     runs = database.found(search)
+    groups = []
+    if merge:
+        with status(f"reading {counted(len(runs), 'run')}"):
+            groups = merged_runs(database.with_sent(None), runs)
     if json:
-        for run in runs:
-            print_json(run)
+        for one in groups if merge else runs:
+            print_json(one)
     elif experiment and not runs:
         raise RtscopeError(
             f"no experiment has runs in the store and an id that begins with '{experiment[:40]}'"
         )
     elif runs:
-        output_console().print(run_table(runs))
-    elif search != Search(limit=limit):
+        output_console().print(merged_table(groups) if merge else run_table(runs))
+    elif search != Search(limit=search.limit):
         raise RtscopeError("no run in the store meets all of this: leave out a condition")
     else:
         typer.echo(_no_runs(), err=True)

@@ -194,7 +194,7 @@ def metrics(thread: Thread) -> Metrics:
         thread.mean_ns,
         thread.stddev_ns,
         thread.max_ns,
-        _quantiles_or_reason(thread.histogram, thread.count, thread.max_ns),
+        quantiles_or_reason(thread.histogram, thread.count, thread.max_ns),
     )
 
 
@@ -215,7 +215,7 @@ def metrics_of_run(run: Run) -> Metrics:
         min(minima) if (minima := _all_or_none([thread.min_ns for thread in threads])) else None,
         *_pooled(threads, count),
         max(max_ns) if max_ns else None,
-        _quantiles_or_reason(
+        quantiles_or_reason(
             merge([thread.histogram for thread in threads]), count, max(max_ns) if max_ns else None
         ),
     )
@@ -240,7 +240,8 @@ def _pooled(threads: list[Thread], count: int) -> tuple[float | None, float | No
     return mean, math.sqrt(variance)
 
 
-def _quantiles_or_reason(histogram: Histogram, count: int, max_ns: int | None) -> list[Quantile]:
+def quantiles_or_reason(histogram: Histogram, count: int, max_ns: int | None) -> list[Quantile]:
+    """One quantile for each of PERCENTS; without values where `count` samples are not all in it."""
     reason = None
     if not count:
         reason = Reason("no-samples")

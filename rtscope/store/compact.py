@@ -21,6 +21,7 @@ from rtscope.model.run import Member, Run, Thread
 from rtscope.store.runfile import MOST_BYTES, check_run, encode_run
 
 _Packed = tuple[list[int], list[int], list[int], int, int]
+_PackedRun = tuple[list[_Packed], list[_Packed]]
 _UNREADABLE: Final = (zlib.error, msgspec.MsgspecError, ValueError, OverflowError)
 
 
@@ -32,38 +33,41 @@ def encode(run: Run) -> tuple[bytes, bytes]:
         threads=_with_histograms(run.threads, emptied),
         members=_members_with_histograms(run.members, emptied),
     )
-    packed = [_packed(thread.histogram) for thread in _threads_of(run)]
+    packed = (
+        [_packed(thread.histogram) for thread in run.threads],
+        [_packed(thread.histogram) for thread in _members_threads(run)],
+    )
     return zlib.compress(encode_run(bare)), zlib.compress(msgspec.msgpack.encode(packed))
 
 
 def decode(record: bytes, histograms: bytes) -> Run:
     """Read the output of encode. Raises RtscopeError."""
-    found = decode_histograms(histograms)
+    found, of_members = _unpacked_all(histograms)
     try:
         bare = msgspec.json.decode(_decompressed(record), type=Run)
     except _UNREADABLE as error:
         raise RtscopeError(f"its record is damaged: {error}") from None
-    threads = sum(1 for _ in _threads_of(bare))
-    if threads != len(found):
-        raise RtscopeError(f"it has {len(found)} histograms for {threads} threads")
-    following = iter(found)
+    if (len(found), len(of_members)) != (len(bare.threads), len(list(_members_threads(bare)))):
+        raise RtscopeError(f"it has {len(found)} histograms for {len(bare.threads)} threads")
     run = msgspec.structs.replace(
         bare,
-        threads=_with_histograms(bare.threads, following),
-        members=_members_with_histograms(bare.members, following),
+        threads=_with_histograms(bare.threads, iter(found)),
+        members=_members_with_histograms(bare.members, iter(of_members)),
     )
     check_run(run)
     return run
 
 
 def decode_histograms(histograms: bytes) -> list[Histogram]:
-    """The histograms of a run: of its threads in order, then of its members' threads.
+    """The histograms of a run's threads in order, without its record. Raises RtscopeError."""
+    return _unpacked_all(histograms)[0]
 
-    Raises RtscopeError.
-    """
+
+def _unpacked_all(histograms: bytes) -> tuple[list[Histogram], list[Histogram]]:
+    """The histograms of the threads, and those of the threads of the members."""
     try:
-        packed = msgspec.msgpack.decode(_decompressed(histograms), type=list[_Packed])
-        return [_unpacked(one) for one in packed]
+        found, of_members = msgspec.msgpack.decode(_decompressed(histograms), type=_PackedRun)
+        return [_unpacked(one) for one in found], [_unpacked(one) for one in of_members]
     except _UNREADABLE as error:
         raise RtscopeError(f"its histograms are damaged: {error}") from None
 
@@ -90,8 +94,7 @@ def _decompressed(data: bytes) -> bytes:
     return result
 
 
-def _threads_of(run: Run) -> Iterator[Thread]:
-    yield from run.threads
+def _members_threads(run: Run) -> Iterator[Thread]:
     for member in run.members:
         yield from member.threads
 

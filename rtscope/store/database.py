@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rtscope.model.errors import KeptError, RtscopeError, StoreError, UnreachableError
+from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run
 from rtscope.store.address import Place, Server, default_path, user_place
 from rtscope.store.runfile import write_run
@@ -44,6 +45,10 @@ class Store(Protocol):
 
     def found(self, search: Search) -> list[Summary]:
         """The runs of a search, the one saved last first."""
+        ...
+
+    def histograms(self, ids: Iterable[str]) -> Iterator[tuple[str, list[Histogram]]]:
+        """The histograms of the threads of each run of these ids, as read. Raises RtscopeError."""
         ...
 
     def remove(self, names: Sequence[str]) -> list[Summary]:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from rtscope.model.errors import RtscopeError, StoreError
+from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run
 from rtscope.store.runfile import decode_run, encode_run, storable
 from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
@@ -129,6 +130,13 @@ class SqliteStore:
                 row = database.execute("SELECT record FROM runs WHERE id = ?", (one,)).fetchone()
                 if row is not None:
                     yield one, self._read(one, row[0])
+
+    def histograms(self, ids: Iterable[str]) -> Iterator[tuple[str, list[Histogram]]]:
+        """See Store."""
+        for one, run in self.read(ids):
+            if isinstance(run, RtscopeError):
+                raise run
+            yield one, [thread.histogram for thread in run.threads]
 
     def found(self, search: Search) -> list[Summary]:
         """See Store. The first search by machine, tag or metric indexes a store of format 2."""

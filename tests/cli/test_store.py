@@ -61,6 +61,10 @@ def test_runs_are_tagged_and_searched(rtscope: Rtscope, tmp_path: Path) -> None:
     assert run["tags"] == ["nightly", "release"]
     found = rtscope("list", "--tag", "nightly", "--metric", "max>0", "--since", "1h", "--json")
     assert json.loads(found.stdout)["id"] == run["id"]
+    merged = json.loads(rtscope("list", "--tag", "nightly", "--merge", "--json").stdout)
+    assert (merged["runs"], merged["load"]) == (1, "idle")
+    assert merged["count"] == sum(thread["count"] for thread in run["threads"])
+    assert "p99.99" in rtscope("list", "--merge").stdout
     page = tmp_path / "page.html"
     assert rtscope("report", "last", "-o", str(page)).returncode == 0
     assert "nightly, release" in page.read_text()

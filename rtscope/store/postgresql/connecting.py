@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Transactions on a server, and its errors as sentences."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,6 +31,7 @@ _REFUSED: Final = ("22", "23", "54")
 """SQLSTATEs of bad data: values, constraints, limits"""
 _DENIED: Final = frozenset({"25006", "42501"})
 _LONGEST: Final = 400
+_HINT: Final = re.compile(r"\n\tIs the server running .*")
 
 
 @contextmanager
@@ -100,7 +102,7 @@ def _engine(url: str) -> Engine:
 
 def _explained(error: Exception, server: Server) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    words = " ".join(str(cause).split())[:_LONGEST]
+    words = " ".join(_HINT.sub("", str(cause)).split())[:_LONGEST]
     state = getattr(cause, "sqlstate", None) or ""
     if state in _DENIED:
         return StoreError(
@@ -108,7 +110,9 @@ def _explained(error: Exception, server: Server) -> StoreError:
             f"on the tables of the schema {SCHEMA}"
         )
     if state.startswith(_GONE) or (not state and isinstance(cause, psycopg.OperationalError)):
-        return UnreachableError(f"the store {server} cannot be reached: {words}")
+        return UnreachableError(
+            f"the store {server} cannot be reached: {words}; check the server and the URL"
+        )
     if state.startswith(_REFUSED):
         return RefusedError(f"the store {server} does not take this run: {words}")
     return StoreError(f"the store {server} cannot be used: {words}")

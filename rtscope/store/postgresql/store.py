@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run
 from rtscope.store import compact
 from rtscope.store.address import Server
@@ -100,6 +101,23 @@ class PostgresqlStore:
         with transaction(self._server) as connection:
             while chosen := list(islice(remaining, _AT_ONCE)):
                 yield from self._read(connection, chosen)
+
+    def histograms(self, ids: Iterable[str]) -> Iterator[tuple[str, list[Histogram]]]:
+        """See Store."""
+        remaining = iter(ids)
+        with transaction(self._server) as connection:
+            while chosen := list(islice(remaining, _AT_ONCE)):
+                query = select(runs.c.id, runs.c.histograms).where(runs.c.id.in_(chosen))
+                packed = {row.id: row.histograms for row in connection.execute(query)}
+                for one in chosen:
+                    if one in packed:
+                        yield one, self._histograms(one, packed[one])
+
+    def _histograms(self, run_id: str, packed: bytes) -> list[Histogram]:
+        try:
+            return compact.decode_histograms(packed)
+        except RtscopeError as error:
+            raise RtscopeError(f"run {run_id} in the store {self}: {error}") from None
 
     def found(self, search: Search) -> list[Summary]:
         """See Store."""
