@@ -56,11 +56,11 @@ check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run t
 	$(BIN)/python -m pytest $(SHARED) -m long $(ARGS)
 	$(BIN)/python -m pytest $(SHARED) -m "hypothesis and not long and not kernels" --hypothesis-profile=search
 
-docs: agent .venv/.check ## Write the option tables of docs/probe, the ranges of docs/plans.md, the table of states and the run's schema anew
-	$(BIN)/python -m rtscope.wording.options docs/probe/*.md
-	$(BIN)/python -m rtscope.wording.plans docs/plans.md
-	$(BIN)/python -m rtscope.report.exchange.states docs/formats.md
-	$(BIN)/python -m rtscope.store.schema > docs/run.schema.json
+docs: agent .venv/.check ## Write the generated tables of docs/reference and the schema of run files anew
+	$(BIN)/python -m rtscope.wording.options docs/reference/probe/*.md
+	$(BIN)/python -m rtscope.wording.plans docs/reference/plans.md
+	$(BIN)/python -m rtscope.report.exchange.states docs/reference/formats.md
+	$(BIN)/python -m rtscope.store.schema > docs/reference/run.schema.json
 
 man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
 	rm -rf build/man

@@ -3,7 +3,7 @@
 #ifndef RTSCOPE_DESCRIBE_H
 #define RTSCOPE_DESCRIBE_H
 
-/* Print the description as one line of JSON (docs/protocol.md). */
+/* Print the description as one line of JSON (docs/reference/protocol.md). */
 int describe_main(int argc, char **argv);
 
 #endif

@@ -30,7 +30,7 @@ def run(
         str,
         typer.Argument(
             metavar="PLAN",
-            help="Plan: a name such as quick, or a file (docs/plans.md).",
+            help="Plan: a name such as quick, or a file (docs/reference/plans.md).",
             autocompletion=plan_names,
         ),
     ],

@@ -40,7 +40,7 @@ def threads(
     Who can preempt the others comes first: what stops a CPU, deadline, fifo and rr by priority, the
     rest by nice. A line ! tells where the order is wrong, a line i what may be. With --live, CPU
     time and switches are those since the last look; where the output is no terminal it looks once,
-    but --live --json tells each look. docs/threads.md says what each column is.
+    but --live --json tells each look. docs/reference/threads.md says what each column is.
 
     \b
     rtscope threads

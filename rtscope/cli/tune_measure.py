@@ -48,7 +48,7 @@ ProfileArgument = Annotated[
     str,
     typer.Argument(
         metavar="PROFILE",
-        help="Profile: a name of `rtscope tune list`, or a file (docs/tune.md).",
+        help="Profile: a name of `rtscope tune list`, or a file (docs/reference/tune.md).",
         autocompletion=profile_names,
     ),
 ]

@@ -14,7 +14,7 @@ from rtscope.model.units import LONGEST_NS
 from rtscope.target.protocol import Start, StartThread
 
 _BUCKETS_A_POWER: Final = 32
-"""number of buckets for each power of two in progress lines (docs/protocol.md)"""
+"""number of buckets for each power of two in progress lines (docs/reference/protocol.md)"""
 _MOST_BUCKETS: Final = 1 << 20
 """limit for all threads: 1088 threads with 960 buckets (thirty powers of two) each"""
 

@@ -17,7 +17,7 @@ _AGENT: Final = "rtscope-agent"
 
 @dataclass(frozen=True)
 class Reference:
-    """A page from a document of docs/."""
+    """A page from a document of docs/reference."""
 
     name: str
     section: int
@@ -51,7 +51,7 @@ def pages(docs: Path, date: str) -> Iterator[Page]:
     yield page
     for one in REFERENCES:
         page = Page(one.name, one.section, date, one.summary)
-        write_reference(page, (docs / one.document).read_text(), one.chapter, known)
+        write_reference(page, (docs / "reference" / one.document).read_text(), one.chapter, known)
         page.see_also([("rtscope", 1), *known.values()])
         yield page
 

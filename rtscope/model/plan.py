@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A plan: probes × loads × intervals × policies × targets, as in its file (docs/plans.md)."""
+"""A plan: probes × loads × intervals × policies × targets (docs/reference/plans.md)."""
 
 from typing import Annotated, Final, Literal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent's `points` line: the state of a program's measurement points (docs/protocol.md)."""
+"""The agent's `points` line: a program's measurement points (docs/reference/protocol.md)."""
 
 import msgspec
 

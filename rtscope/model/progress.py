@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent's `progress` line: what each thread and load has done so far (docs/protocol.md)."""
+"""The agent's `progress` line: what threads and loads have done (docs/reference/protocol.md)."""
 
 from typing import Annotated
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about the order in which threads preempt each other (docs/threads.md)."""
+"""Findings about the order in which threads preempt each other (docs/reference/threads.md)."""
 
 from rtscope.model.finding import Finding
 from rtscope.model.threads import SeenThread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent's `threads` line: the state of every thread of a system (docs/protocol.md)."""
+"""The agent's `threads` line: the state of each thread (docs/reference/protocol.md)."""
 
 from typing import Annotated, Final
 

@@ -27,7 +27,7 @@ AS_BOOTED: Final = "as booted"
 
 
 class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
-    """One `change` line (docs/protocol.md)."""
+    """One `change` line (docs/reference/protocol.md)."""
 
     profile: Word
     kind: Annotated[str, msgspec.Meta(max_length=64)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The order in which threads preempt each other: findings that docs/threads.md explains."""
+"""The order in which threads preempt each other: findings of docs/reference/threads.md."""
 
 import re
 from collections.abc import Sequence

@@ -2,8 +2,8 @@
 """Import of cyclictest's --json, -h/--histfile and -q output, and of its sisters'.
 
 signaltest and cyclicdeadline print nearly the same. Facts about the formats, from the source and
-from running the programs (rt-tests 2.4 to 2.9), are in docs/formats.md. A latency that cyclictest
-prints as 6 us was at least 6 and less than 7 us.
+from running the programs (rt-tests 2.4 to 2.9), are in docs/reference/formats.md. A latency that
+cyclictest prints as 6 us was at least 6 and less than 7 us.
 """
 
 import re

@@ -2,7 +2,7 @@
 """Import of oslat --json.
 
 oslat labels a bucket with its upper end and counts what is beyond the last bucket in that bucket,
-without saying so. Its rounding changed twice: docs/formats.md.
+without saying so. Its rounding changed twice: docs/reference/formats.md.
 """
 
 import re

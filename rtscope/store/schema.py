@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The JSON Schema of a run file: python -m rtscope.store.schema > docs/run.schema.json"""
+"""The JSON Schema of a run file: python -m rtscope.store.schema > docs/reference/run.schema.json"""
 
 import inspect
 import json

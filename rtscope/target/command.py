@@ -145,7 +145,7 @@ def _check_options(request: Request) -> None:
             raise _refused(
                 name,
                 f"--{name} is an option of every measurement, not of the probe: see "
-                "rtscope measure --help and docs/plans.md",
+                "rtscope measure --help and docs/reference/plans.md",
             )
         if probe and name not in own:
             known = ", ".join(sorted(own)) or "none"

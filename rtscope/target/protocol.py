@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The agent's lines as typed records (docs/protocol.md). A target is untrusted: all is checked."""
+"""The agent's lines as typed records (docs/reference/protocol.md). A target is untrusted."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final, Literal, get_args

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Options of the agent in words: for --help, refusals and the tables in docs/probe.
+"""Options of the agent in words: for --help, refusals and the tables in docs/reference/probe.
 
 python -m rtscope.wording.options PAGE... writes the tables of these pages anew.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ranges of numbers in the tables of docs/plans.md.
+"""The ranges of numbers in the tables of docs/reference/plans.md.
 
 python -m rtscope.wording.plans PAGE... writes them into these pages anew.
 """

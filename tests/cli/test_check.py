@@ -93,7 +93,7 @@ def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> N
 def test_help_shows_examples_and_the_page_has_every_rule(rtscope: Rtscope) -> None:
     text = rtscope("check", "--help").stdout
     assert "rtscope check --fail-on high --junit check.xml" in text
-    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "check.md").read_text()
     _, mark, listed = page.partition("## The rules\n\n")
     assert mark
     assert listed == rules_page(), "the page should end with what rtscope check --rules prints"

@@ -119,7 +119,7 @@ def measured(environment: dict[str, str], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def llrf(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example, built as docs/points.md has it, and static, so that any system runs it."""
+    """The example, built as docs/how-to/points.md has it, but static."""
     folder = tmp_path_factory.mktemp("examples") / "llrf"
     shutil.copytree(ROOT / "examples" / "llrf", folder)
     places = (

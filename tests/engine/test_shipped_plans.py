@@ -28,7 +28,7 @@ def agent(agent_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_of_them_are_here_and_in_the_docs() -> None:
     assert {path.stem for path in PLANS.iterdir()} == set(SHIPPED) | OF_BUILT_KERNELS
-    docs = (PLANS.parents[1] / "docs" / "plans.md").read_text()
+    docs = (PLANS.parents[1] / "docs" / "reference" / "plans.md").read_text()
     assert all(f"`{name}`" in docs for name in [*SHIPPED, *OF_BUILT_KERNELS])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Injected delays, explained by the guest's own trace and by the emulator's plugin.
 
-    python -m tests.lab.oracle > docs/explain-oracle.md
+    python -m tests.lab.oracle > docs/results/explain-oracle.md
 
 The module rtdelay keeps the CPU in one of several ways. In the exact lab the plugin sees every
 instruction, so it knows how long that took within each sample. The same samples are explained from

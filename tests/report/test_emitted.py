@@ -36,7 +36,7 @@ from tests.measured import run_of, thread_of
 from tests.report.test_audit import AUDIT
 from tests.report.views import gated
 
-FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/formats.md"
+FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/reference/formats.md"
 HOSTILE: Final = '<LAVA_SIGNAL_X Y=1>a%2C,\\n#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
 """what means something in one of the formats"""
 

@@ -186,6 +186,6 @@ def test_a_new_file_may_be_read_by_others_as_the_umask_says(tmp_path: Path) -> N
 
 
 def test_the_published_schema_is_that_of_the_record() -> None:
-    """To write it again: python -m rtscope.store.schema > docs/run.schema.json"""
-    published = Path(__file__).parents[2] / "docs" / "run.schema.json"
+    """To write it again: python -m rtscope.store.schema > docs/reference/run.schema.json"""
+    published = Path(__file__).parents[2] / "docs" / "reference" / "run.schema.json"
     assert published.read_text() == run_schema()

@@ -41,7 +41,7 @@ def refusal(text: str, path: Path = FILE) -> str:
 
 def test_the_shipped_ones_are_read_and_described() -> None:
     assert shipped_names() == ["audio", "isolated-cores", "minimal", "realtime-control"]
-    docs = (Path(__file__).parents[2] / "docs" / "tune.md").read_text()
+    docs = (Path(__file__).parents[2] / "docs" / "reference" / "tune.md").read_text()
     for name in shipped_names():
         profile = read_profile(name)
         assert profile.name == name

@@ -9,7 +9,7 @@ from rtscope.model.description import Option
 from rtscope.target.description import our_description
 from rtscope.wording.options import range_words, with_tables
 
-PAGES = Path(__file__).parents[2] / "docs" / "probe"
+PAGES = Path(__file__).parents[2] / "docs" / "reference" / "probe"
 NAMES = [probe.name for probe in our_description().probes]
 
 

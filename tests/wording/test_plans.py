@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rtscope.wording.plans import with_ranges
 
-PAGE = (Path(__file__).parents[2] / "docs" / "plans.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plans.md").read_text()
 
 
 def test_the_page_has_the_ranges_of_the_description() -> None:

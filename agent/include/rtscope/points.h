@@ -11,7 +11,7 @@
  *	get_all_data();
  *	rtscope_end(daq, begun_ns);
  *
- * and, while it runs: rtscope points PID. Its cost: docs/points.md.
+ * and, while it runs: rtscope points PID. Its cost: docs/how-to/points.md.
  *
  * rtscope_begin() and rtscope_end() take no lock and make no system call but
  * the clock's, which the vDSO answers. Any number of threads, and signal

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What each state of a case is called in each format: the only place that decides it.
 
-The table of docs/formats.md is written from here by `python -m rtscope.report.exchange.states`. No
-state but pass and measured may look like a success to a program that reads the format: some of them
-sum up a file by its worst case, so the words were also chosen by their rank.
+The table of docs/reference/formats.md is written from here by `python -m
+rtscope.report.exchange.states`. No state but pass and measured may look like a success to a program
+that reads the format: some of them sum up a file by its worst case, so the words were also chosen by
+their rank.
 """
 
 import re

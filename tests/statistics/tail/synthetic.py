@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs whose tails are known, and `python -m tests.statistics.tail.synthetic RUNS`: the table of
-docs/tail-validation.md."""
+docs/explanation/tail.md."""
 
 import math
 import sys
