@@ -4,9 +4,17 @@
 import msgspec
 import numpy as np
 import pytest
+import ruptures  # type: ignore[import-untyped]
 
 from rtscope.model.errors import RtscopeError
-from rtscope.statistics.history import LEAST_RUNS, changes, percent_of, series_of
+from rtscope.statistics.history import (
+    LEAST_PART,
+    LEAST_RUNS,
+    changes,
+    optimal_partition,
+    percent_of,
+    series_of,
+)
 from tests.statistics.test_gate import one_run
 
 RNG = np.random.default_rng
@@ -32,6 +40,17 @@ def test_a_step_is_found_at_its_run_with_its_size() -> None:
 def test_two_steps_are_two_changes() -> None:
     found = changes(values((20, 20), (20, 30), (20, 20)))
     assert [abs(place - wanted) <= 2 for (place, _), wanted in zip(found, (20, 40), strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_partition_is_that_of_the_package_ruptures(seed: int) -> None:
+    random = RNG(seed)
+    parts = [(int(random.integers(5, 40)), float(random.integers(18, 23))) for _ in range(5)]
+    series = np.round(values(*parts, seed=seed), 1)  # some values are equal
+    search = ruptures.Pelt(model="rank", min_size=LEAST_PART, jump=1).fit(series.reshape(-1, 1))
+    found = [optimal_partition(series, penalty) for penalty in (1.0, 5.0, 20.0)]
+    assert found == [search.predict(pen=penalty)[:-1] for penalty in (1.0, 5.0, 20.0)]
+    assert found[0]
 
 
 def test_a_spike_of_three_runs_is_no_change() -> None:
