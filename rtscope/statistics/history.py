@@ -10,9 +10,9 @@ American Statistical Association 107(500), 2012), so that one value that is far 
 than one that is a little off. The paper's pruning is left out: a series is short enough to try
 every place. The tests compare with the package ruptures, which no distribution has. Each point has
 to be confirmed by the rank test of Mann and Whitney (Annals of Mathematical Statistics 18(1), 1947)
-between its neighbouring parts. As the places are chosen by the same data, some 2 % of series without
-a change have one. A part has at least five runs: with fewer no test could confirm it, and a spike is
-none.
+between its neighbouring parts. As the places are chosen by the same data, some 2 % of series
+without a change have one. A part has at least five runs: with fewer no test could confirm it, and a
+spike is none.
 """
 
 import math

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tuning profiles: TOML that names what to change, step by step (docs/reference/tune.md).
 
-A profile reaches the agent as rules, each a kind and `key=value` words (docs/reference/protocol.md),
-in the order of its steps and, within a step, always in the same one: what is for all threads or
-interrupts comes before what is for some of them, because the last rule that matches decides.
+A profile reaches the agent as rules, each a kind and `key=value` words
+(docs/reference/protocol.md), in the order of its steps and, within a step, always in the same one:
+what is for all threads or interrupts comes before what is for some of them, because the last rule
+that matches decides.
 """
 
 import difflib

@@ -3,8 +3,8 @@
 
 The table of docs/reference/formats.md is written from here by `python -m
 rtscope.report.exchange.states`. No state but pass and measured may look like a success to a program
-that reads the format: some of them sum up a file by its worst case, so the words were also chosen by
-their rank.
+that reads the format: some of them sum up a file by its worst case, so the words were also chosen
+by their rank.
 """
 
 import re
