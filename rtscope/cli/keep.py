@@ -37,7 +37,7 @@ from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.streams import complain, note
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
-from rtscope.store import database, exporter
+from rtscope.store import database, exporter, rteval
 from rtscope.store.address import Place, default_path, user_place
 from rtscope.store.files import write_file
 from rtscope.store.importer import import_bytes, import_file
@@ -55,6 +55,7 @@ class ExportFormat(StrEnum):
     RUN = "run"
     CYCLICTEST_JSON = "cyclictest-json"
     CYCLICTEST_HISTOGRAM = "cyclictest-histogram"
+    RTEVAL = "rteval"
 
 
 def list_runs(
@@ -239,6 +240,7 @@ def export(
     \b
     rtscope export last -o run.json
     rtscope export last -F cyclictest-json -o cyclictest.json
+    rtscope export last -F rteval -o summary.xml
     """
     exported = run_named(run)
     match format:
@@ -248,6 +250,8 @@ def export(
             data = exporter.to_cyclictest_json(exported).encode()
         case ExportFormat.CYCLICTEST_HISTOGRAM:
             data = exporter.to_cyclictest_histogram(exported, buckets).encode()
+        case ExportFormat.RTEVAL:
+            data = rteval.to_summary_xml(exported).encode()
     if output is None and sys.stdout.isatty():
         raise RtscopeError("standard output is a terminal: name a file with -o, or -o - to print")
     if output is None or str(output) == "-":
@@ -278,8 +282,9 @@ def import_files(
 ) -> None:
     """
     Reads rtscope's own run files; --json, --histfile and -q output of cyclictest; --json and -q
-    output of signaltest and cyclicdeadline; oslat --json; rtla timerlat hist; and jitterdebugger's
-    results.json. Nothing is stored unless every file can be read.
+    output of signaltest and cyclicdeadline; oslat --json; rtla timerlat hist; jitterdebugger's
+    results.json; latmus -g; and rteval's summary.xml. Nothing is stored unless every file can be
+    read.
 
     \b
     rtscope import cyclictest.json

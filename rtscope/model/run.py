@@ -262,7 +262,7 @@ class Run(msgspec.Struct, frozen=True):
     """in order; empty if the tool did not report them"""
     warnings: list[RunWarning] = []
     source: str = "rtscope"
-    """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""
+    """the tool that measured: rtscope, cyclictest, rtla timerlat, latmus, ..."""
     target: str = "local"
     experiment: str = ""
     """id of the run's experiment; "" for a single run"""
