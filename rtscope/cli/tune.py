@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -24,6 +25,7 @@ from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.streams import complain, told
 from rtscope.report.terminal.tuning import ChangesView, PlanView, counts_line
+from rtscope.store.files import write_file
 from rtscope.target.agent import Target
 from rtscope.target.bounds import ANSWER_S, Span
 from rtscope.target.command import tune_command
@@ -36,6 +38,7 @@ from rtscope.tuning.profile import (
     shipped_names,
     steps_of,
 )
+from rtscope.tuning.tuned import to_tuned
 from rtscope.tuning.unit import systemd_unit
 from rtscope.wording.plain import plain
 
@@ -240,6 +243,44 @@ def hold(
         complain(f"holding {profile} on {place.name} until Ctrl-C")
     changes, _ = _changes(request, place, json=json, each=tell, silence_s=float("inf"))
     _end_by(list({(one.kind, one.where): one for one in changes}.values()))
+
+
+@app.command()
+def export(
+    profile: ProfileArgument,
+    tuned: Annotated[
+        bool, typer.Option("--tuned", help="As TuneD's tuned.conf. [required; the only format yet]")
+    ] = False,
+    cpus: CpusOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write. [default: print]"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
+) -> None:
+    """Write a profile in the format of another program that applies profiles.
+
+    Parts that the other program cannot express are reported and left out.
+
+    \b
+    rtscope tune export isolated-cores --tuned --cpus 1-3 -o tuned.conf
+    sudo install -D tuned.conf /etc/tuned/isolated-cores/tuned.conf
+    sudo tuned-adm profile isolated-cores
+    """
+    if not tuned:
+        raise RtscopeError("name a format: --tuned")
+    chosen = read_profile(profile)
+    last = steps_of(chosen, cpus)[-1]
+    if "N" in last.cpus:
+        raise RtscopeError(f"--cpus {last.cpus}: write the number of the last CPU in place of N")
+    text, left_out = to_tuned(chosen, last.cpus)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(text.encode(), output, f"the profile {chosen.name}", overwrite=force)
+        complain(f"wrote {output}")
+    for one in left_out:
+        complain(f"! left out: {one.what} {one.name}".rstrip() + f" of the step '{one.step}'")
 
 
 app.command("measure")(measure_steps)
