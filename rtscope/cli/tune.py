@@ -21,6 +21,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.request import TuneRequest, TuneVerb
 from rtscope.model.run import RunWarning
 from rtscope.model.tuning import BROKEN, Change
+from rtscope.model.units import parse_time_ns
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.streams import complain, told
@@ -209,21 +210,34 @@ def hold(
         bool,
         typer.Option("--keep", help="Leave the changes in effect at the end; `undo` reverts them."),
     ] = False,
+    poll: Annotated[
+        str | None,
+        typer.Option(
+            "--poll",
+            metavar="TIME",
+            help="Time between two checks for settings that other programs changed, which are set "
+            "again; 0: never. [default: 10s]",
+        ),
+    ] = None,
     target: OneTarget = "local",
     journal: Journal = None,
     json: JsonLines = False,
 ) -> None:
     """Apply a profile, also to new threads and interrupts, until Ctrl-C.
 
-    It waits for the kernel to tell of them and does nothing in between. At the end all is taken
-    back.
+    The kernel reports those. Settings that another program changes are set again, at growing
+    intervals and at most six times each. At the end everything is restored.
 
     \b
     sudo rtscope tune hold isolated-cores --cpus 1-3
     rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
     """
     place = _lasting(target)
-    request = msgspec.structs.replace(_request("hold", profile, cpus, journal, place), keep=keep)
+    request = msgspec.structs.replace(
+        _request("hold", profile, cpus, journal, place),
+        keep=keep,
+        poll_ns=None if poll is None else parse_time_ns(poll, "s"),
+    )
     if unit:
         if place.name != "local":
             raise RtscopeError("--unit is for the local machine: run it on the target")

@@ -146,7 +146,7 @@ def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
 ) -> None:
     with program() as stays, program() as changed:
         try:
-            with held(journal, *words, FIFO_7) as holding:
+            with held(journal, "--poll", "0", *words, FIFO_7) as holding:
                 for _ in range(2):
                     holding.next_change("applied")
                 os.sched_setscheduler(changed.pid, os.SCHED_BATCH, os.sched_param(0))
@@ -159,6 +159,22 @@ def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
         (f"tid {changed.pid}", "is batch now")
     ]
     assert len(lines) == (1 if words else 2)
+
+
+def test_a_setting_that_others_change_is_set_again_until_they_insist(
+    journal: Path, program: Start
+) -> None:
+    with ended(program()) as pid, held(journal, "--poll", "10ms", FIFO_7) as holding:
+        holding.next_change("applied")
+        told = []
+        while not told or told[-1]["state"] != "set-back":
+            os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
+            told.append(holding.next_change("applied", "set-back"))
+            assert is_fifo(pid) == (told[-1]["state"] == "applied")
+        assert [line["state"] for line in told] == ["applied"] * 6 + ["set-back"]
+        assert {(line["old"], line["new"]) for line in told} == {("batch", "fifo:7")}
+        holding.end()
+        assert os.sched_getscheduler(pid) == os.SCHED_BATCH
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
