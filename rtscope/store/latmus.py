@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from rtscope.model.errors import RtscopeError
+from rtscope.model.machine import Machine
 from rtscope.model.run import Asked, Run, RunWarning, Thread
 from rtscope.store.foreign import binned, import_id, machine_of, read_text
 from rtscope.store.runfile import check_run
@@ -40,7 +41,7 @@ def parse(data: bytes, created: str) -> Run:
         probe=f"latmus-{context.replace(' ', '-')}",
         status="complete",
         load="unknown",
-        machine=machine_of(None, None, kernel[1], kernel[2]) if kernel else machine_of(*[None] * 4),
+        machine=machine_of(None, None, kernel[1], kernel[2]) if kernel else Machine(),
         threads=[thread],
         asked=Asked(interval_ns=int(period_us[1]) * US if period_us else None),
         elapsed_ns=_elapsed_ns(head),

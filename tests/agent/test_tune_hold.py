@@ -166,7 +166,7 @@ def test_a_setting_that_others_change_is_set_again_until_they_insist(
 ) -> None:
     with ended(program()) as pid, held(journal, "--poll", "10ms", FIFO_7) as holding:
         holding.next_change("applied")
-        told = []
+        told: list[Line] = []
         while not told or told[-1]["state"] != "set-back":
             os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
             told.append(holding.next_change("applied", "set-back"))
