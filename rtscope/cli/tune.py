@@ -24,7 +24,7 @@ from rtscope.model.tuning import BROKEN, Change
 from rtscope.model.units import parse_time_ns
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
-from rtscope.report.terminal.streams import complain, told
+from rtscope.report.terminal.streams import complain, output_written
 from rtscope.report.terminal.tuning import ChangesView, PlanView, counts_line
 from rtscope.store.files import write_file
 from rtscope.target.agent import Target
@@ -76,7 +76,7 @@ def list_profiles(
     table = Table("profile", "wants", "what it is for", box=None, pad_edge=False)
     for one in profiles:
         table.add_row(one.name, "--cpus" if one.is_for_cpus else "", one.description)
-    told(lambda: output_console().print(table))
+    output_written(lambda: output_console().print(table))
 
 
 @app.command()
@@ -107,7 +107,7 @@ def show(
         _print(title, changes, warnings)
         return
     view = PlanView(title, rules_by_step(read_profile(profile), request.rules), changes, warnings)
-    told(lambda: output_console().print(view))
+    output_written(lambda: output_console().print(view))
 
 
 @app.command()
@@ -374,7 +374,7 @@ def _changes(
 
 def _print(title: str, changes: Sequence[Change], warnings: Sequence[RunWarning]) -> None:
 
-    told(lambda: output_console().print(ChangesView(title, changes, warnings)))
+    output_written(lambda: output_console().print(ChangesView(title, changes, warnings)))
 
 
 def _plan_words(changes: Sequence[Change]) -> str:

@@ -29,7 +29,7 @@ class Windows(msgspec.Struct):
     trace: Trace | None = None
     windows: list[TraceWindow] = []
 
-    def hear(self, line: AnyLine) -> None:
+    def receive(self, line: AnyLine) -> None:
         """Take a line of the agent."""
         match line:
             case Start():
@@ -40,9 +40,9 @@ class Windows(msgspec.Struct):
                 self.windows.append(line)
 
 
-def explained_by_trace(run: Run, heard: Windows) -> Run:
+def explained_by_trace(run: Run, windows: Windows) -> Run:
     """Return the run with explanations of its worst samples. Raises RtscopeError."""
-    start, trace = heard.start, heard.trace
+    start, trace = windows.start, windows.trace
     if any(warning.code == _NO_TRACE for warning in run.warnings):
         return run
     if start is None or trace is None or start.monotonic_ns is None:
@@ -52,7 +52,7 @@ def explained_by_trace(run: Run, heard: Windows) -> Run:
     tids = {thread.thread: thread.tid for thread in start.threads}
     found = [
         _explained(window, start.monotonic_ns, tids, layout, formats)
-        for window in sorted(heard.windows, key=lambda one: (-one.latency_ns, one.due_ns))
+        for window in sorted(windows.windows, key=lambda one: (-one.latency_ns, one.due_ns))
     ]
     warnings = [*run.warnings, RunWarning("traced", _TRACED)]
     if trace.missing:

@@ -27,22 +27,22 @@ class Cause(msgspec.Struct, frozen=True):
 
 def causes(explanations: Sequence[Explanation]) -> list[Cause]:
     """Return the causes, most time first; empty if no sample has a ledger."""
-    told = [one for one in explanations if one.ledger]
-    latency_ns = sum(one.latency_ns for one in told)
-    keys = dict.fromkeys(_key(term) for one in told for term in one.ledger)
+    explained = [one for one in explanations if one.ledger]
+    latency_ns = sum(one.latency_ns for one in explained)
+    keys = dict.fromkeys(_key(term) for one in explained for term in one.ledger)
     found = []
     for key in keys:
-        times = [sum(term.ns for term in one.ledger if _key(term) == key) for one in told]
+        times = [sum(term.ns for term in one.ledger if _key(term) == key) for one in explained]
         found.append(
             Cause(
                 kind=key[0],
                 name=key[1],
-                first=sum(_key(one.ledger[0]) == key for one in told),
+                first=sum(_key(one.ledger[0]) == key for one in explained),
                 samples=sum(ns > 0 for ns in times),
                 total_ns=sum(times),
                 share=sum(times) / latency_ns if latency_ns else 0.0,
                 largest_without_ns=max(
-                    one.latency_ns - ns for one, ns in zip(told, times, strict=True)
+                    one.latency_ns - ns for one, ns in zip(explained, times, strict=True)
                 ),
             )
         )

@@ -59,26 +59,25 @@ class Row(msgspec.Struct, frozen=True):
     """among the rows"""
 
 
-def headline(run: Run, told: Explanation) -> str:
+def headline(run: Run, explanation: Explanation) -> str:
     """Which sample, how late, and where most of that passed."""
-    thread = next((thread for thread in run.threads if thread.thread == told.thread), None)
+    thread = next((thread for thread in run.threads if thread.thread == explanation.thread), None)
     where = f" on {thread_name(thread)}" if thread and len(run.threads) > 1 else ""
-    text = (
-        f"{time_text(told.latency_ns)} late{where}, due {told.time_ns / 1e9:.6f} s after the start"
-    )
-    if told.ledger:
-        return f"{text}: {_largest_terms(told)}"
-    if not told.cause:
-        return f"{text}: {_spread(told)}"
-    inmost = told.cause[-1]
-    callers = [plain(call.function) for call in reversed(told.cause[:-1])]
+    due_s = explanation.time_ns / 1e9
+    text = f"{time_text(explanation.latency_ns)} late{where}, due {due_s:.6f} s after the start"
+    if explanation.ledger:
+        return f"{text}: {_largest_terms(explanation)}"
+    if not explanation.cause:
+        return f"{text}: {_spread(explanation)}"
+    inmost = explanation.cause[-1]
+    callers = [plain(call.function) for call in reversed(explanation.cause[:-1])]
     called = f", called by {' ← '.join(callers[:_MOST_CALLERS])}" if callers else ""
-    state = [f"while {task} ran" if (task := task_of(told, inmost)) else ""]
+    state = [f"while {task} ran" if (task := task_of(explanation, inmost)) else ""]
     state += [
         f"{what} {word}"
         for what, stretches in (
-            ("interrupts", told.interrupts_off),
-            ("preemption", told.preemption_off),
+            ("interrupts", explanation.interrupts_off),
+            ("preemption", explanation.preemption_off),
         )
         if (word := off_text(stretches, inmost))
     ]
@@ -87,12 +86,12 @@ def headline(run: Run, told: Explanation) -> str:
     return f"{text}: {spent}{f' ({states})' if states else ''}"
 
 
-def _largest_terms(told: Explanation) -> str:
+def _largest_terms(explanation: Explanation) -> str:
     """The terms that took a good part of the latency; the largest in any case."""
-    shown = [term for term in told.ledger if term.ns >= _LARGE * told.latency_ns]
+    shown = [term for term in explanation.ledger if term.ns >= _LARGE * explanation.latency_ns]
     return ", ".join(
         f"{time_text(term.ns)} {term_text(term.kind, plain(term.name))}"
-        for term in shown or told.ledger[:1]
+        for term in shown or explanation.ledger[:1]
     )
 
 
@@ -105,7 +104,7 @@ def term_text(kind: TermKind, name: str) -> str:
 
 def cause_lines(explanations: Sequence[Explanation]) -> list[str]:
     """The causes of all explained samples, most time first."""
-    known = sum(bool(told.ledger) for told in explanations)
+    known = sum(bool(explanation.ledger) for explanation in explanations)
     found = causes(explanations)
     lines = [
         f"{cause.share:.0%} of the time {term_text(cause.kind, plain(cause.name))}: largest cause "
@@ -125,26 +124,26 @@ def _remedy(cause: Cause) -> str:
     return f". Try {remedy}" if remedy else ""
 
 
-def _spread(told: Explanation) -> str:
+def _spread(explanation: Explanation) -> str:
     """The tasks and the most frequent function, if no call was long."""
     times: dict[str, int] = {}
-    for one in told.tasks or []:
+    for one in explanation.tasks or []:
         times[one.name] = times.get(one.name, 0) + one.ns
     words = ["no call took a good part of it"]
     if times:
         name = max(times, key=lambda name: times[name])
         words.append(f"{plain(name)} ran for {time_text(times[name])}")
-    if told.functions:
-        most = told.functions[0]
+    if explanation.functions:
+        most = explanation.functions[0]
         words.append(f"{plain(most.function)} took {time_text(most.ns)} in all")
     return ", ".join(words)
 
 
-def tree(told: Explanation) -> list[Row]:
+def tree(explanation: Explanation) -> list[Row]:
     """The calls that took long, each below the one that called it."""
-    least_ns = sorted((call.ns for call in told.calls), reverse=True)[:_MOST_ROWS][-1:]
-    floor_ns = max(_LEAST * told.latency_ns, *least_ns, 0)
-    shown = [call for call in told.calls if call.ns >= floor_ns][:_MOST_ROWS]
+    least_ns = sorted((call.ns for call in explanation.calls), reverse=True)[:_MOST_ROWS][-1:]
+    floor_ns = max(_LEAST * explanation.latency_ns, *least_ns, 0)
+    shown = [call for call in explanation.calls if call.ns >= floor_ns][:_MOST_ROWS]
     rows: list[Row] = []
     above: list[tuple[int, int]] = []
     """depth of the calls and of the rows that are still open"""
@@ -164,26 +163,26 @@ def tree(told: Explanation) -> list[Row]:
     return rows
 
 
-def totals_line(told: Explanation) -> str:
+def totals_line(explanation: Explanation) -> str:
     """The time of each function without its callees."""
-    if not told.functions:
+    if not explanation.functions:
         return ""
-    shown = told.functions[:_MOST_FUNCTIONS]
+    shown = explanation.functions[:_MOST_FUNCTIONS]
     named = ", ".join(f"{plain(one.function)} {time_text(one.ns)}" for one in shown)
-    rest = told.functions[_MOST_FUNCTIONS:]
+    rest = explanation.functions[_MOST_FUNCTIONS:]
     others = (
         f", {counted(len(rest), 'other')} {time_text(sum(one.ns for one in rest))}" if rest else ""
     )
     return f"most time by itself: {named}{others}"
 
 
-def off_line(told: Explanation) -> str:
+def off_line(explanation: Explanation) -> str:
     """How long interrupts and preemption were off in all."""
     parts = [
         f"{what} off for {time_text(sum(one.ns for one in stretches))}"
         for what, stretches in (
-            ("interrupts", told.interrupts_off),
-            ("preemption", told.preemption_off),
+            ("interrupts", explanation.interrupts_off),
+            ("preemption", explanation.preemption_off),
         )
         if stretches is not None
     ]
@@ -195,9 +194,9 @@ def _overlap_ns(stretch: Stretch, call: Call) -> int:
     return max(end_ns - max(stretch.start_ns, call.start_ns), 0)
 
 
-def task_of(told: Explanation, call: Call) -> str:
+def task_of(explanation: Explanation, call: Call) -> str:
     """Who had the CPU for most of the call; "" where that is not known."""
-    longest = max(told.tasks or [], key=lambda one: _overlap_ns(one, call), default=None)
+    longest = max(explanation.tasks or [], key=lambda one: _overlap_ns(one, call), default=None)
     return plain(longest.name) if longest else ""
 
 

@@ -140,9 +140,9 @@ def states(lines: list[Line]) -> list[str]:
     return [line["state"] for line in lines if line["type"] == "change"]
 
 
-@pytest.mark.parametrize(("words", "told"), [((), "left"), (("--keep",), "set-back")])
+@pytest.mark.parametrize(("words", "reported"), [((), "left"), (("--keep",), "set-back")])
 def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
-    journal: Path, program: Start, words: tuple[str, ...], told: str
+    journal: Path, program: Start, words: tuple[str, ...], reported: str
 ) -> None:
     with program() as stays, program() as changed:
         try:
@@ -155,7 +155,7 @@ def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
         finally:
             stays.kill()
             changed.kill()
-    assert [(line["where"], line["why"][-12:]) for line in lines if line["state"] == told] == [
+    assert [(line["where"], line["why"][-12:]) for line in lines if line["state"] == reported] == [
         (f"tid {changed.pid}", "is batch now")
     ]
     assert len(lines) == (1 if words else 2)

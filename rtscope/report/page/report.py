@@ -33,7 +33,7 @@ from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.references import columns_beside
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.steps import step_columns
-from rtscope.report.tables.takers import takers_columns
+from rtscope.report.tables.waiters import waiters_columns
 from rtscope.statistics.metrics import PERCENTS, Metrics, metrics, percent_name
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.steps import steps_among
@@ -47,7 +47,13 @@ from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text
-from rtscope.wording.references import beside_lines, citation, column_lines, entry_lines, facts_of
+from rtscope.wording.references import (
+    beside_lines,
+    citation,
+    column_lines,
+    entry_lines,
+    properties_of,
+)
 from rtscope.wording.run import (
     caveats_of_all,
     instructions_line,
@@ -133,7 +139,7 @@ class _StepsView(msgspec.Struct, frozen=True):
     chart: Chart | None
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _ExplanationBlock(msgspec.Struct, frozen=True):
     """How one sample came about, as the template prints it."""
 
     headline: str
@@ -163,7 +169,7 @@ class _View(msgspec.Struct, frozen=True):
     members: list[Column]
     member_lines: list[str]
     metrics_table: list[Column]
-    takers: list[Column]
+    waiters: list[Column]
     matrices: list[tuple[str, list[Column]]]
     by_microsecond: list[Column]
     rows_left_out: int
@@ -171,7 +177,7 @@ class _View(msgspec.Struct, frozen=True):
     phases: str
     worst: list[tuple[str, str, Sample, str, str]]
     causes: list[str]
-    told: list[_Told]
+    explanations: list[_ExplanationBlock]
     command: str
     quantity: str
     facts: list[tuple[str, str]]
@@ -227,7 +233,7 @@ def html_report(
         charts_first=all(run.matrices for run in runs),
         reference=reference,
         citation=citation(reference) if reference else "",
-        reference_facts=facts_of(reference) if reference else [],
+        reference_facts=properties_of(reference) if reference else [],
         beside=published,
         stepped=stepped,
         named=any(thread.name for run in runs for thread in run.threads),
@@ -295,7 +301,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         member_columns(run),
         member_lines(run),
         metrics_columns(run.threads),
-        takers_columns(run.threads),
+        waiters_columns(run.threads),
         [
             *response_table(run),
             *((matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices),
@@ -306,7 +312,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         phases_line(run),
         _worst(run),
         cause_lines(run.explanations),
-        [_told(run, one) for one in run.explanations],
+        [_explanation_block(run, one) for one in run.explanations],
         plain(shlex.join(run.asked.command)),
         view_of([run]).quantity,
         facts,
@@ -314,14 +320,14 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     )
 
 
-def _told(run: Run, told: Explanation) -> _Told:
-    return _Told(
-        headline(run, told),
-        lanes(told),
-        [(quarter * 250, time_text(told.latency_ns * quarter / 4)) for quarter in range(5)],
-        ledger_columns(told) if told.ledger else tree_columns(told),
-        [line for line in (off_line(told), totals_line(told)) if line],
-        [plain(note) for note in [f"source: {told.witness}", *told.notes]],
+def _explanation_block(run: Run, explanation: Explanation) -> _ExplanationBlock:
+    return _ExplanationBlock(
+        headline(run, explanation),
+        lanes(explanation),
+        [(quarter * 250, time_text(explanation.latency_ns * quarter / 4)) for quarter in range(5)],
+        ledger_columns(explanation) if explanation.ledger else tree_columns(explanation),
+        [line for line in (off_line(explanation), totals_line(explanation)) if line],
+        [plain(note) for note in [f"source: {explanation.source}", *explanation.notes]],
     )
 
 

@@ -33,37 +33,37 @@ class Lanes(msgspec.Struct, frozen=True):
     bars: list[Bar]
 
 
-def lanes(told: Explanation) -> Lanes:
+def lanes(explanation: Explanation) -> Lanes:
     """The timeline: tasks, interrupts off, preemption off, and the calls by depth."""
     bars: list[Bar] = []
     names: list[tuple[int, str]] = []
     lane = 0
     for title, kind, stretches in (
-        ("task", "task", told.tasks),
-        ("handler", "call", told.handlers),
-        ("interrupts off", "interrupts", told.interrupts_off),
-        ("preemption off", "preemption", told.preemption_off),
+        ("task", "task", explanation.tasks),
+        ("handler", "call", explanation.handlers),
+        ("interrupts off", "interrupts", explanation.interrupts_off),
+        ("preemption off", "preemption", explanation.preemption_off),
     ):
         if stretches is None:
             continue
         names.append((lane, title))
-        bars += [_bar(told, one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
+        bars += [_bar(explanation, one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
         lane += 1
-    if not told.calls:
+    if not explanation.calls:
         return Lanes(names, lane, bars)
     names.append((lane, "function"))
     deepest = 0
-    for call in told.calls:
+    for call in explanation.calls:
         if call.depth < _DEEPEST:
             deepest = max(deepest, call.depth)
             bars.append(
-                _bar(told, call.start_ns, call.ns, lane + call.depth, "call", call.function)
+                _bar(explanation, call.start_ns, call.ns, lane + call.depth, "call", call.function)
             )
     return Lanes(names, lane + deepest + 1, bars)
 
 
-def _bar(told: Explanation, start_ns: int, ns: int, lane: int, kind: str, name: str) -> Bar:
-    scale = 1000 / max(told.latency_ns, 1)
+def _bar(explanation: Explanation, start_ns: int, ns: int, lane: int, kind: str, name: str) -> Bar:
+    scale = 1000 / max(explanation.latency_ns, 1)
     x, end = min(start_ns * scale, 1000.0), min((start_ns + ns) * scale, 1000.0)
     label = plain(name)
     text = f"{label + ', ' if label else ''}from {time_text(start_ns)} for {time_text(ns)}"

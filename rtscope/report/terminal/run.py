@@ -26,7 +26,7 @@ from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.placement_series import table_of
 from rtscope.report.tables.response import response_table
-from rtscope.report.tables.takers import takers_columns
+from rtscope.report.tables.waiters import waiters_columns
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.metrics import Metrics, metrics
 from rtscope.statistics.verdict import Judgement, Outcome
@@ -128,9 +128,9 @@ class Summary:
             yield marked_line("phases ", phases)
         for line in cause_lines(self.run.explanations):
             yield marked_line("cause ", line)
-        for told in self.run.explanations:
+        for explanation in self.run.explanations:
             yield Text()
-            yield from _explanation(self.run, told, options.max_width)
+            yield from _explanation(self.run, explanation, options.max_width)
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
@@ -162,7 +162,7 @@ def _tables(run: Run, width: int) -> RenderResult:
         yield Text()
         yield Text(title, style="bold")
         yield fitted(columns, width)
-    for columns in (metrics_columns(run.threads), takers_columns(run.threads)):
+    for columns in (metrics_columns(run.threads), waiters_columns(run.threads)):
         if columns:
             yield Text()
             yield fitted(columns, width)
@@ -181,16 +181,16 @@ def _microseconds(run: Run, width: int) -> RenderResult:
     yield Text(f"({more}rows without a sample are left out)", style="dim")
 
 
-def _explanation(run: Run, told: Explanation, width: int) -> RenderResult:
-    yield Text(headline(run, told), style="bold")
-    if tree(told):
-        yield fitted(tree_columns(told), width)
-    if told.ledger:
-        yield fitted(ledger_columns(told), width)
-    for line in (off_line(told), totals_line(told)):
+def _explanation(run: Run, explanation: Explanation, width: int) -> RenderResult:
+    yield Text(headline(run, explanation), style="bold")
+    if tree(explanation):
+        yield fitted(tree_columns(explanation), width)
+    if explanation.ledger:
+        yield fitted(ledger_columns(explanation), width)
+    for line in (off_line(explanation), totals_line(explanation)):
         if line:
             yield Text(line)
-    for note in told.notes:
+    for note in explanation.notes:
         yield Text(plain(note), style="dim")
 
 
@@ -220,17 +220,17 @@ def _heading(run: Run) -> list[Text]:
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")
     where = [run.machine_name, machine.cpu_model, machine.kernel_release]
-    told = " · ".join(plain(text) for text in where if text)
+    where_text = " · ".join(plain(text) for text in where if text)
     virtual = machine.virtualisation
     if virtual not in (None, "none"):
-        told += f" · virtualised by {plain(virtual)}" if virtual else ""
+        where_text += f" · virtualised by {plain(virtual)}" if virtual else ""
     quantity = quantity_text(run)
     what = "" if quantity == LATENCY else f" ({quantity})"
     lines = [
         Text.assemble((plain(run.probe), "bold"), f"{what}, {', '.join(how)}  [{plain(run.id)}]")
     ]
-    if told:
-        lines.append(Text(f"{told} · preemption {preemption_text(run)}"))
+    if where_text:
+        lines.append(Text(f"{where_text} · preemption {preemption_text(run)}"))
     if idle := idle_states_text(run):
         lines.append(Text(f"idle states {idle}"))
     return lines
