@@ -33,6 +33,7 @@ _DELTA_BITS: Final = 27
 _COMMIT: Final = (1 << 30) - 1
 """without the bits that mark lost events"""
 _LONGEST_TEXT: Final = 64
+_LONGEST_BITMAP: Final = 1024
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -104,6 +105,16 @@ class Events:
         self._room = room[order]
         self.id = self._number(np.arange(len(order)), Field(0, 2, signed=False, dynamic=False))
 
+    @property
+    def formats(self) -> list[Format]:
+        """The kinds of events that were recorded."""
+        return list(self._formats.values())
+
+    @functools.cached_property
+    def tids(self) -> NDArray[np.int64]:
+        """The task that was on the CPU at each event."""
+        return self._number(np.arange(len(self.id)), Field(4, 4, signed=True, dynamic=False))
+
     def format(self, name: str) -> Format | None:
         """Return the format of this event; None if it was not recorded."""
         return next((one for one in self._formats.values() if one.name == name), None)
@@ -144,6 +155,32 @@ class Events:
         size = max(min(size, room - offset, _LONGEST_TEXT), 0)
         content = self._bytes[at + offset : at + offset + size].tobytes()
         return content.split(b"\0")[0].decode(errors="replace")
+
+    def bits(self, index: int, field: str) -> set[int]:
+        """Return the set bits of a field of one event that is a bitmap, such as a CPU mask."""
+        known = self._formats.get(int(self.id[index]))
+        found = known.fields.get(field) if known else None
+        if found is None:
+            return set()
+        place = self.number(index, field)
+        offset, size = (
+            (place & 0xFFFF, place >> 16) if found.dynamic else (found.offset, found.size)
+        )
+        size = max(min(size, int(self._room[index]) - offset, _LONGEST_BITMAP), 0)
+        at = int(self._at[index]) + offset
+        words = self._bytes[at : at + size - size % 4]
+        if self._order == ">":
+            words = words.reshape(-1, 4)[:, ::-1].ravel()
+        return set(np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist())
+
+    def task(self, tid: int) -> tuple[str, int]:
+        """Return the name of a task as name/pid, and its priority as the kernel counts."""
+        name, priority = self.tasks.get(tid, ("task", 120))
+        return "idle" if tid == 0 else f"{name}/{tid}", priority
+
+    def task_name(self, tid: int) -> str:
+        """Return the name of a task as name/pid."""
+        return self.task(tid)[0]
 
     @functools.cached_property
     def tasks(self) -> dict[int, tuple[str, int]]:

@@ -6,27 +6,25 @@ woken, the CPU that wakes it decides; from then on, the CPU whose run queue it i
 before tasks: an interrupt within another task's time is a term of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from rtscope.explain.activity import SPINS, Doing, Moments, doings
 from rtscope.explain.ftrace import Events
-from rtscope.model.timeline import Explanation, LedgerTerm, Stretch, TermKind
+from rtscope.explain.remote import NameOf, Parties
+from rtscope.explain.tracks import tracks_of
+from rtscope.model.timeline import Explanation, LedgerTerm, Remote, Stretch, TermKind
 
 _SOURCE: Final = "the kernel's trace events"
-_IDLE: Final = 0xFFFFFFFF
-"""state of cpu_idle at its end"""
-_SOFTIRQS: Final = (
-    *("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK"),
-    *("IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"),
-)
 _SILENT_NS: Final = 20_000
 """shorter silences of a CPU are ordinary work"""
 _MOST_STRETCHES: Final = 1000
 _HANDLERS: Final = frozenset({"hard-interrupt", "soft-interrupt", "nmi"})
+_RUNNABLE: Final = frozenset({0, 0x100})
+"""prev_state of a task that was preempted: TASK_RUNNING, or with the mark of its preemption"""
 
 
 class LateThread(msgspec.Struct, frozen=True):
@@ -43,65 +41,72 @@ class LateThread(msgspec.Struct, frozen=True):
     """where the sample was taken"""
 
 
-class _State(msgspec.Struct):
-    """What one CPU does."""
-
-    task: str = ""
-    """empty: unknown"""
-    tid: int = -1
-    priority: int = 120
-    """the kernel's: the lower, the more urgent"""
-    idle: int | None = None
-    """the idle state; None: none"""
-    interrupts: list[str] = []
-    softirqs: dict[int, list[str]] = {}
-    """by task: on PREEMPT_RT a task that serves one is preempted like any other"""
-    nmi: bool = False
-
-
 class _Piece(msgspec.Struct, frozen=True):
     start_ns: int
     end_ns: int
+    cpu: int
     kind: TermKind
     name: str
     task: str
+    function: str = ""
+    remote: Remote | None = None
 
 
-def ledger_of(late: LateThread, events: Events, lost: frozenset[int]) -> Explanation:
+def ledger_of(
+    late: LateThread,
+    events: Events,
+    lost: frozenset[int],
+    name_of: NameOf = lambda address: "",
+) -> Explanation:
     """Explain one sample; `lost` are the CPUs whose events within it are not complete."""
     begin, end = late.due_ns, late.due_ns + late.latency_ns
+    moments = Moments(events)
     wake = _wake_up(late, events, begin, end)
+    route = _route(late, events, wake, begin, end)
     notes: list[str] = []
-    pieces = _pieces(late, events, wake, begin, end)
-    cpus = {cpu for _, _, cpu in _route(late, events, wake, begin, end)}
-    if missing := sorted(lost & cpus):
+    if missing := sorted(lost & {leg.cpu for leg in route}):
         notes.append(
             f"the kernel overwrote events of CPU {', '.join(map(str, missing))} within this "
             "sample: it is not explained"
         )
-        pieces = [_Piece(begin, end, "unexplained", "", "")]
+        pieces = [_Piece(begin, end, late.cpu, "unexplained", "", "")]
     else:
+        pieces = _pieces(late, moments, wake, route, name_of)
         notes += _silences(pieces, events)
         if any(piece.kind == "unexplained" for piece in pieces):
             notes.append(
                 "the trace lacks a task switch: the time since the event before it is unexplained"
             )
-    pieces = [piece for piece in pieces if piece.end_ns > piece.start_ns]
-    totals: dict[tuple[TermKind, str], int] = {}
-    for piece in pieces:
-        key = (piece.kind, piece.name)
-        totals[key] = totals.get(key, 0) + piece.end_ns - piece.start_ns
-    terms = [LedgerTerm(kind, name, ns) for (kind, name), ns in totals.items()]
+    before_ns, after_ns, tracks = tracks_of(moments, begin, end, {leg.cpu for leg in route})
     return Explanation(
         thread=late.thread,
         time_ns=late.time_ns,
         latency_ns=late.latency_ns,
-        source=_SOURCE,
+        witness=_SOURCE,
         tasks=_stretches([(piece, piece.task) for piece in pieces], begin),
         handlers=_stretches([(p, p.name) for p in pieces if p.kind in _HANDLERS], begin),
         notes=notes,
-        ledger=sorted(terms, key=lambda term: (-term.ns, term.kind, term.name)),
+        ledger=_terms(pieces),
+        task=events.task_name(late.tid) if late.tid > 0 else "",
+        before_ns=before_ns,
+        after_ns=after_ns,
+        tracks=tracks,
     )
+
+
+def _terms(pieces: Sequence[_Piece]) -> list[LedgerTerm]:
+    """Sum the pieces by what they are; longest first."""
+    totals: dict[tuple[TermKind, str, str, Remote | None], int] = {}
+    cpus: dict[tuple[TermKind, str, str, Remote | None], set[int]] = {}
+    for piece in pieces:
+        key = (piece.kind, piece.name, piece.function, piece.remote)
+        totals[key] = totals.get(key, 0) + piece.end_ns - piece.start_ns
+        cpus.setdefault(key, set()).add(piece.cpu)
+    terms = [
+        LedgerTerm(kind, name, ns, sorted(cpus[kind, name, function, remote]), function, remote)
+        for (kind, name, function, remote), ns in totals.items()
+    ]
+    return sorted(terms, key=lambda term: (-term.ns, term.kind, term.name))
 
 
 class _Wake(msgspec.Struct, frozen=True):
@@ -110,6 +115,16 @@ class _Wake(msgspec.Struct, frozen=True):
     cpu: int
     """whose run queue it was put in"""
     priority: int
+
+
+class _Leg(msgspec.Struct, frozen=True):
+    """A part of the latency and the CPU that decided it."""
+
+    start_ns: int
+    end_ns: int
+    cpu: int
+    moved: bool = False
+    """the thread came to this CPU by a migration"""
 
 
 def _wake_up(late: LateThread, events: Events, begin: int, end: int) -> _Wake | None:
@@ -132,189 +147,142 @@ def _wake_up(late: LateThread, events: Events, begin: int, end: int) -> _Wake | 
 
 def _route(
     late: LateThread, events: Events, wake: _Wake | None, begin: int, end: int
-) -> list[tuple[int, int, int]]:
-    """Return the CPUs that decide, as from, to, CPU."""
+) -> list[_Leg]:
+    """Return the CPUs that decide, in the order of time."""
     if wake is None:
-        return [(begin, end, late.cpu)]
-    route = [(begin, wake.at_ns, wake.waker_cpu)]
-    at, cpu = wake.at_ns, wake.cpu
+        return [_Leg(begin, end, late.cpu)]
+    route = [_Leg(begin, wake.at_ns, wake.waker_cpu)]
+    at, cpu, moved = wake.at_ns, wake.cpu, False
     which = events.which("sched_migrate_task")
-    moved = events.numbers("sched_migrate_task", "pid", which) == late.tid
-    for index in which[moved]:
+    mine = events.numbers("sched_migrate_task", "pid", which) == late.tid
+    for index in which[mine]:
         time_ns = int(events.time_ns[index])
         if at <= time_ns <= end:
-            route.append((at, time_ns, cpu))
-            at, cpu = time_ns, events.number(int(index), "dest_cpu")
-    return [*route, (at, end, cpu)]
+            route.append(_Leg(at, time_ns, cpu, moved))
+            at, cpu, moved = time_ns, events.number(int(index), "dest_cpu"), True
+    return [*route, _Leg(at, end, cpu, moved)]
 
 
 def _pieces(
-    late: LateThread, events: Events, wake: _Wake | None, begin: int, end: int
+    late: LateThread,
+    moments: Moments,
+    wake: _Wake | None,
+    route: Sequence[_Leg],
+    name_of: NameOf,
 ) -> list[_Piece]:
+    terms = _Terms(late, moments, wake, name_of, Parties(moments, name_of), {})
     found: list[_Piece] = []
-    for start, stop, cpu in _route(late, events, wake, begin, end):
-        for piece_start, piece_end, state in _states(events, cpu, start, stop):
-            awake = wake is not None and piece_start >= wake.at_ns
-            kind, name = _term(state, late, wake, awake=awake)
-            found.append(_Piece(piece_start, piece_end, kind, name, state.task))
+    for leg in route:
+        for doing in doings(moments, leg.cpu, leg.start_ns, leg.end_ns):
+            found.append(terms.piece(doing, leg))
+    waits = _sleeps(late, moments.events, terms.parties)
+    if waits:
+        found = [part for piece in found for part in _with_waits(piece, waits)]
+    return [piece for piece in found if piece.end_ns > piece.start_ns]
+
+
+class _Wait(msgspec.Struct, frozen=True):
+    """The measuring thread slept for a lock."""
+
+    start_ns: int
+    end_ns: int
+    holder: Remote | None
+
+
+def _sleeps(late: LateThread, events: Events, parties: Parties) -> list[_Wait]:
+    """From contention to the wake-up that ends it, where the measuring thread slept meanwhile."""
+    begins = events.which("contention_begin")
+    mine = begins[events.tids[begins] == late.tid]
+    switches = events.which("sched_switch")
+    out = switches[
+        (events.numbers("sched_switch", "prev_pid", switches) == late.tid)
+        & ~np.isin(events.numbers("sched_switch", "prev_state", switches), list(_RUNNABLE))
+    ]
+    wakings = events.which("sched_waking")
+    woken = wakings[events.numbers("sched_waking", "pid", wakings) == late.tid]
+    found = []
+    for begin in mine.tolist():
+        after = out[out > begin]
+        up = woken[woken > after[0]] if len(after) else after
+        if len(up) and not events.number(begin, "flags") & SPINS:
+            start_ns, end_ns = int(events.time_ns[after[0]]), int(events.time_ns[up[0]])
+            found.append(_Wait(start_ns, end_ns, parties.holder(-1, begin, end_ns)))
     return found
 
 
-def _handler(state: _State) -> tuple[TermKind, str] | None:
-    if state.nmi:
-        return "nmi", ""
-    if state.interrupts:
-        return "hard-interrupt", state.interrupts[-1]
-    served = state.softirqs.get(state.tid)
-    return ("soft-interrupt", served[-1]) if served else None
+def _with_waits(piece: _Piece, waits: Sequence[_Wait]) -> list[_Piece]:
+    """Cut the times at which the measuring thread slept for a lock out of a piece."""
+    for wait in waits:
+        start, end = max(piece.start_ns, wait.start_ns), min(piece.end_ns, wait.end_ns)
+        if start < end:
+            replace = msgspec.structs.replace
+            before = replace(piece, end_ns=start)
+            waits_here = _Piece(start, end, piece.cpu, "lock", "", piece.task, "", wait.holder)
+            rest = _with_waits(replace(piece, start_ns=end), waits)
+            return [before, waits_here, *rest]
+    return [piece]
 
 
-def _term(
-    state: _State, late: LateThread, wake: _Wake | None, *, awake: bool
-) -> tuple[TermKind, str]:
-    if handler := _handler(state):
-        return handler
-    if state.tid < 0 or state.tid == late.tid:
-        return ("own" if state.tid == late.tid else "unexplained"), ""
-    if state.tid == 0:
-        idle = "" if state.idle is None else f"idle state {state.idle}"
-        return ("switch", "") if awake else ("idle-exit", idle)
-    if not awake or wake is None:
-        return "timer-late", state.task
-    return ("thread" if state.priority <= wake.priority else "preemption-off"), state.task
+class _Terms(msgspec.Struct, frozen=True):
+    """Finds the term of what a CPU did."""
 
+    late: LateThread
+    moments: Moments
+    wake: _Wake | None
+    name_of: NameOf
+    parties: Parties
+    known: dict[tuple[int, int], tuple[str, Remote | None]]
+    """function and other party, by CPU and event"""
 
-def _states(events: Events, cpu: int, start: int, stop: int) -> Iterator[tuple[int, int, _State]]:
-    """Yield what this CPU did from `start` to `stop`, between two of its events each time.
+    def piece(self, doing: Doing, leg: _Leg) -> _Piece:
+        """Return a stretch of the latency with its term."""
+        events = self.moments.events
+        task = events.task_name(doing.tid) if doing.tid >= 0 else ""
+        kind, name = self._term(doing, task, leg)
+        function, remote = "", None
+        if kind in {"hard-interrupt", "lock"} or doing.work >= 0:
+            function, remote = self._party(kind, doing, leg.cpu)
+        elif kind == "timer-late" and doing.irqs_off >= 0:
+            function = self._site(doing.irqs_off)
+        elif kind == "preemption-off" and doing.preempt_off >= 0:
+            function = self._site(doing.preempt_off)
+        return _Piece(doing.start_ns, doing.end_ns, leg.cpu, kind, name, task, function, remote)
 
-    Each event names the task that was on the CPU. Where that is not the one that the switches say,
-    the kernel did not record a switch, and the time since the event before is unknown. The event of
-    an NMI comes at its end and contains its length.
-    """
-    which = np.flatnonzero(events.cpu == cpu)
-    state = _first_state(events, which)
-    at = start
-    for number in which:
-        index = int(number)
-        time_ns, tid = int(events.time_ns[index]), events.number(index, "common_pid")
-        shown = _copy(state) if tid == state.tid else _State()
-        begun = time_ns - max(events.number(index, "delta_ns"), 0)
-        for until, one in (
-            (begun, shown),
-            (time_ns, msgspec.structs.replace(shown, nmi=begun < time_ns)),
-        ):
-            if (end := min(until, stop)) > at:
-                yield at, end, one
-                at = end
-        if time_ns >= stop:
-            return
-        if tid != state.tid:
-            state.tid, (state.task, state.priority) = tid, _task_of(events, tid)
-        _step(state, events, index)
-    if at < stop:
-        yield at, stop, _State()
+    def _site(self, event: int) -> str:
+        """The function that disabled preemption or interrupts; empty if its name is unknown."""
+        return self.name_of(self.moments.events.number(event, "caller_offs"))
 
+    def _party(self, kind: TermKind, doing: Doing, cpu: int) -> tuple[str, Remote | None]:
+        key = cpu, doing.event if kind in {"hard-interrupt", "lock"} else doing.work
+        if key not in self.known:
+            if kind == "hard-interrupt":
+                self.known[key] = self.parties.sender(cpu, doing)
+            elif kind == "lock":
+                self.known[key] = "", self.parties.holder(cpu, doing.event, doing.end_ns)
+            else:
+                self.known[key] = self.parties.queuer(doing)
+        return self.known[key]
 
-def _copy(state: _State) -> _State:
-    return msgspec.structs.replace(
-        state,
-        interrupts=[*state.interrupts],
-        softirqs={tid: [*names] for tid, names in state.softirqs.items()},
-    )
+    def _term(self, doing: Doing, task: str, leg: _Leg) -> tuple[TermKind, str]:
+        match doing.context:
+            case "nmi" | "hard-interrupt" | "soft-interrupt" as kind:
+                return kind, doing.name
+            case "lock":
+                return "lock", "" if doing.tid == self.late.tid else task
+            case "page-fault" if doing.tid == self.late.tid:
+                return "page-fault", ""
+        return self._term_of_task(doing, task, leg)
 
-
-def _first_state(events: Events, which: NDArray[np.int64]) -> _State:
-    """Return the state before the first event, from what the events say of it."""
-    state = _State()
-    if not len(which):
-        return state
-    state.tid = events.number(int(which[0]), "common_pid")
-    state.task, state.priority = _task_of(events, state.tid)
-    for number in which:
-        if found := _interrupt(events, int(number)):
-            state.interrupts = [] if found[1] else [found[0]]
-            break
-    return state
-
-
-def _interrupt(events: Events, index: int) -> tuple[str, bool] | None:
-    """The name of a hard interrupt, and whether it begins; None for other events."""
-    name = events.name(index)
-    if name == "irq_handler_entry":
-        return events.text(index, "name") or "?", True
-    if name == "irq_handler_exit":
-        return f"irq {events.number(index, 'irq')}", False
-    if name.endswith("_entry") and _is_vector(name):
-        return name.removesuffix("_entry") + _sender(events, index), True
-    if name.endswith("_exit") and _is_vector(name):
-        return name.removesuffix("_exit"), False
-    return None
-
-
-_SENT: Final = frozenset({"call_function_single", "reschedule", "irq_work"})
-"""interrupts that a CPU sends to another"""
-_SENT_WITHIN_NS: Final = 10_000_000
-
-
-def _sender(events: Events, index: int) -> str:
-    """The task that sent this interrupt from another CPU, in words; empty if it is not known."""
-    name = events.name(index).removesuffix("_entry")
-    if name not in _SENT:
-        return ""
-    sends = events.which("ipi_send_cpu")
-    to_here = events.numbers("ipi_send_cpu", "cpu", sends) == events.cpu[index]
-    times = events.time_ns[sends]
-    before = to_here & (times <= events.time_ns[index])
-    recent = before & (times >= events.time_ns[index] - _SENT_WITHIN_NS)
-    if not recent.any():
-        return ""
-    sent = int(sends[np.flatnonzero(recent)[-1]])
-    tid = events.number(sent, "common_pid")
-    return f" sent by {_task_of(events, tid)[0]} on CPU {events.cpu[sent]}"
-
-
-_NO_VECTORS: Final = ("softirq_", "csd_", "hrtimer_", "timer_expire_", "irq_handler_", "ipi_")
-
-
-def _is_vector(name: str) -> bool:
-    return not name.startswith(_NO_VECTORS) or name in {"ipi_entry", "ipi_exit"}
-
-
-def _step(state: _State, events: Events, index: int) -> None:
-    """Let one event of the CPU happen."""
-    name = events.name(index)
-    if name == "sched_switch":
-        state.tid = events.number(index, "next_pid")
-        state.task = _task(events.text(index, "next_comm"), state.tid)
-        state.priority = events.number(index, "next_prio")
-        state.interrupts.clear()  # no switch happens within one
-    elif name == "cpu_idle":
-        number = events.number(index, "state") & _IDLE
-        state.idle = None if number == _IDLE else number
-    elif name == "softirq_entry":
-        state.softirqs.setdefault(state.tid, []).append(_softirq(events.number(index, "vec")))
-    elif name == "softirq_exit":
-        if served := state.softirqs.get(state.tid):
-            served.pop()
-    elif found := _interrupt(events, index):
-        if found[1]:
-            state.interrupts.append(found[0])
-        elif state.interrupts:
-            state.interrupts.pop()
-
-
-def _softirq(number: int) -> str:
-    return _SOFTIRQS[number] if 0 <= number < len(_SOFTIRQS) else f"vector {number}"
-
-
-def _task_of(events: Events, tid: int) -> tuple[str, int]:
-    """The name and the priority of a task."""
-    name, priority = events.tasks.get(tid, ("task", 120))
-    return _task(name, tid), priority
-
-
-def _task(name: str, tid: int) -> str:
-    return "idle" if tid == 0 else f"{name}/{tid}"
+    def _term_of_task(self, doing: Doing, task: str, leg: _Leg) -> tuple[TermKind, str]:
+        if doing.tid < 0 or doing.tid == self.late.tid:
+            return ("own" if doing.tid == self.late.tid else "unexplained"), ""
+        awake = self.wake is not None and doing.start_ns >= self.wake.at_ns
+        if doing.tid == 0:
+            idle = "" if doing.idle is None else f"idle state {doing.idle}"
+            return (("migration" if leg.moved else "switch"), "") if awake else ("idle-exit", idle)
+        if not awake or self.wake is None:
+            return "timer-late", task
+        return ("thread" if doing.priority <= self.wake.priority else "preemption-off"), task
 
 
 def _silences(pieces: list[_Piece], events: Events) -> list[str]:

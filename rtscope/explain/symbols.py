@@ -11,6 +11,8 @@ from rtscope.model.errors import RtscopeError
 
 USER_SPACE: Final = "user space"
 _KERNEL: Final = 1 << 63
+_ADDRESS: Final = (1 << 64) - 1
+_TEXT: Final = "_stext"
 _LONGEST_FUNCTION: Final = 1 << 20
 _MOST_SYMBOLS: Final = 2_000_000
 _NO_FUNCTION: Final = ("__pfx_", "__cfi_", "$", ".")
@@ -34,6 +36,33 @@ def from_system_map(text: str) -> str:
         if function or name in _LEADING:
             lines.append(f"{address} {name}\n")
     return "".join(lines)
+
+
+def from_kallsyms(text: str) -> "Symbols":
+    """The functions in the text of /proc/kallsyms; none where it is not that."""
+    lines = []
+    for line in text.splitlines():
+        address, _, rest = line.strip().partition(" ")
+        kind, _, name = rest.partition(" ")
+        if kind in {"t", "T", "w", "W"} and address.strip("0"):
+            lines.append(f"{address} {name.replace(chr(9), ' ')}\n")
+    try:
+        return Symbols("".join(lines))
+    except RtscopeError:
+        return Symbols("")
+
+
+def name_at(symbols: "Symbols", address: int) -> str:
+    """The function at an address, or at an offset from the kernel's _stext; empty: unknown."""
+    address &= _ADDRESS
+    if address < _KERNEL:
+        base = symbols.address(_TEXT)
+        address = base + address if base else 0
+    if not _KERNEL <= address <= _ADDRESS:
+        return ""
+    names, chosen, _ = symbols.functions(np.array([address], np.uint64))
+    name = names[int(chosen[0])]
+    return "" if name.startswith("0x") else name
 
 
 class Symbols:

@@ -46,6 +46,9 @@ TermKind = Literal[
     "nmi",
     "thread",
     "preemption-off",
+    "lock",
+    "migration",
+    "page-fault",
     "switch",
     "own",
     "unexplained",
@@ -56,8 +59,23 @@ timer-late: another task ran, and no interrupt came: interrupts were off, or the
 hypervisor was late; idle-exit: the CPU was idle beyond the deadline; hard-interrupt,
 soft-interrupt, nmi: a handler ran; thread: a thread of higher or equal priority ran;
 preemption-off: a thread of lower priority went on although the measuring thread was awake;
-switch: from the idle task to the measuring thread; own: the measuring thread itself was on the
-CPU; unexplained: the trace does not say."""
+lock: the CPU spun for a lock, or the measuring thread slept for one; migration: from the kernel's
+decision to move the measuring thread to an idle CPU to its switch there; page-fault: the measuring
+thread was in a page fault, at most; switch: from the idle task to the measuring thread; own: the
+measuring thread itself was on the CPU; unexplained: the trace does not say."""
+
+
+class Remote(msgspec.Struct, frozen=True):
+    """Another task's part in a term: it sent the interrupt, queued the work or holds the lock."""
+
+    task: str
+    """as name/pid"""
+    cpu: int | None = None
+    """where it ran then; None: unknown"""
+    site: str = ""
+    """function that did it, or its address; empty: not recorded"""
+    certain: bool = True
+    """False: inferred from what ran, not recorded"""
 
 
 class LedgerTerm(msgspec.Struct, frozen=True):
@@ -65,8 +83,22 @@ class LedgerTerm(msgspec.Struct, frozen=True):
 
     kind: TermKind
     name: str
-    """handler, thread or idle state; empty if the kind has none"""
+    """handler, thread or idle state; for a lock the task that waits; empty if the kind has none"""
     ns: Ns
+    cpus: list[int] = []
+    """where it passed"""
+    function: str = ""
+    """the work item that the thread executed, or what disabled interrupts or preemption, or for a
+    call from another CPU the function that it called; empty: not recorded"""
+    remote: Remote | None = None
+
+
+class CpuTrack(msgspec.Struct, frozen=True):
+    """What one CPU did around a sample; times are since the track's start."""
+
+    cpu: int
+    tasks: list[Stretch]
+    handlers: list[Stretch] = []
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -77,7 +109,7 @@ class Explanation(msgspec.Struct, frozen=True):
     time_ns: Ns
     """the deadline, since the run's start"""
     latency_ns: Ns
-    source: str = msgspec.field(name="witness")
+    witness: str
     """trace source, in words"""
     cause: list[Call] = []
     """call chain with most of the time: the longest outermost call, its longest callee, and so on;
@@ -96,3 +128,11 @@ class Explanation(msgspec.Struct, frozen=True):
     """limitations, as sentences"""
     ledger: list[LedgerTerm] = []
     """longest first; their sum is latency_ns; empty if the trace source is the emulator's plugin"""
+    task: str = ""
+    """the measuring thread as name/pid, as in the tracks; empty: unknown"""
+    before_ns: Ns = 0
+    """from the start of the tracks to the deadline"""
+    after_ns: Ns = 0
+    """from the sample to the end of the tracks"""
+    tracks: list[CpuTrack] = []
+    """the CPUs that the sample depended on, and those that were busiest"""

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rtscope.explain.encode import FORMATS, Event, pages_of
 from rtscope.explain.ftrace import Events, Layout, Pages
 from rtscope.model.errors import RtscopeError
-from tests.explain.pages import FORMATS, Event, pages_of
 
 LAYOUTS = [Layout(4096, 8), Layout(4096, 4, little_endian=False), Layout(1024, 8)]
 

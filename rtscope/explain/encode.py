@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pages of a kernel's ring buffer, written as include/linux/ring_buffer.h describes them."""
+"""Write pages of a ring buffer, as include/linux/ring_buffer.h describes them.
+
+Traces that are text become pages in this way, so that all traces are decoded alike.
+"""
 
 import struct
 from collections.abc import Sequence
@@ -32,7 +35,30 @@ _FIELDS: Final = {
     "cpu_idle": (("u32 state", 8, 4, 0), ("u32 cpu_id", 12, 4, 0)),
     "local_timer_entry": (("int vector", 8, 4, 1),),
     "local_timer_exit": (("int vector", 8, 4, 1),),
-    "ipi_send_cpu": (("unsigned int cpu", 8, 4, 0), ("void * callsite", 16, 8, 0)),
+    "ipi_send_cpu": (
+        ("unsigned int cpu", 8, 4, 0), ("void * callsite", 16, 8, 0), ("void * callback", 24, 8, 0),
+    ),
+    "ipi_send_cpumask": (
+        ("__data_loc cpumask_t cpumask", 8, 4, 0), ("void * callsite", 16, 8, 0),
+        ("void * callback", 24, 8, 0),
+    ),
+    "csd_queue_cpu": (
+        ("unsigned int cpu", 8, 4, 0), ("void * callsite", 16, 8, 0), ("void * func", 24, 8, 0),
+        ("void * csd", 32, 8, 0),
+    ),
+    "csd_function_entry": (("void * func", 8, 8, 0), ("void * csd", 16, 8, 0)),
+    "workqueue_queue_work": (("void * work", 8, 8, 0), ("void * function", 16, 8, 0)),
+    "workqueue_execute_start": (("void * work", 8, 8, 0), ("void * function", 16, 8, 0)),
+    "workqueue_execute_end": (("void * work", 8, 8, 0), ("void * function", 16, 8, 0)),
+    "contention_begin": (("void * lock_addr", 8, 8, 0), ("unsigned int flags", 16, 4, 0)),
+    "contention_end": (("void * lock_addr", 8, 8, 0), ("int ret", 16, 4, 1)),
+    "sched_pi_setprio": (
+        ("char comm[16]", 8, 16, 0), ("pid_t pid", 24, 4, 1), ("int oldprio", 28, 4, 1),
+        ("int newprio", 32, 4, 1),
+    ),
+    "page_fault_user": (("unsigned long address", 8, 8, 0), ("unsigned long ip", 16, 8, 0)),
+    "irq_disable": (("u32 caller_offs", 8, 4, 0), ("u32 parent_offs", 12, 4, 0)),
+    "irq_enable": (("u32 caller_offs", 8, 4, 0), ("u32 parent_offs", 12, 4, 0)),
     "call_function_single_entry": (("int vector", 8, 4, 1),),
     "call_function_single_exit": (("int vector", 8, 4, 1),),
     "nmi_handler": (("s64 delta_ns", 8, 8, 1),),
@@ -50,10 +76,22 @@ def format_text(name: str) -> str:
         f"\tfield:{words};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n"
         for words, offset, size, signed in (*_COMMON, *_FIELDS[name])
     ]
-    return f"name: {name}\nID: {_IDS[name]}\nformat:\n{''.join(lines)}\nprint fmt: ..."
+    shown = [words.split()[-1].partition("[")[0] for words, *_ in _FIELDS[name]]
+    text = [
+        f"{one}=%s" if "char" in words else f"{one}=%llu"
+        for one, (words, *_) in zip(shown, _FIELDS[name], strict=True)
+    ]
+    values = [
+        f"__get_str({one})" if "__data_loc char" in words else f"REC->{one}"
+        for one, (words, *_) in zip(shown, _FIELDS[name], strict=True)
+    ]
+    printed = f'print fmt: "{" ".join(text)}", {", ".join(values)}'
+    return f"name: {name}\nID: {_IDS[name]}\nformat:\n{''.join(lines)}\n{printed}\n"
 
 
 FORMATS: Final[list[Format]] = [format_of(f"sys/{name}", format_text(name)) for name in _FIELDS]
+"""the events that can be written"""
+_BY_NAME: Final = {one.name: one for one in FORMATS}
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -66,7 +104,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def _content(event: Event, order: str) -> bytes:
-    known = next(one for one in FORMATS if one.name == event.name)
+    known = _BY_NAME[event.name]
     size = max(field.offset + field.size for field in known.fields.values())
     data, tail = bytearray(size), b""
     values = {"common_type": known.id, "common_pid": event.tid, **event.fields}
