@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from rtscope.model.run import Run
-from rtscope.model.timeline import Call, Explanation, Stretch, TermKind
+from rtscope.model.timeline import Call, Explanation, Stretch
 from rtscope.model.units import counted
-from rtscope.statistics.causes import Cause, causes
+from rtscope.wording.causes import term_text
 from rtscope.wording.plain import plain
 from rtscope.wording.values import thread_name, time_text
 
@@ -19,36 +19,12 @@ _MOST_ROWS: Final = 30
 _WRAPPER: Final = 0.9
 """of a call's time in the one that it calls, for both to share a row"""
 _MOST_FUNCTIONS: Final = 8
-_MOST_CAUSES: Final = 6
+_MOST_TERMS: Final = 3
+"""of a ledger in a headline"""
 _LARGE: Final = 0.05
-"""of a latency, for a term or a cause to be named"""
+"""of a latency, for a term to be named"""
 _MOST_CALLERS: Final = 3
 _WHOLE: Final = 0.99
-
-_TERMS: Final[dict[TermKind, str]] = {
-    "timer-late": "without the timer's interrupt while {name} ran",
-    "idle-exit": "idle beyond the deadline",
-    "hard-interrupt": "in the hard interrupt {name}",
-    "soft-interrupt": "in the soft interrupt {name}",
-    "nmi": "in a non-maskable interrupt",
-    "thread": "in {name}, which has the same or a higher priority",
-    "preemption-off": "in {name}, which has a lower priority: preemption was off",
-    "switch": "from idle to the measuring thread",
-    "own": "in the measuring thread itself",
-    "unexplained": "unexplained",
-}
-
-_AWAY: Final = (
-    "rtscope tune measure isolated-cores --cpus LIST, which moves interrupts to other CPUs"
-)
-_REMEDIES: Final[dict[TermKind, str]] = {
-    "hard-interrupt": _AWAY,
-    "soft-interrupt": _AWAY,
-    "thread": "another priority or another CPU for it: rtscope threads shows what preempts what",
-    "preemption-off": "a kernel with PREEMPT_RT, or keep it off this CPU",
-}
-_TIMERS: Final = ("local_timer", "arch_timer", "timer_interrupt", "timer")
-"""interrupts of the CPU's own timer, which stay on their CPU"""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -59,25 +35,26 @@ class Row(msgspec.Struct, frozen=True):
     """among the rows"""
 
 
-def headline(run: Run, explanation: Explanation) -> str:
+def headline(run: Run, told: Explanation) -> str:
     """Which sample, how late, and where most of that passed."""
-    thread = next((thread for thread in run.threads if thread.thread == explanation.thread), None)
+    thread = next((thread for thread in run.threads if thread.thread == told.thread), None)
     where = f" on {thread_name(thread)}" if thread and len(run.threads) > 1 else ""
-    due_s = explanation.time_ns / 1e9
-    text = f"{time_text(explanation.latency_ns)} late{where}, due {due_s:.6f} s after the start"
-    if explanation.ledger:
-        return f"{text}: {_largest_terms(explanation)}"
-    if not explanation.cause:
-        return f"{text}: {_spread(explanation)}"
-    inmost = explanation.cause[-1]
-    callers = [plain(call.function) for call in reversed(explanation.cause[:-1])]
+    text = (
+        f"{time_text(told.latency_ns)} late{where}, due {told.time_ns / 1e9:.6f} s after the start"
+    )
+    if told.ledger:
+        return f"{text}: {_largest_terms(told)}"
+    if not told.cause:
+        return f"{text}: {_spread(told)}"
+    inmost = told.cause[-1]
+    callers = [plain(call.function) for call in reversed(told.cause[:-1])]
     called = f", called by {' ← '.join(callers[:_MOST_CALLERS])}" if callers else ""
-    state = [f"while {task} ran" if (task := task_of(explanation, inmost)) else ""]
+    state = [f"while {task} ran" if (task := task_of(told, inmost)) else ""]
     state += [
         f"{what} {word}"
         for what, stretches in (
-            ("interrupts", explanation.interrupts_off),
-            ("preemption", explanation.preemption_off),
+            ("interrupts", told.interrupts_off),
+            ("preemption", told.preemption_off),
         )
         if (word := off_text(stretches, inmost))
     ]
@@ -86,64 +63,35 @@ def headline(run: Run, explanation: Explanation) -> str:
     return f"{text}: {spent}{f' ({states})' if states else ''}"
 
 
-def _largest_terms(explanation: Explanation) -> str:
+def _largest_terms(told: Explanation) -> str:
     """The terms that took a good part of the latency; the largest in any case."""
-    shown = [term for term in explanation.ledger if term.ns >= _LARGE * explanation.latency_ns]
+    shown = [term for term in told.ledger if term.ns >= _LARGE * told.latency_ns]
     return ", ".join(
-        f"{time_text(term.ns)} {term_text(term.kind, plain(term.name))}"
-        for term in shown or explanation.ledger[:1]
+        f"{time_text(term.ns)} {term_text(term.kind, term.name, term.function, term.remote)}"
+        for term in shown[:_MOST_TERMS] or told.ledger[:1]
     )
 
 
-def term_text(kind: TermKind, name: str) -> str:
-    """What the CPU did in a term of the ledger: in the hard interrupt local_timer."""
-    if kind == "idle-exit" and name:
-        return f"idle beyond the deadline, in {name}"
-    return _TERMS[kind].format(name=name)
-
-
-def cause_lines(explanations: Sequence[Explanation]) -> list[str]:
-    """The causes of all explained samples, most time first."""
-    known = sum(bool(explanation.ledger) for explanation in explanations)
-    found = causes(explanations)
-    lines = [
-        f"{cause.share:.0%} of the time {term_text(cause.kind, plain(cause.name))}: largest cause "
-        f"of {cause.first} of {counted(known, 'sample')}; without it the largest would be "
-        f"{time_text(cause.largest_without_ns)}{_remedy(cause)}"
-        for cause in found
-        if cause.share >= _LARGE
-    ]
-    return lines[:_MOST_CAUSES] if known > 1 else []
-
-
-def _remedy(cause: Cause) -> str:
-    """What addresses a cause; empty if that depends on more than its kind."""
-    if cause.name.startswith(_TIMERS):
-        return ""
-    remedy = _REMEDIES.get(cause.kind, "")
-    return f". Try {remedy}" if remedy else ""
-
-
-def _spread(explanation: Explanation) -> str:
+def _spread(told: Explanation) -> str:
     """The tasks and the most frequent function, if no call was long."""
     times: dict[str, int] = {}
-    for one in explanation.tasks or []:
+    for one in told.tasks or []:
         times[one.name] = times.get(one.name, 0) + one.ns
     words = ["no call took a good part of it"]
     if times:
         name = max(times, key=lambda name: times[name])
         words.append(f"{plain(name)} ran for {time_text(times[name])}")
-    if explanation.functions:
-        most = explanation.functions[0]
+    if told.functions:
+        most = told.functions[0]
         words.append(f"{plain(most.function)} took {time_text(most.ns)} in all")
     return ", ".join(words)
 
 
-def tree(explanation: Explanation) -> list[Row]:
+def tree(told: Explanation) -> list[Row]:
     """The calls that took long, each below the one that called it."""
-    least_ns = sorted((call.ns for call in explanation.calls), reverse=True)[:_MOST_ROWS][-1:]
-    floor_ns = max(_LEAST * explanation.latency_ns, *least_ns, 0)
-    shown = [call for call in explanation.calls if call.ns >= floor_ns][:_MOST_ROWS]
+    least_ns = sorted((call.ns for call in told.calls), reverse=True)[:_MOST_ROWS][-1:]
+    floor_ns = max(_LEAST * told.latency_ns, *least_ns, 0)
+    shown = [call for call in told.calls if call.ns >= floor_ns][:_MOST_ROWS]
     rows: list[Row] = []
     above: list[tuple[int, int]] = []
     """depth of the calls and of the rows that are still open"""
@@ -163,26 +111,26 @@ def tree(explanation: Explanation) -> list[Row]:
     return rows
 
 
-def totals_line(explanation: Explanation) -> str:
+def totals_line(told: Explanation) -> str:
     """The time of each function without its callees."""
-    if not explanation.functions:
+    if not told.functions:
         return ""
-    shown = explanation.functions[:_MOST_FUNCTIONS]
+    shown = told.functions[:_MOST_FUNCTIONS]
     named = ", ".join(f"{plain(one.function)} {time_text(one.ns)}" for one in shown)
-    rest = explanation.functions[_MOST_FUNCTIONS:]
+    rest = told.functions[_MOST_FUNCTIONS:]
     others = (
         f", {counted(len(rest), 'other')} {time_text(sum(one.ns for one in rest))}" if rest else ""
     )
     return f"most time by itself: {named}{others}"
 
 
-def off_line(explanation: Explanation) -> str:
+def off_line(told: Explanation) -> str:
     """How long interrupts and preemption were off in all."""
     parts = [
         f"{what} off for {time_text(sum(one.ns for one in stretches))}"
         for what, stretches in (
-            ("interrupts", explanation.interrupts_off),
-            ("preemption", explanation.preemption_off),
+            ("interrupts", told.interrupts_off),
+            ("preemption", told.preemption_off),
         )
         if stretches is not None
     ]
@@ -194,9 +142,9 @@ def _overlap_ns(stretch: Stretch, call: Call) -> int:
     return max(end_ns - max(stretch.start_ns, call.start_ns), 0)
 
 
-def task_of(explanation: Explanation, call: Call) -> str:
+def task_of(told: Explanation, call: Call) -> str:
     """Who had the CPU for most of the call; "" where that is not known."""
-    longest = max(explanation.tasks or [], key=lambda one: _overlap_ns(one, call), default=None)
+    longest = max(told.tasks or [], key=lambda one: _overlap_ns(one, call), default=None)
     return plain(longest.name) if longest else ""
 
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from rtscope.model.cause import Ranking
 from rtscope.model.finding import Severity
 from rtscope.model.quantity import LATENCY
 from rtscope.model.run import Run
 from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
+from rtscope.report.tables.causes import cause_columns
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
 from rtscope.report.tables.explanation import ledger_columns, tree_columns
@@ -26,13 +28,14 @@ from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.placement_series import table_of
 from rtscope.report.tables.response import response_table
-from rtscope.report.tables.waiters import waiters_columns
+from rtscope.report.tables.takers import takers_columns
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.metrics import Metrics, metrics
 from rtscope.statistics.verdict import Judgement, Outcome
 from rtscope.wording.budget import judgement_evidence
+from rtscope.wording.causes import ranking_note, ranking_title, remedy_lines, shown_rankings
 from rtscope.wording.ensemble import member_lines
-from rtscope.wording.explanation import cause_lines, headline, off_line, totals_line, tree
+from rtscope.wording.explanation import headline, off_line, totals_line, tree
 from rtscope.wording.findings import sentences_of
 from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
@@ -77,11 +80,13 @@ def summary(
     judgements: Sequence[Judgement] = (),
     *,
     phases: bool = False,
+    ledgers: bool = False,
     warned: set[str] | None = None,
 ) -> "Summary":
     """Show a run: its system, warnings, metrics and verdicts.
 
-    `phases` adds when the load came up and ended. Warnings in `warned` are only counted, the others
+    `phases` adds when the load came up and ended, `ledgers` the parts of each explained sample's
+    latency. Warnings in `warned` are only counted, the others
     are added to it.
     """
     warned = set() if warned is None else warned
@@ -90,7 +95,7 @@ def summary(
     if again := len(lines) - len(new):
         new.append(f"{again} warning{'s' if again > 1 else ''} as above")
     warned.update(lines)
-    return Summary(run, judgements, flaws(run) + new, phases)
+    return Summary(run, judgements, flaws(run) + new, phases, ledgers)
 
 
 @dataclass
@@ -101,6 +106,7 @@ class Summary:
     judgements: Sequence[Judgement]
     warnings: list[str]
     phases: bool
+    ledgers: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
@@ -126,11 +132,12 @@ class Summary:
             yield from (marked_line("load ", line) for line in loads)
         if self.phases and (phases := phases_line(self.run)):
             yield marked_line("phases ", phases)
-        for line in cause_lines(self.run.explanations):
-            yield marked_line("cause ", line)
-        for explanation in self.run.explanations:
-            yield Text()
-            yield from _explanation(self.run, explanation, options.max_width)
+        for ranking in shown_rankings(self.run):
+            yield from _ranking(ranking, options.max_width)
+        for place, told in enumerate(self.run.explanations):
+            if self.ledgers or not told.ledger or not place:
+                yield Text()
+            yield from _explanation(self.run, told, options.max_width, ledger=self.ledgers)
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
@@ -162,7 +169,7 @@ def _tables(run: Run, width: int) -> RenderResult:
         yield Text()
         yield Text(title, style="bold")
         yield fitted(columns, width)
-    for columns in (metrics_columns(run.threads), waiters_columns(run.threads)):
+    for columns in (metrics_columns(run.threads), takers_columns(run.threads)):
         if columns:
             yield Text()
             yield fitted(columns, width)
@@ -181,16 +188,28 @@ def _microseconds(run: Run, width: int) -> RenderResult:
     yield Text(f"({more}rows without a sample are left out)", style="dim")
 
 
-def _explanation(run: Run, explanation: Explanation, width: int) -> RenderResult:
-    yield Text(headline(run, explanation), style="bold")
-    if tree(explanation):
-        yield fitted(tree_columns(explanation), width)
-    if explanation.ledger:
-        yield fitted(ledger_columns(explanation), width)
-    for line in (off_line(explanation), totals_line(explanation)):
+def _ranking(ranking: Ranking, width: int) -> RenderResult:
+    yield Text()
+    yield Text(ranking_title(ranking), style="bold")
+    yield fitted(cause_columns(ranking), width)
+    yield Text(ranking_note(ranking), style="dim")
+    yield from (marked_line("→ ", line, "bold cyan") for line in remedy_lines(ranking))
+
+
+def _explanation(run: Run, told: Explanation, width: int, *, ledger: bool) -> RenderResult:
+    if told.ledger and not ledger:
+        yield Text(headline(run, told))
+        yield from (marked_line("  ! ", plain(note), "dim") for note in told.notes)
+        return
+    yield Text(headline(run, told), style="bold")
+    if tree(told):
+        yield fitted(tree_columns(told), width)
+    if told.ledger:
+        yield fitted(ledger_columns(told), width)
+    for line in (off_line(told), totals_line(told)):
         if line:
             yield Text(line)
-    for note in explanation.notes:
+    for note in told.notes:
         yield Text(plain(note), style="dim")
 
 
@@ -220,17 +239,17 @@ def _heading(run: Run) -> list[Text]:
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")
     where = [run.machine_name, machine.cpu_model, machine.kernel_release]
-    where_text = " · ".join(plain(text) for text in where if text)
+    told = " · ".join(plain(text) for text in where if text)
     virtual = machine.virtualisation
     if virtual not in (None, "none"):
-        where_text += f" · virtualised by {plain(virtual)}" if virtual else ""
+        told += f" · virtualised by {plain(virtual)}" if virtual else ""
     quantity = quantity_text(run)
     what = "" if quantity == LATENCY else f" ({quantity})"
     lines = [
         Text.assemble((plain(run.probe), "bold"), f"{what}, {', '.join(how)}  [{plain(run.id)}]")
     ]
-    if where_text:
-        lines.append(Text(f"{where_text} · preemption {preemption_text(run)}"))
+    if told:
+        lines.append(Text(f"{told} · preemption {preemption_text(run)}"))
     if idle := idle_states_text(run):
         lines.append(Text(f"idle states {idle}"))
     return lines
