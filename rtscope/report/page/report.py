@@ -10,11 +10,16 @@ import msgspec
 from rtscope.model.quantity import LATENCY
 from rtscope.model.reference import Reference, Table
 from rtscope.model.run import Run, Sample, Thread
-from rtscope.model.timeline import Explanation
 from rtscope.model.units import format_duration_ns
 from rtscope.report.page.bins import drawing
 from rtscope.report.page.chart import Chart
 from rtscope.report.page.distribution import Lines, shared_charts
+from rtscope.report.page.explanations import (
+    ExplainedView,
+    RankedView,
+    explained_views,
+    ranked_views,
+)
 from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.placement_comparison import placement_comparison_page
 from rtscope.report.page.placement_series import placement_page
@@ -23,37 +28,28 @@ from rtscope.report.page.reference_charts import samples_chart
 from rtscope.report.page.render import render_page
 from rtscope.report.page.step_charts import step_chart
 from rtscope.report.page.tail_charts import tail_charts
-from rtscope.report.page.timeline import Lanes, lanes
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
-from rtscope.report.tables.explanation import ledger_columns, tree_columns
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.references import columns_beside
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.steps import step_columns
-from rtscope.report.tables.waiters import waiters_columns
+from rtscope.report.tables.takers import takers_columns
 from rtscope.statistics.metrics import PERCENTS, Metrics, metrics, percent_name
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.comparison import verdict_of
 from rtscope.wording.ensemble import member_lines
-from rtscope.wording.explanation import cause_lines, headline, off_line, totals_line
 from rtscope.wording.findings import Sentence, sentences_of
 from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text
-from rtscope.wording.references import (
-    beside_lines,
-    citation,
-    column_lines,
-    entry_lines,
-    properties_of,
-)
+from rtscope.wording.references import beside_lines, citation, column_lines, entry_lines, facts_of
 from rtscope.wording.run import (
     caveats_of_all,
     instructions_line,
@@ -71,7 +67,6 @@ from rtscope.wording.values import (
     quantiles_texts,
     span_text,
     thread_name,
-    time_text,
     times_texts,
 )
 
@@ -139,17 +134,6 @@ class _StepsView(msgspec.Struct, frozen=True):
     chart: Chart | None
 
 
-class _ExplanationBlock(msgspec.Struct, frozen=True):
-    """How one sample came about, as the template prints it."""
-
-    headline: str
-    timeline: Lanes
-    ticks: list[tuple[float, str]]
-    columns: list[Column]
-    lines: list[str]
-    notes: list[str]
-
-
 class _View(msgspec.Struct, frozen=True):
     """One run as the template prints it."""
 
@@ -169,15 +153,15 @@ class _View(msgspec.Struct, frozen=True):
     members: list[Column]
     member_lines: list[str]
     metrics_table: list[Column]
-    waiters: list[Column]
+    takers: list[Column]
     matrices: list[tuple[str, list[Column]]]
     by_microsecond: list[Column]
     rows_left_out: int
     loads: list[str]
     phases: str
     worst: list[tuple[str, str, Sample, str, str]]
-    causes: list[str]
-    explanations: list[_ExplanationBlock]
+    rankings: list[RankedView]
+    told: list[ExplainedView]
     command: str
     quantity: str
     facts: list[tuple[str, str]]
@@ -233,7 +217,7 @@ def html_report(
         charts_first=all(run.matrices for run in runs),
         reference=reference,
         citation=citation(reference) if reference else "",
-        reference_facts=properties_of(reference) if reference else [],
+        reference_facts=facts_of(reference) if reference else [],
         beside=published,
         stepped=stepped,
         named=any(thread.name for run in runs for thread in run.threads),
@@ -301,7 +285,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         member_columns(run),
         member_lines(run),
         metrics_columns(run.threads),
-        waiters_columns(run.threads),
+        takers_columns(run.threads),
         [
             *response_table(run),
             *((matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices),
@@ -311,23 +295,12 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         load_lines(run),
         phases_line(run),
         _worst(run),
-        cause_lines(run.explanations),
-        [_explanation_block(run, one) for one in run.explanations],
+        ranked_views(run),
+        explained_views(run),
         plain(shlex.join(run.asked.command)),
         view_of([run]).quantity,
         facts,
         details,
-    )
-
-
-def _explanation_block(run: Run, explanation: Explanation) -> _ExplanationBlock:
-    return _ExplanationBlock(
-        headline(run, explanation),
-        lanes(explanation),
-        [(quarter * 250, time_text(explanation.latency_ns * quarter / 4)) for quarter in range(5)],
-        ledger_columns(explanation) if explanation.ledger else tree_columns(explanation),
-        [line for line in (off_line(explanation), totals_line(explanation)) if line],
-        [plain(note) for note in [f"source: {explanation.source}", *explanation.notes]],
     )
 
 

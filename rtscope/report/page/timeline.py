@@ -19,54 +19,109 @@ class Bar(msgspec.Struct, frozen=True):
     width: float
     lane: int
     kind: str
-    """of call, task, interrupts, preemption"""
+    """of call, task, late (the measuring thread), idle, handler, interrupts, preemption"""
     name: str
     text: str
     """its tooltip"""
 
 
+class Mark(msgspec.Struct, frozen=True):
+    """A line through all lanes, in thousandths of the width."""
+
+    x: float
+    text: str
+
+
 class Lanes(msgspec.Struct, frozen=True):
-    """A timeline: its lanes from the top and the bars in them."""
+    """A timeline: its lanes from the top, the bars in them, and times below."""
 
     names: list[tuple[int, str]]
     lanes: int
     bars: list[Bar]
+    ticks: list[Mark]
+    marks: list[Mark] = []
 
 
-def lanes(explanation: Explanation) -> Lanes:
-    """The timeline: tasks, interrupts off, preemption off, and the calls by depth."""
+def lanes(told: Explanation, most_bars: int = 1000) -> Lanes:
+    """The timeline: CPUs with their tasks and handlers; or tasks, where interrupts and preemption
+    were off, and calls by depth."""
+    return _cpus(told, most_bars) if told.tracks else _calls(told)
+
+
+def _cpus(told: Explanation, most_bars: int) -> Lanes:
+    """CPUs as tracks, from before the deadline until after the sample."""
+    span = _Span(told.before_ns, told.before_ns + told.latency_ns + told.after_ns)
+    names: list[tuple[int, str]] = []
+    found: list[tuple[bool, int, Bar]] = []
+    lane = 0
+    for track in told.tracks:
+        names.append((lane, f"CPU {track.cpu}"))
+        rows = [(track.tasks, "task"), (track.handlers, "handler")]
+        for stretches, kind in rows if track.handlers else rows[:1]:
+            for one in stretches:
+                late = kind == "task" and one.name == told.task
+                shown = "late" if late else "idle" if one.name == "idle" else kind
+                bar = span.bar(one.start_ns - told.before_ns, one.ns, lane, shown, one.name)
+                found.append((not late, -one.ns, bar))
+            lane += 1
+    found.sort(key=lambda one: one[:2])
+    kept = sorted((bar for *_, bar in found[:most_bars]), key=lambda bar: (bar.lane, bar.x))
+    marks = [
+        Mark(span.x(0), "deadline"),
+        Mark(span.x(told.latency_ns), f"sample, {time_text(told.latency_ns)} late"),
+    ]
+    ticks = [Mark(span.x(ns), time_text(ns)) for ns in _quarters(told)]
+    return Lanes(names, lane, kept, ticks, marks)
+
+
+def _quarters(told: Explanation) -> list[int]:
+    return [told.latency_ns * quarter // 4 for quarter in range(5)]
+
+
+def _calls(told: Explanation) -> Lanes:
+    span = _Span(0, told.latency_ns)
     bars: list[Bar] = []
     names: list[tuple[int, str]] = []
     lane = 0
     for title, kind, stretches in (
-        ("task", "task", explanation.tasks),
-        ("handler", "call", explanation.handlers),
-        ("interrupts off", "interrupts", explanation.interrupts_off),
-        ("preemption off", "preemption", explanation.preemption_off),
+        ("task", "task", told.tasks),
+        ("handler", "call", told.handlers),
+        ("interrupts off", "interrupts", told.interrupts_off),
+        ("preemption off", "preemption", told.preemption_off),
     ):
         if stretches is None:
             continue
         names.append((lane, title))
-        bars += [_bar(explanation, one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
+        bars += [span.bar(one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
         lane += 1
-    if not explanation.calls:
-        return Lanes(names, lane, bars)
+    ticks = [Mark(span.x(ns), time_text(ns)) for ns in _quarters(told)]
+    if not told.calls:
+        return Lanes(names, lane, bars, ticks)
     names.append((lane, "function"))
     deepest = 0
-    for call in explanation.calls:
+    for call in told.calls:
         if call.depth < _DEEPEST:
             deepest = max(deepest, call.depth)
-            bars.append(
-                _bar(explanation, call.start_ns, call.ns, lane + call.depth, "call", call.function)
-            )
-    return Lanes(names, lane + deepest + 1, bars)
+            bars.append(span.bar(call.start_ns, call.ns, lane + call.depth, "call", call.function))
+    return Lanes(names, lane + deepest + 1, bars, ticks)
 
 
-def _bar(explanation: Explanation, start_ns: int, ns: int, lane: int, kind: str, name: str) -> Bar:
-    scale = 1000 / max(explanation.latency_ns, 1)
-    x, end = min(start_ns * scale, 1000.0), min((start_ns + ns) * scale, 1000.0)
-    label = plain(name)
-    text = f"{label + ', ' if label else ''}from {time_text(start_ns)} for {time_text(ns)}"
-    room = int((end - x) / 6.2)
-    shown = label if len(label) <= room else f"{label[: room - 1]}…" if room > 3 else ""
-    return Bar(round(x, 2), round(end - x, 2), lane, kind, shown, text)
+class _Span(msgspec.Struct, frozen=True):
+    """The time that a timeline shows."""
+
+    before_ns: int
+    ns: int
+
+    def x(self, at_ns: int) -> float:
+        """Where a time since the deadline is, in thousandths."""
+        scale = 1000 / max(self.ns, 1)
+        return round(min(max((at_ns + self.before_ns) * scale, 0.0), 1000.0), 2)
+
+    def bar(self, start_ns: int, ns: int, lane: int, kind: str, name: str) -> Bar:
+        """Return the bar of a time that is since the deadline."""
+        x, end = self.x(start_ns), self.x(start_ns + ns)
+        label = plain(name)
+        text = f"{label + ', ' if label else ''}from {time_text(start_ns)} for {time_text(ns)}"
+        room = int((end - x) / 6.2)
+        shown = label if len(label) <= room else f"{label[: room - 1]}…" if room > 3 else ""
+        return Bar(x, round(end - x, 2), lane, kind, shown, text)
