@@ -154,11 +154,11 @@ def gate_command(
             left = _measured(plan, target, number, outputs, fresh=fresh)
         else:
             left = _named(runs) if runs else baseline_runs(baseline or "")
-        calibration = calibrated(left, accepted, change)
+        told = calibrated(left, accepted, change)
         if json:
-            print_json(calibration)
+            print_json(told)
         else:
-            output_console().print(CalibrationView(calibration))
+            output_console().print(CalibrationView(told))
         if plan and baseline:
             _save(baseline, plan, left)
         return

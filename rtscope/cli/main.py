@@ -112,12 +112,12 @@ class _Commands(LazyGroup):
             "rtscope.cli.threads:threads",
             "Show the threads that have a real-time policy or sit on an isolated CPU.",
         ),
-        "list": Source("rtscope.cli.runs:list_runs", "List the newest runs in the store."),
+        "list": Source("rtscope.cli.keep:list_runs", "List the newest runs in the store."),
         "show": Source(
-            "rtscope.cli.runs:show", "Show one run's metrics, and judge it by a budget."
+            "rtscope.cli.keep:show", "Show one run's metrics, and judge it by a budget."
         ),
         "rm": Source(
-            "rtscope.cli.runs:remove",
+            "rtscope.cli.keep:remove",
             "Remove runs and their reports from the store.",
         ),
         "store": Source(
@@ -125,11 +125,11 @@ class _Commands(LazyGroup):
             "Look after the store: the SQLite file of this user, or a PostgreSQL server's.",
         ),
         "export": Source(
-            "rtscope.cli.runs:export",
+            "rtscope.cli.exchange:export",
             "Write a run as a file: rtscope's own, or what cyclictest would have written.",
         ),
         "import": Source(
-            "rtscope.cli.runs:import_files",
+            "rtscope.cli.exchange:import_files",
             "Import runs of rtscope and of other tools into the store.",
         ),
     }

@@ -12,10 +12,11 @@ from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.cells import Cell, cells_of, placement_command, plan_hash
 from rtscope.engine.check import cell_ns, check_cells, check_tuning
 from rtscope.engine.ensemble import measure_ensemble
-from rtscope.engine.explain import Received, explained, repeats_exactly
+from rtscope.engine.explain import Heard, explained, repeats_exactly
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.lab_cells import LabCells
 from rtscope.engine.measure import measure, read_machine
+from rtscope.engine.names import function_names
 from rtscope.engine.observer import Observer
 from rtscope.engine.placement import Machinery, measure_placements
 from rtscope.engine.planfile import PlanFile
@@ -158,15 +159,15 @@ class _Measurement:
                 self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
 
             return self._ensemble(cell.work, cell.seeds, machine, target, agents, on_done)
-        received, windows = Received(), Windows()
+        heard, windows = Heard(), Windows()
         by_trace = bool(cell.explain) and not repeats_exactly(target)
 
         def on_line(line: AnyLine) -> None:
-            received.receive(line)
-            windows.receive(line)
-            self._observer.received(cell, line)
+            heard.hear(line)
+            windows.hear(line)
+            self._observer.heard(cell, line)
             if until:
-                until.receive(line)
+                until.hear(line)
                 if outlook := until.outlook():
                     self._observer.outlook(cell, outlook)
                 if until.decision() != "open" and not ended:
@@ -181,10 +182,10 @@ class _Measurement:
             run = until.ended(run, by_us=bool(ended) and not self._interrupt.is_set())
         if by_trace:
             try:
-                return explained_by_trace(run, windows)
+                return explained_by_trace(run, windows, function_names(target, on_start))
             except RtscopeError as error:
                 return _unexplained(run, str(error))
-        return self._explained(cell, run, received, target, on_start) if cell.explain else run
+        return self._explained(cell, run, heard, target, on_start) if cell.explain else run
 
     def _ensemble(
         self,
@@ -232,7 +233,7 @@ class _Measurement:
         self,
         cell: Cell,
         run: Run,
-        received: Received,
+        heard: Heard,
         target: Target,
         on_start: Callable[[Agent], None],
     ) -> Run:
@@ -242,7 +243,7 @@ class _Measurement:
         self._observer.step(cell, "the same run again, observed by QEMU's plugin", 0, 1)
         try:
             assert isinstance(cell.work, Request)
-            return explained(run, received, cell.work, target, cell.explain, on_start)
+            return explained(run, heard, cell.work, target, cell.explain, on_start)
         except RtscopeError as error:
             return _unexplained(run, "interrupted" if self._interrupt.is_set() else str(error))
 

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from rtscope.explain.ftrace import Events, Format, Layout, Pages, format_of
-from rtscope.explain.ledger import LateThread, ledger_of
+from rtscope.explain.recorded import explained_window, formats_of, layout_of, packed
+from rtscope.explain.remote import NameOf
 from rtscope.model.errors import RtscopeError
+from rtscope.model.recording import EventFormat, RecordedWindow, Recording
 from rtscope.model.run import Run, RunWarning
-from rtscope.model.timeline import Explanation
 from rtscope.target.protocol import AnyLine, Start, Trace, TraceWindow
 
 _MOST_WINDOWS: Final = 64
@@ -29,7 +29,7 @@ class Windows(msgspec.Struct):
     trace: Trace | None = None
     windows: list[TraceWindow] = []
 
-    def receive(self, line: AnyLine) -> None:
+    def hear(self, line: AnyLine) -> None:
         """Take a line of the agent."""
         match line:
             case Start():
@@ -40,44 +40,42 @@ class Windows(msgspec.Struct):
                 self.windows.append(line)
 
 
-def explained_by_trace(run: Run, windows: Windows) -> Run:
+def explained_by_trace(run: Run, heard: Windows, name_of: NameOf = lambda address: "") -> Run:
     """Return the run with explanations of its worst samples. Raises RtscopeError."""
-    start, trace = windows.start, windows.trace
+    start, trace = heard.start, heard.trace
     if any(warning.code == _NO_TRACE for warning in run.warnings):
         return run
     if start is None or trace is None or start.monotonic_ns is None:
         raise RtscopeError("the agent sent no trace: the run ended before its end")
-    formats = [format_of(event.name, event.format) for event in trace.events]
-    layout = Layout(trace.page_size, trace.commit_size, trace.little_endian)
     tids = {thread.thread: thread.tid for thread in start.threads}
+    worst = sorted(heard.windows, key=lambda one: (-one.latency_ns, one.due_ns))
+    recording = Recording(
+        clock=trace.clock,
+        page_size=trace.page_size,
+        commit_size=trace.commit_size,
+        little_endian=trace.little_endian,
+        events=[EventFormat(event.name, event.format) for event in trace.events],
+        windows=[_recorded(window, tids) for window in worst],
+    )
+    layout, formats = layout_of(recording), formats_of(recording)
     found = [
-        _explained(window, start.monotonic_ns, tids, layout, formats)
-        for window in sorted(windows.windows, key=lambda one: (-one.latency_ns, one.due_ns))
+        explained_window(one, layout, formats, window.thread, start.monotonic_ns, name_of)
+        for one, window in zip(recording.windows, worst, strict=True)
     ]
     warnings = [*run.warnings, RunWarning("traced", _TRACED)]
     if trace.missing:
         warnings.append(_missing(trace.missing))
-    return msgspec.structs.replace(run, explanations=found, warnings=warnings)
+    return msgspec.structs.replace(run, explanations=found, recording=recording, warnings=warnings)
 
 
-def _explained(
-    window: TraceWindow,
-    start_ns: int,
-    tids: Mapping[int, int],
-    layout: Layout,
-    formats: list[Format],
-) -> Explanation:
-    parts = [Pages(part.cpu, part.pages) for part in window.parts]
-    late = LateThread(
-        thread=window.thread,
-        time_ns=max(window.due_ns - start_ns, 0),
+def _recorded(window: TraceWindow, tids: Mapping[int, int]) -> RecordedWindow:
+    return RecordedWindow(
         due_ns=window.due_ns,
         latency_ns=window.latency_ns,
         tid=tids.get(window.thread, -1),
         cpu=-1 if window.cpu is None else window.cpu,
+        parts=[packed(one.cpu, one.pages, complete=one.complete) for one in window.parts],
     )
-    lost = frozenset(part.cpu for part in window.parts if not part.complete)
-    return ledger_of(late, Events(parts, layout, formats), lost)
 
 
 def _missing(names: list[str]) -> RunWarning:

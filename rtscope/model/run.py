@@ -8,6 +8,7 @@ import msgspec
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
+from rtscope.model.recording import Recording
 from rtscope.model.scaling import SeriesRecord
 from rtscope.model.timeline import Explanation
 from rtscope.model.tuning import Tuning
@@ -36,7 +37,7 @@ class Sample(msgspec.Struct, frozen=True):
     cpu: int | None = None
 
 
-class Waiter(msgspec.Struct, frozen=True):
+class Taker(msgspec.Struct, frozen=True):
     """A thread of the measured program that received events."""
 
     name: str
@@ -102,7 +103,7 @@ class Thread(msgspec.Struct, frozen=True):
     """name of its series: a clock, a method; "" if the probe has one series"""
     metrics: dict[str, float] = msgspec.field(default_factory=dict, name="facts")
     """the probe's metrics, with their units in their names"""
-    waiters: list[Waiter] = msgspec.field(default_factory=list, name="takers")
+    takers: list[Taker] = []
     """of signal and event: the threads that received the events, most events first"""
     worst: list[Sample] = []
     windows: Windows = Windows()
@@ -262,7 +263,7 @@ class Run(msgspec.Struct, frozen=True):
     """in order; empty if the tool did not report them"""
     warnings: list[RunWarning] = []
     source: str = "rtscope"
-    """the tool that measured: rtscope, cyclictest, rtla timerlat, latmus, ..."""
+    """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""
     target: str = "local"
     experiment: str = ""
     """id of the run's experiment; "" for a single run"""
@@ -273,6 +274,8 @@ class Run(msgspec.Struct, frozen=True):
     agent_version: str | None = None
     explanations: list[Explanation] = []
     """of the worst samples, worst first"""
+    recording: Recording | None = None
+    """the kernel's trace that explanations were made from"""
     lab: Lab | None = None
     """of a lab run; None on hardware"""
     idle_states: IdleStates | None = None

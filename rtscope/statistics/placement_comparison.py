@@ -96,11 +96,11 @@ def compare_placements(a: Run, b: Run) -> PlacementComparison:
         )
         for name, ratio in zip(both, ratios, strict=True)
     ]
-    found = differences(a, b)
+    told = differences(a, b)
     for held, other in ((left, right), (right, left)):
         if alone := [name for name in held if name not in other]:
-            found.append(Difference("only", names=alone, side="A" if held is left else "B"))
-    return PlacementComparison(a.id, b.id, changes, found)
+            told.append(Difference("only", names=alone, side="A" if held is left else "B"))
+    return PlacementComparison(a.id, b.id, changes, told)
 
 
 def _named(run: Run, *, programs: bool) -> dict[str, Cell]:

@@ -11,9 +11,8 @@ Format = Literal[
     "cyclictest-text",
     "oslat-json",
     "rtla-timerlat",
+    "rtla-analysis",
     "jitterdebugger",
-    "latmus",
-    "rteval",
 ]
 FORMATS: Final[dict[Format, str]] = {
     "rtscope": "a run file",
@@ -22,22 +21,15 @@ FORMATS: Final[dict[Format, str]] = {
     "cyclictest-text": "output of cyclictest, signaltest or cyclicdeadline",
     "oslat-json": "--json of oslat",
     "rtla-timerlat": "output of rtla timerlat hist",
+    "rtla-analysis": "auto-analysis of rtla timerlat",
     "jitterdebugger": "results.json of jitterdebugger -o",
-    "latmus": "output of EVL's latmus -g",
-    "rteval": "summary.xml of rteval",
 }
 
 HEAD: Final = 65536
 """characters that contain the distinctive keys of each JSON format"""
 
 _KEY: Final = re.compile(r'"([a-z_]{1,32}:?)"[ \t]*:')
-_TEXTS: Final[tuple[tuple[re.Pattern[str], Format], ...]] = (
-    (re.compile(r"RTLA timerlat histogram"), "rtla-timerlat"),
-    (re.compile(r"# Histogram|# Min Latencies:"), "cyclictest-histogram"),
-    (re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) [PI]:"), "cyclictest-text"),
-    (re.compile(r"^# sampling period: \d{1,9} microseconds$", re.MULTILINE), "latmus"),
-)
-"""the first that is found anywhere in a text names its format"""
+_CYCLICTEST_LINE: Final = re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) [PI]:")
 
 
 def sniff(text: str) -> Format | None:
@@ -45,9 +37,15 @@ def sniff(text: str) -> Format | None:
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith("{"):
         return _sniff_json(start)
-    if start.startswith("<"):
-        return "rteval" if "<rteval" in start[:HEAD] else None
-    return next((name for pattern, name in _TEXTS if pattern.search(text)), None)
+    if "RTLA timerlat histogram" in text:
+        return "rtla-timerlat"
+    if "hit stop tracing, analyzing it ##" in text:
+        return "rtla-analysis"
+    if "# Histogram" in text or "# Min Latencies:" in text:
+        return "cyclictest-histogram"
+    if _CYCLICTEST_LINE.search(text):
+        return "cyclictest-text"
+    return None
 
 
 def _sniff_json(text: str) -> Format | None:

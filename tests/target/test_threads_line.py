@@ -29,9 +29,9 @@ LINE: dict[str, Any] = {
 
 
 def decoded(line: object) -> Threads:
-    reported = decode_line(json.dumps(line).encode())
-    assert isinstance(reported, Threads)
-    return reported
+    told = decode_line(json.dumps(line).encode())
+    assert isinstance(told, Threads)
+    return told
 
 
 def test_a_line_is_what_was_sent() -> None:

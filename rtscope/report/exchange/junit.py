@@ -44,11 +44,11 @@ def gate_junit_report(verdict: Gate) -> bytes:
     cases = []
     for row in verdict.rows:
         case = junitparser.TestCase(metric_name(row), classname="rtscope.gate")
-        sentence = row_sentence(row)
+        told = row_sentence(row)
         if row.outcome == "pass":
-            case.system_out = sentence
+            case.system_out = told
         else:
-            case.result = [junitparser.Failure(sentence, row.outcome)]
+            case.result = [junitparser.Failure(told, row.outcome)]
         cases.append(case)
     return _document(f"rtscope gate: {gate_sentence(verdict)}", cases)
 
@@ -59,7 +59,7 @@ def cases_junit_report(title: str, cases: Sequence[Case]) -> bytes:
 
 
 def _plain_case(case: Case) -> junitparser.TestCase:
-    converted = junitparser.TestCase(case.name, classname=f"rtscope.{case.group}")
+    told = junitparser.TestCase(case.name, classname=f"rtscope.{case.group}")
     kinds = {
         "failure": junitparser.Failure,
         "error": junitparser.Error,
@@ -67,10 +67,10 @@ def _plain_case(case: Case) -> junitparser.TestCase:
     }
     kind = kinds.get(WORDS[case.state]["junit"])
     if kind:
-        converted.result = [kind(case.reason, case.state)]
+        told.result = [kind(case.reason, case.state)]
     else:
-        converted.system_out = case.reason
-    return converted
+        told.system_out = case.reason
+    return told
 
 
 def _document(title: str, cases: Sequence[junitparser.TestCase]) -> bytes:
@@ -112,10 +112,10 @@ def _failure(judgement: Judgement) -> junitparser.Failure:
 
 def _finding_case(found: Finding, fail_on: Severity) -> junitparser.TestCase:
     case = junitparser.TestCase(found.rule, classname="rtscope.check")
-    text = plain(f"is: {found.found}; should be: {found.wanted}")
+    told = plain(f"is: {found.found}; should be: {found.wanted}")
     if at_least(found.severity, fail_on):
-        case.result = [junitparser.Failure(text, found.severity)]
+        case.result = [junitparser.Failure(told, found.severity)]
         case.system_out = plain(f"{found.why} Remedy: {found.how} ({found.link})")
     else:
-        case.system_out = f"{found.severity}: {text}"
+        case.system_out = f"{found.severity}: {told}"
     return case
