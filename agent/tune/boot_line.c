@@ -2,14 +2,21 @@
 /*
  * A card may hold files of several boot loaders. One counts only where the
  * running kernel has the root file system that stands in it, and no other's.
+ *
+ * systemd-boot, and GRUB as Fedora has it, read one file for each kernel (the Boot
+ * Loader Specification). That of the running kernel names its release. kernel-install
+ * writes those of later kernels from /etc/kernel/cmdline, which gets the same.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "proc/file.h"
 #include "tune/boot_line.h"
@@ -19,6 +26,7 @@
 #define FILE_SIZE (4 * TUNE_VALUE_SIZE)
 #define BLANKS	  " \t"
 #define END	  "\r\n"
+#define LATER	  "/etc/kernel/cmdline"
 
 static bool is_passed(const char *word, const char *command_line)
 {
@@ -98,8 +106,45 @@ static bool is_extlinux(char *file, char *line, const char *command_line)
 	return entries <= 1 && has_its_root(line, command_line);
 }
 
+static bool is_options(const char *line)
+{
+	size_t length = strlen("options");
+
+	return !strncmp(line, "options", length) && strchr(BLANKS, line[length]);
+}
+
+/* Whether a path has the running kernel's release between two marks, or at its end. */
+static bool names_release(const char *path)
+{
+	struct utsname system;
+	size_t length;
+
+	if (uname(&system))
+		return false;
+	length = strlen(system.release);
+	for (const char *at = path; (at = strstr(at, system.release)); at++) {
+		if (at > path && strchr("/-", at[-1]) && strchr("/" BLANKS END, at[length]))
+			return true;
+	}
+	return false;
+}
+
+/* An entry with variables of GRUB's would need its environment block, too. */
+static bool is_entry(char *file, char *line, const char *command_line)
+{
+	bool named = false;
+
+	if (strchr(line, '$'))
+		return false;
+	for (char *other = strtok(file, END); other; other = strtok(NULL, END)) {
+		other += strspn(other, BLANKS);
+		named |= !strncmp(other, "linux", strlen("linux")) && names_release(other);
+	}
+	return named && has_its_root(line, command_line);
+}
+
 static const struct loader {
-	const char *path;
+	const char *path; /* with a * at its end: any file there, of the suffix .conf */
 	bool (*is_line)(const char *line); /* without the blanks before it */
 	const char *fresh;		   /* what such a line begins with; NULL: it is there */
 	bool (*has_booted)(char *file, char *line, const char *command_line);
@@ -108,6 +153,10 @@ static const struct loader {
 	{ "/boot/cmdline.txt", is_any, NULL, is_pis },
 	{ "/boot/armbianEnv.txt", is_extraargs, "extraargs=", is_armbians },
 	{ "/boot/extlinux/extlinux.conf", is_append, NULL, is_extlinux },
+	{ "/boot/loader/entries/*", is_options, NULL, is_entry },
+	{ "/boot/efi/loader/entries/*", is_options, NULL, is_entry },
+	{ "/efi/loader/entries/*", is_options, NULL, is_entry },
+	{ LATER, is_any, NULL, NULL },
 };
 
 #define LOADER_COUNT (sizeof(loaders) / sizeof(loaders[0]))
@@ -124,10 +173,19 @@ static int read_file(const char *path, char file[FILE_SIZE])
 	return size == FILE_SIZE - 1 ? EFBIG : strlen(file) == size ? 0 : EILSEQ;
 }
 
+static bool is_folder(const struct loader *loader)
+{
+	return loader->path[strlen(loader->path) - 1] == '*';
+}
+
 static const struct loader *loader_of(const char *path)
 {
 	for (size_t i = 0; i < LOADER_COUNT; i++) {
-		if (!strcmp(loaders[i].path, path))
+		size_t length = strlen(loaders[i].path) - is_folder(&loaders[i]);
+
+		if (is_folder(&loaders[i]) ?
+			    !strncmp(loaders[i].path, path, length) && !strchr(path + length, '/') :
+			    !strcmp(loaders[i].path, path))
 			return &loaders[i];
 	}
 	return NULL;
@@ -155,9 +213,10 @@ static bool has_at_most_one(char *file, const struct loader *loader)
 }
 
 /* 0 or an errno: the file, and its line in it, or its end where that may be added. */
-static int read_line(const struct loader *loader, char file[FILE_SIZE], char **line)
+static int read_line(const struct loader *loader, const char *path, char file[FILE_SIZE],
+		     char **line)
 {
-	int error = read_file(loader->path, file);
+	int error = read_file(path, file);
 
 	if (error)
 		return error;
@@ -167,11 +226,11 @@ static int read_line(const struct loader *loader, char file[FILE_SIZE], char **l
 	return **line || loader->fresh ? 0 : ENODATA;
 }
 
-static bool has_booted(const struct loader *loader, const char *command_line)
+static bool has_booted(const struct loader *loader, const char *path, const char *command_line)
 {
 	char file[FILE_SIZE], line[FILE_SIZE], *found;
 
-	if (read_line(loader, file, &found))
+	if (!loader->has_booted || read_line(loader, path, file, &found))
 		return false;
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(found, END), found);
 	return loader->has_booted(file, line, command_line);
@@ -185,30 +244,88 @@ static bool are_same(const char *path, const char *other)
 	       one.st_ino == two.st_ino;
 }
 
+/* Keep @path, if it is another file than the one found before, in @found; of two none counts. */
+static void note_booted(const char *path, char *found, size_t size, unsigned int *count)
+{
+	if (*count && are_same(path, found))
+		return;
+	snprintf(found, size, "%s", path);
+	++*count;
+}
+
+static void note_entries(const struct loader *loader, const char *command_line, char *found,
+			 size_t size, unsigned int *count)
+{
+	char path[PATH_MAX];
+	int length = (int)strlen(loader->path) - 1;
+	struct dirent *entry;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%.*s", length, loader->path);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		const char *suffix = strrchr(entry->d_name, '.');
+
+		snprintf(path, sizeof(path), "%.*s%s", length, loader->path, entry->d_name);
+		if (suffix && !strcmp(suffix, ".conf") && has_booted(loader, path, command_line))
+			note_booted(path, found, size, count);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 const char *boot_line_file(void)
 {
-	const char *path = NULL;
+	static char found[PATH_MAX];
 	char command_line[TUNE_VALUE_SIZE];
+	unsigned int count = 0;
+	bool grub;
 
 	file_text(AT_FDCWD, "/proc/cmdline", command_line, sizeof(command_line));
-	if (strstr(command_line, "BOOT_IMAGE="))
-		return NULL; /* GRUB's */
+	grub = strstr(command_line, "BOOT_IMAGE=") != NULL; /* it reads entries alone of these */
 	for (size_t i = 0; i < LOADER_COUNT; i++) {
-		if (!has_booted(&loaders[i], command_line) ||
-		    (path && are_same(path, loaders[i].path)))
-			continue;
-		if (path)
-			return NULL;
-		path = loaders[i].path;
+		const struct loader *loader = &loaders[i];
+
+		if (is_folder(loader))
+			note_entries(loader, command_line, found, sizeof(found), &count);
+		else if (!grub && has_booted(loader, loader->path, command_line))
+			note_booted(loader->path, found, sizeof(found), &count);
 	}
-	return path;
+	return count == 1 ? found : NULL;
+}
+
+const char *boot_line_for_later(const char *path)
+{
+	char file[FILE_SIZE], *line;
+	const struct loader *loader = loader_of(path), *later = loader_of(LATER);
+
+	return is_folder(loader) && !read_line(later, LATER, file, &line) ? LATER : NULL;
+}
+
+bool boot_line_has_root(const char *path)
+{
+	char file[FILE_SIZE], command_line[TUNE_VALUE_SIZE];
+	bool found = false;
+
+	file_text(AT_FDCWD, "/proc/cmdline", command_line, sizeof(command_line));
+	if (read_file(path, file))
+		return false;
+	for (char *line = file; *line && !found;
+	     line += strcspn(line, "\n"), line += *line == '\n') {
+		char words[FILE_SIZE];
+
+		line += strspn(line, BLANKS);
+		snprintf(words, sizeof(words), "%.*s", (int)strcspn(line, END), line);
+		found = is_append(line) && has_its_root(words, command_line);
+	}
+	return found;
 }
 
 int boot_line_read(const char *path, char *line, size_t size)
 {
 	const struct loader *loader = loader_of(path);
 	char file[FILE_SIZE], *found;
-	int error = loader ? read_line(loader, file, &found) : EINVAL;
+	int error = loader ? read_line(loader, path, file, &found) : EINVAL;
 
 	if (error)
 		return error;
@@ -227,7 +344,7 @@ int boot_line_replace(const char *path, const char *old_line, const char *line)
 {
 	const struct loader *loader = loader_of(path);
 	char file[FILE_SIZE], text[FILE_SIZE + TUNE_VALUE_SIZE], *found;
-	int error = loader ? read_line(loader, file, &found) : EINVAL;
+	int error = loader ? read_line(loader, path, file, &found) : EINVAL;
 	const char *rest, *before = "", *after = "";
 
 	if (error)
