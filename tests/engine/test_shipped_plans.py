@@ -15,7 +15,7 @@ OF_A_MODULE = {"daq", "event"}
 PLANS = Path(__file__).parents[2] / "rtscope" / "plans"
 
 
-SHIPPED = {"celleb": 8, "loongson-table-2": 49, "loop-100hz": 12}
+SHIPPED = {"celleb": 8, "gate": 40, "loongson-table-2": 49, "loop-100hz": 12}
 SHIPPED |= {"multicore-steps": 40, "quick": 24, "slac-event": 44}
 # tests/lab/test_built_kernels.py measures these.
 OF_BUILT_KERNELS = {"loop-100hz-kernel", "slac-daq", "rt-against-std"}
