@@ -7,17 +7,17 @@ MACHINE = $(shell uname -m)
 AGENT_ARCHES = aarch64 mips64el powerpc64 riscv64 x86_64
 
 BIN = $(CURDIR)/.venv/bin
-# ninja takes make's jobserver for its own, which only recipes with a + may use.
+# ninja would use make's jobserver, which only recipes marked + may do.
 ALONE = env -u MAKEFLAGS
 PIP_INSTALL = $(ALONE) PATH="$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check
 AGENT_CC = $(shell command -v musl-gcc || echo gcc)
 C_FILES = $(shell find agent bench examples kernel rtscope tests setup -name '*.[ch]')
-# Every test but those of this machine: one more at once than there are CPUs, for each waits at times.
+# Number of tests at once: one more than there are CPUs, because each of them waits at times.
 SHARED = --numprocesses $(shell expr $$(nproc) + 1) --dist worksteal
 INSTALLED_FILES = $(shell find agent cross kernel rtscope setup -type f -not -path '*/__pycache__/*') \
 	meson.build meson.options $(wildcard README.md)
 
-# The date of what is built: the same commit always gives the same files.
+# Date in built files: the same commit always gives the same files.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export NINJA = $(BIN)/ninja
 
@@ -27,10 +27,10 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 
-help: ## Tell the targets
+help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
-measure: packages-measure .venv/.installed ## Measure this machine, about a minute; ARGS="--budget 'max<50us'" adds options
+measure: packages-measure .venv/.installed ## Measure this computer for a minute; ARGS="--budget 'max<50us'" adds options
 	$(BIN)/rtscope measure --duration 30s --load idle --load mixed $(ARGS)
 
 # mypy and some builds use one CPU each, so these run side by side; the tests need all CPUs.
@@ -43,20 +43,20 @@ agent: build/native/build.ninja ## Build the agent for this machine, build/nativ
 
 agents: packages-agents $(AGENT_ARCHES:%=build/agents/%/rtscope-agent) ## Build the agent for each architecture, build/agents/ARCH/rtscope-agent
 
-modules: ## Build our kernel modules for the running kernel, or KDIR='s, build/modules/NAME.ko
+modules: ## Build the kernel modules for the running kernel, or for KDIR, build/modules/NAME.ko
 	@setup/modules $(KDIR) $(CURDIR)/build/modules
 
-bench: packages-kernels agent .venv/.installed .venv/.check ## Compare with cyclictest and time what has to be quick
+bench: packages-kernels agent .venv/.installed .venv/.check ## Compare with cyclictest, and time what must be fast
 	for bench in bench/*.py; do $(BIN)/python $$bench || exit; done
 
-check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Build the lab's kernels and run the tests on them, 50 minutes the first time
+check-kernels: packages-kernels agent agents .venv/.installed .venv/.check ## Build the kernels of the lab and run the tests that need them (first time: 50 min)
 	$(BIN)/python -m pytest $(SHARED) -m kernels $(ARGS)
 
-check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run the tests that take hours
+check-long: packages-kernels agent agents .venv/.installed .venv/.check ## Run the tests marked long (hours)
 	$(BIN)/python -m pytest $(SHARED) -m long $(ARGS)
 	$(BIN)/python -m pytest $(SHARED) -m "hypothesis and not long and not kernels" --hypothesis-profile=search
 
-docs: agent .venv/.check ## Write the generated tables of docs/reference and the schema of run files anew
+docs: agent .venv/.check ## Regenerate the tables of docs/reference and the schema of run files
 	$(BIN)/python -m rtscope.wording.options docs/reference/probe/*.md
 	$(BIN)/python -m rtscope.wording.plans docs/reference/plans.md
 	$(BIN)/python -m rtscope.report.exchange.states docs/reference/formats.md
@@ -66,10 +66,10 @@ man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
 	rm -rf build/man
 	$(BIN)/python -m rtscope.manual docs build/man
 
-dist: agents man .venv/.check ## Make the wheels and the sdist of a release from the last commit, build/dist
+dist: agents man .venv/.check ## Build the wheels and the sdist of a release from the last commit, build/dist
 	+$(ALONE) setup/dist $(BIN)/python $(CURDIR)/build/agents $(CURDIR)/build/man $(CURDIR)/build/dist
 
-format: .venv/.check ## Put C and Python into the project's style
+format: .venv/.check ## Format C and Python
 	$(BIN)/clang-format -i $(C_FILES)
 	$(BIN)/ruff check --fix rtscope tests bench
 	$(BIN)/ruff format rtscope tests bench
@@ -101,7 +101,7 @@ lint: .venv/.installed .venv/.check
 units: build/units/build.ninja
 	$(ALONE) $(BIN)/meson test -C build/units --print-errorlogs
 
-# What measures this machine does not run beside what keeps it busy, and mostly waits.
+# Tests that measure this computer run after those that keep its CPUs busy.
 pytest: .venv/.installed .venv/.check
 	$(BIN)/python -m pytest $(SHARED) --ignore tests/agent --ignore tests/cli
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal tests/agent tests/cli
@@ -126,7 +126,7 @@ pytest: .venv/.installed .venv/.check
 build/native/build.ninja: | .venv/.tools
 	CC=$(AGENT_CC) $(BIN)/meson setup build/native
 
-# With gcc's own libc, which has the sanitizers.
+# With glibc, which has the sanitizers.
 build/units/build.ninja: | .venv/.tools
 	CC=gcc $(BIN)/meson setup build/units -Dtests=true -Ddebug=true -Db_sanitize=address,undefined
 

@@ -14,8 +14,8 @@ from rtscope.model.run import (
     Run,
     RunWarning,
     Sample,
-    Taker,
     Thread,
+    Waiter,
     Windows,
 )
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
@@ -85,9 +85,9 @@ def threads(draw: st.DrawFn, number: int = 0, beyond: bool = True) -> Thread:
         mean_ns=None if low is None or high is None else draw(st.floats(low, high)),
         stddev_ns=draw(st.none() | METRICS),
         missed=draw(st.none() | COUNTS),
-        takers=draw(
+        waiters=draw(
             st.lists(
-                st.builds(Taker, TEXT, COUNTS, st.integers(0, 99), st.none() | CPUS, COUNTS),
+                st.builds(Waiter, TEXT, COUNTS, st.integers(0, 99), st.none() | CPUS, COUNTS),
                 max_size=3,
             )
         ),
@@ -138,7 +138,7 @@ def explanations() -> st.SearchStrategy[Explanation]:
         thread=st.integers(0, 3),
         time_ns=SPANS_NS,
         latency_ns=SPANS_NS,
-        witness=TEXT,
+        source=TEXT,
         cause=calls,
         calls=calls,
         functions=st.lists(st.builds(FunctionTime, TEXT, SPANS_NS), max_size=10),

@@ -28,7 +28,7 @@
  * same reason the kernel log is quiet; the kernel's warnings reach the
  * console after the verb's end. The channel is the verb's controlling terminal,
  * so that Control-C sent from outside interrupts it. The machine ends by a
- * reset: that is what every emulated board can do, and the emulator is told to
+ * reset: that is what every emulated board can do, and the emulator is configured to
  * end then.
  */
 #include <errno.h>

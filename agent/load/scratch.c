@@ -68,7 +68,7 @@ static void remove_tree(const char *path)
 }
 
 /* Remove directories of this user whose set of loads has ended. */
-static void sweep(const char *parent)
+static void remove_leftovers(const char *parent)
 {
 	DIR *directory = opendir(parent);
 	struct dirent *entry;
@@ -93,7 +93,7 @@ static void sweep(const char *parent)
 		closedir(directory);
 }
 
-/* True once @path is locked and still there: another set's sweep may have removed it. */
+/* True once @path is locked and still there: another set may have removed it. */
 static bool lock_directory(struct load_set *set, const char *path)
 {
 	struct stat locked, there;
@@ -118,7 +118,7 @@ static bool make_below(struct load_set *set, const char *parent)
 {
 	char path[PATH_MAX];
 
-	sweep(parent);
+	remove_leftovers(parent);
 	for (int attempt = 0; attempt < 10; attempt++) {
 		if (snprintf(path, sizeof(path), "%s/" PREFIX "XXXXXX",
 			     strcmp(parent, "/") ? parent : "") >= PATH_MAX ||

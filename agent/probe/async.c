@@ -38,7 +38,7 @@
 
 #define PAIRS_MAX   (ROLES_MAX / 2)
 #define PLACE_TURNS 4 /* so many pairs share one of their CPUs */
-#define REHEARSAL   1 /* instead of a stamp: this message does not count */
+#define WARM_UP	    1 /* instead of a stamp: this message does not count */
 #define SETTLE_NS   (50 * NSEC_PER_USEC)
 
 static struct pair pairs[PAIRS_MAX];
@@ -123,9 +123,9 @@ static bool send_one(struct pair *pair, uint64_t stamp_ns)
 	return true;
 }
 
-static bool rehearse(struct pair *pair)
+static bool warm_up(struct pair *pair)
 {
-	if (!send_one(pair, REHEARSAL))
+	if (!send_one(pair, WARM_UP))
 		return false;
 	return pair->same_cpu || !clock_sleep_until(clock_now_ns() + SETTLE_NS);
 }
@@ -143,7 +143,7 @@ static void send_messages(struct measuring *measuring)
 		else if (clock_sleep_until(due_ns) ||
 			 record_get(pair->recorded) >= measuring->samples)
 			break;
-		else if ((async.warm && !rehearse(pair)) || !send_one(pair, 0))
+		else if ((async.warm && !warm_up(pair)) || !send_one(pair, 0))
 			miss(pair, &pair->not_waiting);
 		due_ns = next_turn_ns(due_ns, &random);
 	}
@@ -176,8 +176,8 @@ static void receive_messages(struct measuring *measuring)
 		before = sleeps;
 		sleeps = sleeps_so_far();
 		if (sleeps == before)
-			awake += stamp_ns != REHEARSAL;
-		else if (stamp_ns != REHEARSAL)
+			awake += stamp_ns != WARM_UP;
+		else if (stamp_ns != WARM_UP)
 			record_add(record, stamp_ns, now_ns);
 		record_set(record->missed, record_get(pair->missed) + awake);
 		record_set(pair->stamp_ns, 0);
@@ -185,8 +185,8 @@ static void receive_messages(struct measuring *measuring)
 	}
 	record_set(record->missed, record_get(pair->missed) + awake);
 	measuring_goes_on(measuring, pair->due_ns);
-	measuring_fact(measuring, "not_waiting", (double)(pair->not_waiting + awake));
-	measuring_fact(measuring, "sender_cpu", pair->sender_cpu);
+	measuring_metric(measuring, "not_waiting", (double)(pair->not_waiting + awake));
+	measuring_metric(measuring, "sender_cpu", pair->sender_cpu);
 }
 
 static bool wanted(const struct way *way)
@@ -313,7 +313,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	return count;
 }
 
-static const char *const facts[] = { "not_waiting", "sender_cpu", NULL };
+static const char *const metrics[] = { "not_waiting", "sender_cpu", NULL };
 
 const struct probe async_probe = {
 	.name = "async",
@@ -324,6 +324,6 @@ const struct probe async_probe = {
 		    "  rtscope-agent async -a 2 --place same --via all -D 10m --load mixed\n",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

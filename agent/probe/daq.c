@@ -208,25 +208,25 @@ static void tell(struct measuring *measuring, const struct module *module, uint6
 	measuring->error = measuring->error ?: digitizer_counts(&module->digitizer, &counts);
 	if (measuring->error)
 		return;
-	measuring_fact(measuring, "lost", (double)(module->last - measuring->record.count));
-	measuring_fact(measuring, "unseen_interrupts", (double)counts.unseen);
-	measuring_fact(measuring, "timeouts", (double)module->timeouts);
-	measuring_fact(measuring, "overwritten", (double)counts.overwritten);
-	measuring_fact(measuring, "data_errors", (double)module->data_errors);
-	measuring_fact(measuring, "bytes_per_event", module->digitizer.bytes);
+	measuring_metric(measuring, "lost", (double)(module->last - measuring->record.count));
+	measuring_metric(measuring, "unseen_interrupts", (double)counts.unseen);
+	measuring_metric(measuring, "timeouts", (double)module->timeouts);
+	measuring_metric(measuring, "overwritten", (double)counts.overwritten);
+	measuring_metric(measuring, "data_errors", (double)module->data_errors);
+	measuring_metric(measuring, "bytes_per_event", module->digitizer.bytes);
 	if (!measuring->record.count)
 		return;
 	cpu_ns -= chosen.work_ns * measuring->record.count;
 	per_event_ns = (double)(cpu_ns + digitizer_thread_cpu_ns(&module->digitizer)) / events;
-	measuring_fact(measuring, "interrupts_per_event", (double)counts.interrupts / events);
-	measuring_fact(measuring, "interrupts_per_s",
-		       (double)counts.interrupts * NSEC_PER_SEC /
-			       ((double)counts.events * (double)measuring->role.interval_ns));
-	measuring_fact(measuring, "copied_bytes_per_event", (double)counts.copied_bytes / events);
-	measuring_fact(measuring, "cpu_ns_per_event", per_event_ns);
-	measuring_fact(measuring, "cpu_ns_per_mb", per_event_ns * 1e6 / module->digitizer.bytes);
-	measuring_fact(measuring, "whole_mean_ns", (double)module->whole_sum_ns / events);
-	measuring_fact(measuring, "whole_max_ns", (double)module->whole_max_ns);
+	measuring_metric(measuring, "interrupts_per_event", (double)counts.interrupts / events);
+	measuring_metric(measuring, "interrupts_per_s",
+			 (double)counts.interrupts * NSEC_PER_SEC /
+				 ((double)counts.events * (double)measuring->role.interval_ns));
+	measuring_metric(measuring, "copied_bytes_per_event", (double)counts.copied_bytes / events);
+	measuring_metric(measuring, "cpu_ns_per_event", per_event_ns);
+	measuring_metric(measuring, "cpu_ns_per_mb", per_event_ns * 1e6 / module->digitizer.bytes);
+	measuring_metric(measuring, "whole_mean_ns", (double)module->whole_sum_ns / events);
+	measuring_metric(measuring, "whole_max_ns", (double)module->whole_max_ns);
 }
 
 static void read_events(struct measuring *measuring)
@@ -261,7 +261,7 @@ static void read_events(struct measuring *measuring)
 	digitizer_close(&module->digitizer);
 }
 
-static const char *const facts[] = {
+static const char *const metrics[] = {
 	"lost",
 	"unseen_interrupts",
 	"timeouts",
@@ -289,6 +289,6 @@ const struct probe daq_probe = {
 	.module = "rtdaq",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

@@ -137,7 +137,7 @@ static void end(struct measuring *measuring)
 	receiver_close(&receiver);
 	recipients_report(&events.recipients, measuring, RECIPIENT_WAITER,
 			  events.raised - events.recipients.noted);
-	measuring_fact(measuring, "merged", (double)events.merged);
+	measuring_metric(measuring, "merged", (double)events.merged);
 	stages_tell(&events.stages, measuring);
 }
 
@@ -275,7 +275,7 @@ static void print_recipients(FILE *out, const struct measuring *measuring, unsig
 	recipients_print(out, &events.recipients, measuring->role.name);
 }
 
-static const char *const facts[] = { RECIPIENTS_FACTS, "merged", STAGES_FACTS, NULL };
+static const char *const metrics[] = { RECIPIENTS_METRICS, "merged", STAGES_METRICS, NULL };
 
 const struct probe event_probe = {
 	.name = "event",
@@ -290,7 +290,7 @@ const struct probe event_probe = {
 	.module = "rtevent",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 	.add = add_recipients,
 	.print = print_recipients,

@@ -40,7 +40,8 @@ void stages_tell(const struct stages *stages, struct measuring *measuring)
 		if (!stages->count[i])
 			continue;
 		if (keys[i].mean)
-			measuring_fact(measuring, keys[i].mean, (double)stages->sum_ns[i] / count);
-		measuring_fact(measuring, keys[i].max, (double)stages->max_ns[i]);
+			measuring_metric(measuring, keys[i].mean,
+					 (double)stages->sum_ns[i] / count);
+		measuring_metric(measuring, keys[i].max, (double)stages->max_ns[i]);
 	}
 }

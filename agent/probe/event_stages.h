@@ -20,7 +20,7 @@ struct stages {
 	uint64_t max_ns[STAGES];
 };
 
-#define STAGES_FACTS                                                                            \
+#define STAGES_METRICS                                                                          \
 	"due_to_interrupt_max_ns", "interrupt_to_thread_mean_ns", "interrupt_to_thread_max_ns", \
 		"thread_to_wake_mean_ns", "thread_to_wake_max_ns", "wake_to_user_mean_ns",      \
 		"wake_to_user_max_ns"
@@ -28,7 +28,7 @@ struct stages {
 /* A program had @event at @taken_ns. */
 void stages_add(struct stages *stages, const struct rtevent_event *event, uint64_t taken_ns);
 
-/* Tell the facts of the stages that there were. */
+/* Add the metrics of the stages that there were. */
 void stages_tell(const struct stages *stages, struct measuring *measuring);
 
 #endif

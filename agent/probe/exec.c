@@ -5,8 +5,8 @@
  * The command is run again and again; the latency recorded is the time from the
  * fork until it has ended. It may use the CPUs of the measurement and no others,
  * is of ordinary priority unless asked otherwise, and gets no input. What it writes to
- * standard output is dropped; the last line it wrote to standard error is told
- * where it fails, which ends the measurement. Each run has a process group of its
+ * standard output is dropped; if it fails, the measurement ends
+ * with the last line it wrote to standard error. Each run has a process group of its
  * own, of which nothing is left when the next begins.
  */
 #include <errno.h>
@@ -193,11 +193,11 @@ static void measure(struct measuring *measuring)
 	}
 	close(command.errors);
 	if (measuring->record.count)
-		measuring_fact(measuring, "cpu_ns",
-			       (double)command.cpu_ns / (double)measuring->record.count);
+		measuring_metric(measuring, "cpu_ns",
+				 (double)command.cpu_ns / (double)measuring->record.count);
 }
 
-static const char *const facts[] = { "cpu_ns", NULL };
+static const char *const metrics[] = { "cpu_ns", NULL };
 
 const struct probe exec_probe = {
 	.name = "exec",
@@ -210,6 +210,6 @@ const struct probe exec_probe = {
 	.takes_command = true,
 	.presets = presets,
 	.describe = describe,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

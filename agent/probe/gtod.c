@@ -243,15 +243,15 @@ static void measure_series(struct measuring *measuring, struct series *series)
 	read_ns = cost_ns(source);
 	measure_pairs(measuring, series, &steps);
 
-	measuring_fact(measuring, "cost_ns", read_ns);
-	measuring_fact(measuring, "resolution_ns", source->resolution_ns);
+	measuring_metric(measuring, "cost_ns", read_ns);
+	measuring_metric(measuring, "resolution_ns", source->resolution_ns);
 	if (steps.shortest_ns < INT64_MAX)
-		measuring_fact(measuring, "step_ns", (double)steps.shortest_ns);
-	measuring_fact(measuring, "backwards", (double)steps.backwards);
+		measuring_metric(measuring, "step_ns", (double)steps.shortest_ns);
+	measuring_metric(measuring, "backwards", (double)steps.backwards);
 	if (source->answer != ANSWER_UNKNOWN)
-		measuring_fact(measuring, "vdso", source->answer == ANSWER_USER);
+		measuring_metric(measuring, "vdso", source->answer == ANSWER_USER);
 	if (!source->unit_ns && source->tick_ns > 0)
-		measuring_fact(measuring, "frequency_hz", NSEC_PER_SEC / source->tick_ns);
+		measuring_metric(measuring, "frequency_hz", NSEC_PER_SEC / source->tick_ns);
 }
 
 static void measure(struct measuring *measuring)
@@ -320,8 +320,8 @@ static void print(FILE *out, const struct measuring *measuring, unsigned int cou
 	free(first);
 }
 
-static const char *const facts[] = { "cost_ns", "resolution_ns", "step_ns", "backwards",
-				     "vdso",	"frequency_hz",	 NULL };
+static const char *const metrics[] = { "cost_ns", "resolution_ns", "step_ns", "backwards",
+				       "vdso",	  "frequency_hz",  NULL };
 
 const struct probe gtod_probe = {
 	.name = "gtod",
@@ -336,7 +336,7 @@ const struct probe gtod_probe = {
 	.presets = presets,
 	.samples = 1000000,
 	.describe = describe,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 	.print = print,
 };

@@ -280,22 +280,22 @@ static void describe(struct json *json)
 	json_bool(json, "observer_rests", loop.observer >= 0 && !loop.restless);
 }
 
-static const char *const facts[] = { "in_range",
-				     "over",
-				     "under",
-				     "in_range_20pct",
-				     "over_20pct",
-				     "under_20pct",
-				     "expected",
-				     "drift_ns_per_s",
-				     "longest_ns",
-				     "shortest_ns",
-				     "uncertain",
-				     "unseen",
-				     "observer_gaps",
-				     "observer_gap_median_ns",
-				     "observer_gap_max_ns",
-				     NULL };
+static const char *const metrics[] = { "in_range",
+				       "over",
+				       "under",
+				       "in_range_20pct",
+				       "over_20pct",
+				       "under_20pct",
+				       "expected",
+				       "drift_ns_per_s",
+				       "longest_ns",
+				       "shortest_ns",
+				       "uncertain",
+				       "unseen",
+				       "observer_gaps",
+				       "observer_gap_median_ns",
+				       "observer_gap_max_ns",
+				       NULL };
 
 const struct probe loop_probe = {
 	.name = "loop",
@@ -311,6 +311,6 @@ const struct probe loop_probe = {
 	.options = options,
 	.presets = presets,
 	.describe = describe,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

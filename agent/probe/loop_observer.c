@@ -5,7 +5,7 @@
  * The observer is SCHED_FIFO too, or load would keep it from its CPU, but of the
  * lowest priority, and it leaves the CPU to others: it sleeps for half an interval
  * after each edge, and shortly where none comes. An edge that comes meanwhile is
- * known from the loop's own clock alone, and told as uncertain. On a CPU that
+ * known from the loop's own clock alone, and counted as uncertain. On a CPU that
  * nothing else needs it may be asked never to rest.
  */
 #include "base/clock.h"

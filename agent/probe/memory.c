@@ -11,7 +11,7 @@
  * other CPUs do the worst they can, one kind of it at a time: how much longer its
  * loads take than beside CPUs that are awake but idle.
  *
- * Pages are ordinary ones unless told otherwise. All is repeated in turn, so that
+ * Pages are ordinary ones by default. All is repeated in turn, so that
  * what changes with time changes all of it. A sample is one repeat's load from the
  * largest set.
  */
@@ -26,7 +26,7 @@
 #include "proc/file.h"
 #include "base/options.h"
 #include "proc/caches.h"
-#include "probe/memory_sweep.h"
+#include "probe/memory_series.h"
 #include "probe/partitions.h"
 #include "probe/probe.h"
 #include "probe/reach.h"
@@ -45,14 +45,14 @@ static struct {
 	uint64_t largest;     /* bytes */
 	bool huge;	      /* pages */
 	struct cpus cpus;
-	struct sweep sweep;
+	struct series series;
 } memory;
 
 static const char *const pages[] = { "ordinary", "huge", NULL };
 static const char *const partitions[] = { "none", "try", NULL };
 
 static const struct option_spec options[] = {
-	WORKERS_SLOT("4ms", memory.sweep.slot_ns),
+	WORKERS_SLOT("4ms", memory.series.slot_ns),
 	{ .name = "largest",
 	  .kind = OPTION_NUMBER,
 	  .metavar = "MIB",
@@ -78,7 +78,7 @@ static const struct option_spec options[] = {
 	  .preset = "try",
 	  .silent = true,
 	  .help = "Repeat with half of the caches each where resctrl is mounted, or leave resctrl alone",
-	  .value = &memory.sweep.partitions },
+	  .value = &memory.series.partitions },
 	{ 0 },
 };
 
@@ -95,8 +95,8 @@ static void describe(struct json *json)
 	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	json_u64(json, "largest_bytes",
-		 memory.sweep.sizes ? memory.sweep.size[memory.sweep.sizes - 1] : 0);
-	json_u64(json, "huge_page_bytes", memory.sweep.huge);
+		 memory.series.sizes ? memory.series.size[memory.series.sizes - 1] : 0);
+	json_u64(json, "huge_page_bytes", memory.series.huge);
 	partitions_describe(json, root);
 	if (root >= 0)
 		close(root);
@@ -118,16 +118,16 @@ static int choose_pages(char *error, size_t error_size)
 {
 	if (!memory.huge)
 		return 0;
-	memory.sweep.huge = reach_huge_page();
-	if (!memory.sweep.huge) {
+	memory.series.huge = reach_huge_page();
+	if (!memory.series.huge) {
 		return options_refuse(error, error_size, "pages",
 				      "--pages huge: this kernel has no transparent huge pages; --pages ordinary measures");
 	}
-	if (memory.sweep.huge * SWEEP_VICTIMS <= room_for_largest())
+	if (memory.series.huge * SERIES_VICTIMS <= room_for_largest())
 		return 0;
 	return options_refuse(error, error_size, "pages",
 			      "--pages huge: huge pages have %llu MiB here, and there is not memory enough for one to each working set",
-			      (unsigned long long)(memory.sweep.huge >> 20));
+			      (unsigned long long)(memory.series.huge >> 20));
 }
 
 static int choose_largest(char *error, size_t error_size)
@@ -163,14 +163,14 @@ static void choose_sizes(void)
 {
 	size_t size = SMALLEST;
 
-	while (size < memory.largest && memory.sweep.sizes < SWEEP_SIZES - 1) {
-		memory.sweep.size[memory.sweep.sizes++] = size;
+	while (size < memory.largest && memory.series.sizes < SERIES_SIZES - 1) {
+		memory.series.size[memory.series.sizes++] = size;
 		if (size >= 2 * SMALLEST && size + size / 2 < memory.largest &&
-		    memory.sweep.sizes < SWEEP_SIZES - 1)
-			memory.sweep.size[memory.sweep.sizes++] = size + size / 2;
+		    memory.series.sizes < SERIES_SIZES - 1)
+			memory.series.size[memory.series.sizes++] = size + size / 2;
 		size *= 2;
 	}
-	memory.sweep.size[memory.sweep.sizes++] = grains(memory.largest);
+	memory.series.size[memory.series.sizes++] = grains(memory.largest);
 }
 
 static void name_place(struct place *place)
@@ -187,7 +187,7 @@ static void name_place(struct place *place)
 
 static void add_place(const cpu_set_t *cpus)
 {
-	struct place *place = &memory.sweep.place[memory.sweep.places++];
+	struct place *place = &memory.series.place[memory.series.places++];
 
 	for (unsigned int i = 0; i < memory.cpus.count; i++) {
 		if (CPU_ISSET(memory.cpus.number[i], cpus))
@@ -219,8 +219,8 @@ static void choose_places(void)
 
 static void add_victim(const char *name, size_t size)
 {
-	snprintf(memory.sweep.victim_name[memory.sweep.victims], MATRIX_LABEL_SIZE, "%s", name);
-	memory.sweep.victim_size[memory.sweep.victims++] = size;
+	snprintf(memory.series.victim_name[memory.series.victims], MATRIX_LABEL_SIZE, "%s", name);
+	memory.series.victim_size[memory.series.victims++] = size;
 }
 
 /*
@@ -255,11 +255,11 @@ static void choose_victims(void)
 static int check_options(const struct session_options *session, const struct cpus *cpus,
 			 char *error, size_t error_size)
 {
-	if (cpus->count <= SWEEP_CPUS)
+	if (cpus->count <= SERIES_CPUS)
 		return workers_check("memory", session, error, error_size);
 	return options_refuse(error, error_size, "cpus",
 			      "%u CPUs are too many: choose at most %d with --cpus", cpus->count,
-			      SWEEP_CPUS);
+			      SERIES_CPUS);
 }
 
 static int plan(const struct session_options *session, const struct cpus *cpus, struct role *roles,
@@ -272,15 +272,15 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 	choose_sizes();
 	choose_places();
 	choose_victims();
-	memory.sweep.cpus = cpus->count;
-	if (sweep_init(&memory.sweep,
-		       session->samples ? (unsigned int)session->samples : WORKERS_SAMPLES_MAX) ||
+	memory.series.cpus = cpus->count;
+	if (series_init(&memory.series,
+			session->samples ? (unsigned int)session->samples : WORKERS_SAMPLES_MAX) ||
 	    workers_init(cpus->count)) {
 		snprintf(error, error_size, "out of memory for the figures of %u CPUs",
 			 cpus->count);
 		return -1;
 	}
-	return workers_roles(session, cpus, sweep_conduct, roles);
+	return workers_roles(session, cpus, series_conduct, roles);
 }
 
 const struct probe memory_probe = {
@@ -298,6 +298,6 @@ const struct probe memory_probe = {
 	.samples = REPEATS,
 	.describe = describe,
 	.plan = plan,
-	.tell = sweep_write,
-	.print = sweep_print,
+	.tell = series_write,
+	.print = series_print,
 };

@@ -27,7 +27,7 @@
 #include "session/session.h"
 
 #define THREADS_MAX  99 /* as many as there are priorities */
-#define CPUS_SHOWN   10 /* whose facts a thread has room for */
+#define CPUS_SHOWN   10 /* whose metrics a thread has room for */
 #define PREEMPTED_NS (100 * NSEC_PER_USEC)
 
 /* One thread's part in a round. */
@@ -256,12 +256,12 @@ static void release_round(void)
 
 static void report(struct measuring *measuring, unsigned int rank, uint64_t rounds)
 {
-	measuring_fact(measuring, "rounds", (double)rounds);
-	measuring_fact(measuring, "violations", (double)migrate.violations[rank]);
+	measuring_metric(measuring, "rounds", (double)rounds);
+	measuring_metric(measuring, "violations", (double)migrate.violations[rank]);
 	for (unsigned int i = 0; i < CPUS_SHOWN && i < migrate.cpus.count; i++)
-		measuring_fact(measuring, migrate.cpu_key[i], (double)migrate.ran_on[rank][i]);
+		measuring_metric(measuring, migrate.cpu_key[i], (double)migrate.ran_on[rank][i]);
 	if (migrate.cpus.count > CPUS_SHOWN)
-		measuring_fact(measuring, "other_cpus", (double)migrate.ran_on[rank][CPUS_SHOWN]);
+		measuring_metric(measuring, "other_cpus", (double)migrate.ran_on[rank][CPUS_SHOWN]);
 }
 
 /* Judge the round that is over. False while one still runs. */
@@ -318,7 +318,7 @@ static void release(struct measuring *measuring)
 	}
 }
 
-static const char *const facts[] = { "rounds", "violations", "cpuN", "other_cpus", NULL };
+static const char *const metrics[] = { "rounds", "violations", "cpuN", "other_cpus", NULL };
 
 const struct probe migrate_probe = {
 	.name = "migrate",
@@ -331,6 +331,6 @@ const struct probe migrate_probe = {
 		    "  rtscope-agent migrate -a 2-5 -p 90 --tolerance 100us -l 1000\n",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

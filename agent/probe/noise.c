@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * noise: how much of its CPU a spinning thread is robbed of.
+ * noise: how much CPU time a spinning thread loses.
  *
  * One thread a CPU reads the clock over and over. Two readings that are a
  * threshold or more apart are a gap, in which something else had the CPU: an
@@ -180,22 +180,22 @@ static void measure(struct measuring *measuring)
 
 	if (!spinning.observed_ns)
 		return;
-	measuring_fact(measuring, "noise_percent",
-		       100.0 * (double)record->sum_ns / (double)spinning.observed_ns);
-	measuring_fact(measuring, "gaps", (double)record->count);
-	measuring_fact(measuring, "longest_gap_ns", (double)record->max_ns);
-	measuring_fact(measuring, "stolen_ns", (double)record->sum_ns);
-	measuring_fact(measuring, "observed_ns", (double)spinning.observed_ns);
-	measuring_fact(measuring, "spins", (double)spinning.spins);
-	measuring_fact(measuring, "spin_ns",
-		       (double)(spinning.observed_ns - record->sum_ns) / (double)spinning.spins);
-	measuring_fact(measuring, "preempted", (double)(after.ru_nivcsw - before.ru_nivcsw));
-	measuring_fact(measuring, "slept", (double)(after.ru_nvcsw - before.ru_nvcsw));
+	measuring_metric(measuring, "noise_percent",
+			 100.0 * (double)record->sum_ns / (double)spinning.observed_ns);
+	measuring_metric(measuring, "gaps", (double)record->count);
+	measuring_metric(measuring, "longest_gap_ns", (double)record->max_ns);
+	measuring_metric(measuring, "stolen_ns", (double)record->sum_ns);
+	measuring_metric(measuring, "observed_ns", (double)spinning.observed_ns);
+	measuring_metric(measuring, "spins", (double)spinning.spins);
+	measuring_metric(measuring, "spin_ns",
+			 (double)(spinning.observed_ns - record->sum_ns) / (double)spinning.spins);
+	measuring_metric(measuring, "preempted", (double)(after.ru_nivcsw - before.ru_nivcsw));
+	measuring_metric(measuring, "slept", (double)(after.ru_nvcsw - before.ru_nvcsw));
 }
 
-static const char *const facts[] = { "noise_percent", "gaps",  "longest_gap_ns", "stolen_ns",
-				     "observed_ns",   "spins", "spin_ns",	 "preempted",
-				     "slept",	      NULL };
+static const char *const metrics[] = { "noise_percent", "gaps",	 "longest_gap_ns", "stolen_ns",
+				       "observed_ns",	"spins", "spin_ns",	   "preempted",
+				       "slept",		NULL };
 
 const struct probe noise_probe = {
 	.name = "noise",
@@ -210,6 +210,6 @@ const struct probe noise_probe = {
 		"  rtscope-agent noise -a 2,3 --policy fifo -p 1 -D 10m   as oslat on isolated CPUs\n",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

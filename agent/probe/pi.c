@@ -200,12 +200,12 @@ static void be_high(struct measuring *measuring)
 		for (due_ns += interval_ns; due_ns <= now_ns; due_ns += interval_ns)
 			record_set(record->missed, record->missed + 1);
 	}
-	measuring_fact(measuring, "hold_ns", (double)pi.hold_ns);
-	measuring_fact(measuring, "medium_ns", (double)pi.medium_ns);
-	measuring_fact(measuring, "inversions", (double)inversions);
+	measuring_metric(measuring, "hold_ns", (double)pi.hold_ns);
+	measuring_metric(measuring, "medium_ns", (double)pi.medium_ns);
+	measuring_metric(measuring, "inversions", (double)inversions);
 }
 
-static const char *const facts[] = { "hold_ns", "medium_ns", "inversions", NULL };
+static const char *const metrics[] = { "hold_ns", "medium_ns", "inversions", NULL };
 
 const struct probe pi_probe = {
 	.name = "pi",
@@ -218,6 +218,6 @@ const struct probe pi_probe = {
 		    "  rtscope-agent pi -a 3 --hold 500us --medium 5ms -i 20ms -l 1000\n",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

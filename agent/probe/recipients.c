@@ -49,13 +49,13 @@ void recipients_report(const struct recipients *recipients, struct measuring *me
 	for (unsigned int recipient = 0; recipient < RECIPIENTS_MAX; recipient++)
 		threads += recipients->taken_by[recipient] != 0;
 	if (record->count)
-		measuring_fact(measuring, "jitter_ns", (double)(record->max_ns - record->min_ns));
-	measuring_fact(measuring, "deadline_violations", (double)recipients->violations);
-	measuring_fact(measuring, "lost", (double)lost);
-	measuring_fact(measuring, "taken_by_own_thread", (double)recipients->taken_by[own]);
-	measuring_fact(measuring, "taken_by_others",
-		       (double)(recipients->noted - recipients->taken_by[own]));
-	measuring_fact(measuring, "threads_that_took", threads);
+		measuring_metric(measuring, "jitter_ns", (double)(record->max_ns - record->min_ns));
+	measuring_metric(measuring, "deadline_violations", (double)recipients->violations);
+	measuring_metric(measuring, "lost", (double)lost);
+	measuring_metric(measuring, "taken_by_own_thread", (double)recipients->taken_by[own]);
+	measuring_metric(measuring, "taken_by_others",
+			 (double)(recipients->noted - recipients->taken_by[own]));
+	measuring_metric(measuring, "threads_that_took", threads);
 }
 
 static struct recipient recipient_of(const struct recipients *recipients, unsigned int number)

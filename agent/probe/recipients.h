@@ -29,7 +29,7 @@ bool recipients_note(struct recipients *recipients, struct measuring *measuring,
 		     uint64_t taken_ns, unsigned int recipient, int cpu);
 
 /* The metrics that recipients_report() reports, for a probe's list. */
-#define RECIPIENTS_FACTS                                                                      \
+#define RECIPIENTS_METRICS                                                                    \
 	"jitter_ns", "deadline_violations", "lost", "taken_by_own_thread", "taken_by_others", \
 		"threads_that_took"
 

@@ -271,9 +271,9 @@ static void tell_parts(struct measuring *measuring, const struct parts *parts)
 
 	if (!measuring->record.count)
 		return;
-	measuring_fact(measuring, "serial_ns", (double)parts->serial_ns / count);
-	measuring_fact(measuring, "share_ns", (double)parts->share_ns / count);
-	measuring_fact(measuring, "wait_ns", (double)parts->wait_ns / count);
+	measuring_metric(measuring, "serial_ns", (double)parts->serial_ns / count);
+	measuring_metric(measuring, "share_ns", (double)parts->share_ns / count);
+	measuring_metric(measuring, "wait_ns", (double)parts->wait_ns / count);
 }
 
 static void lead(struct measuring *measuring)
@@ -296,7 +296,7 @@ static void lead(struct measuring *measuring)
 	tell_parts(measuring, &parts);
 }
 
-static const char *const facts[] = { "serial_ns", "share_ns", "wait_ns", NULL };
+static const char *const metrics[] = { "serial_ns", "share_ns", "wait_ns", NULL };
 
 static void describe(struct json *json)
 {
@@ -319,6 +319,6 @@ const struct probe scaling_probe = {
 	.options = options,
 	.presets = presets,
 	.describe = describe,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 };

@@ -122,11 +122,11 @@ static void measure(struct measuring *measuring)
 			due_ns += missed * period_ns;
 		}
 	}
-	measuring_fact(measuring, "start_ns", (double)(start_ns - measuring->start_ns));
-	measuring_fact(measuring, "failed", (double)failed);
-	measuring_fact(measuring, "criterion_ns", (double)sched.criterion_ns);
+	measuring_metric(measuring, "start_ns", (double)(start_ns - measuring->start_ns));
+	measuring_metric(measuring, "failed", (double)failed);
+	measuring_metric(measuring, "criterion_ns", (double)sched.criterion_ns);
 	if (record->count)
-		measuring_fact(measuring, "pass", !failed && !record->missed);
+		measuring_metric(measuring, "pass", !failed && !record->missed);
 }
 
 static void print_judged(FILE *out, const char *name, double latency_ns)
@@ -141,23 +141,23 @@ static void print(FILE *out, const struct measuring *measuring, unsigned int cou
 	for (; count; count--, measuring++) {
 		const struct record *record = &measuring->record;
 
-		if (!measuring->fact_count || !record->count)
+		if (!measuring->metric_count || !record->count)
 			continue;
 		fprintf(out, "\nCPU %d:\n", measuring->role.cpu);
-		print_judged(out, "Start", measuring->fact[0].value);
+		print_judged(out, "Start", measuring->metric[0].value);
 		print_judged(out, "Min", (double)record->min_ns);
 		print_judged(out, "Avg", record_mean_ns(record));
 		print_judged(out, "Max", (double)record->max_ns);
 		fprintf(out, "Standard Deviation: %f\nFailed Iterations: %.0f\n",
-			record_stddev_ns(record) / NSEC_PER_USEC, measuring->fact[1].value);
+			record_stddev_ns(record) / NSEC_PER_USEC, measuring->metric[1].value);
 		fprintf(out,
 			"Criteria: no iteration later than %llu us, no period missed (Start is no iteration)\nResult: %s\n",
 			(unsigned long long)(sched.criterion_ns / NSEC_PER_USEC),
-			measuring->fact[3].value ? "PASS" : "FAIL");
+			measuring->metric[3].value ? "PASS" : "FAIL");
 	}
 }
 
-static const char *const facts[] = { "start_ns", "failed", "criterion_ns", "pass", NULL };
+static const char *const metrics[] = { "start_ns", "failed", "criterion_ns", "pass", NULL };
 
 const struct probe sched_probe = {
 	.name = "sched",
@@ -169,7 +169,7 @@ const struct probe sched_probe = {
 	.options = options,
 	.presets = presets,
 	.samples = 10000,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 	.print = print,
 };

@@ -120,7 +120,7 @@ static void send_events(struct measuring *measuring)
 				break;
 			if (events_have_room(events)) {
 				if (chosen.warm)
-					events_rehearse(events, measuring->role.cpu >= 0);
+					events_warm_up(events, measuring->role.cpu >= 0);
 				events_send(events);
 				continue;
 			}
@@ -159,7 +159,7 @@ static void wait_for_events(struct measuring *measuring)
 	while (!measuring->record.threshold_reached) {
 		number = ended ? sigtimedwait(&set, &info, &nothing) : sigwaitinfo(&set, &info);
 		now_ns = clock_now_ns();
-		if (number == events->number && info.si_value.sival_int != EVENT_REHEARSAL)
+		if (number == events->number && info.si_value.sival_int != EVENT_WARM_UP)
 			events_note(events, measuring, (unsigned int)info.si_value.sival_int,
 				    now_ns, RECIPIENT_WAITER, sched_getcpu());
 		else if (number == SIGNAL_END)
@@ -267,7 +267,7 @@ static void print_recipients(FILE *out, const struct measuring *measuring, unsig
 	}
 }
 
-static const char *const facts[] = { RECIPIENTS_FACTS, NULL };
+static const char *const metrics[] = { RECIPIENTS_METRICS, NULL };
 
 const struct probe signal_probe = {
 	.name = "signal",
@@ -280,7 +280,7 @@ const struct probe signal_probe = {
 		    "  rtscope-agent signal --method synchronous --busy 0 -i 1ms -D 1m\n",
 	.options = options,
 	.presets = presets,
-	.facts = facts,
+	.metrics = metrics,
 	.plan = plan,
 	.add = add_recipients,
 	.print = print_recipients,

@@ -99,9 +99,9 @@ bool events_have_room(const struct events *events)
 	       EVENT_SLOTS;
 }
 
-void events_rehearse(struct events *events, bool same_cpu)
+void events_warm_up(struct events *events, bool same_cpu)
 {
-	queue(events, EVENT_REHEARSAL);
+	queue(events, EVENT_WARM_UP);
 	if (same_cpu)
 		sched_yield();
 	else

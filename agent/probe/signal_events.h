@@ -8,7 +8,7 @@
 #include "probe/recipients.h"
 
 #define EVENT_SLOTS	4096 /* events under way at once */
-#define EVENT_REHEARSAL (-1) /* the value of a signal that is no event: it warms the caches */
+#define EVENT_WARM_UP	(-1) /* the value of a signal that is no event: it warms the caches */
 #define EVENT_VALUE_MAX 0x3fffffffU
 
 struct event_slot {
@@ -41,8 +41,8 @@ void events_mask(const struct events *events, int how);
 void events_send(struct events *events);
 bool events_have_room(const struct events *events);
 
-/* Send EVENT_REHEARSAL, and return when its recipient, on the @same_cpu or not, waits again. */
-void events_rehearse(struct events *events, bool same_cpu);
+/* Send EVENT_WARM_UP, and return when its recipient, on the @same_cpu or not, waits again. */
+void events_warm_up(struct events *events, bool same_cpu);
 
 /* How many were sent, those included that the kernel refused. */
 uint64_t events_tried(const struct events *events);
@@ -54,7 +54,7 @@ void events_note(struct events *events, struct measuring *measuring, uint64_t se
 /* Enter what the handler has taken since the last time, in order. */
 void events_collect(struct events *events, struct measuring *measuring);
 
-/* Tell the facts. @own: the recipient that is a thread for these events alone. */
+/* Add the metrics. @own: the recipient that is a thread for these events alone. */
 void events_tell(const struct events *events, struct measuring *measuring, unsigned int own);
 
 #endif

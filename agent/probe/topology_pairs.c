@@ -28,7 +28,7 @@ static struct {
 	double *of_repeat;	    /* messages of a CPU in this repeat: cpus of each */
 } pairs;
 
-const char *const pairs_facts[] = {
+const char *const pairs_metrics[] = {
 	"scalar_operations_per_s",
 	"vector_operations_per_s",
 	"l1_load_ns",
@@ -270,8 +270,8 @@ static void tell_alone(void)
 			bool load = kind >= KIND_L1 && kind <= KIND_L3;
 
 			if (rate > 0)
-				measuring_fact(workers_member(i)->measuring, keys[kind],
-					       load ? NSEC_PER_SEC / rate : rate);
+				measuring_metric(workers_member(i)->measuring, keys[kind],
+						 load ? NSEC_PER_SEC / rate : rate);
 		}
 	}
 }

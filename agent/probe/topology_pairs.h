@@ -5,8 +5,8 @@
 
 #include "probe/workers.h"
 
-/* What a CPU does alone, by fact. */
-extern const char *const pairs_facts[];
+/* What a CPU does alone, by metric. */
+extern const char *const pairs_metrics[];
 
 /* Room for the figures of all pairs; 0, or -1 where memory is short. */
 int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns);

@@ -66,25 +66,26 @@ void watch_report(const struct watch *watch, const struct limits *limits, const 
 	if (!measuring)
 		return;
 	record = &measuring->record;
-	measuring_fact(measuring, "in_range", (double)watch->in_range);
-	measuring_fact(measuring, "over", (double)watch->over);
-	measuring_fact(measuring, "under", (double)watch->under);
-	measuring_fact(measuring, "in_range_20pct", (double)watch->in_20pct);
-	measuring_fact(measuring, "over_20pct", (double)watch->over_20pct);
-	measuring_fact(measuring, "under_20pct", (double)watch->under_20pct);
+	measuring_metric(measuring, "in_range", (double)watch->in_range);
+	measuring_metric(measuring, "over", (double)watch->over);
+	measuring_metric(measuring, "under", (double)watch->under);
+	measuring_metric(measuring, "in_range_20pct", (double)watch->in_20pct);
+	measuring_metric(measuring, "over_20pct", (double)watch->over_20pct);
+	measuring_metric(measuring, "under_20pct", (double)watch->under_20pct);
 	if (record->count) {
-		measuring_fact(measuring, "expected", (double)record->sum_ns / interval_ns);
-		measuring_fact(measuring, "drift_ns_per_s",
-			       (record_mean_ns(record) / interval_ns - 1) * 1e9);
-		measuring_fact(measuring, "longest_ns", (double)record->max_ns);
-		measuring_fact(measuring, "shortest_ns", (double)record->min_ns);
+		measuring_metric(measuring, "expected", (double)record->sum_ns / interval_ns);
+		measuring_metric(measuring, "drift_ns_per_s",
+				 (record_mean_ns(record) / interval_ns - 1) * 1e9);
+		measuring_metric(measuring, "longest_ns", (double)record->max_ns);
+		measuring_metric(measuring, "shortest_ns", (double)record->min_ns);
 	}
 	if (!gaps)
 		return;
-	measuring_fact(measuring, "uncertain", (double)watch->uncertain);
-	measuring_fact(measuring, "unseen", (double)watch->unseen);
-	measuring_fact(measuring, "observer_gaps", (double)gaps->long_count);
-	measuring_fact(measuring, "observer_gap_median_ns",
-		       (double)histogram_tail_ns(&gaps->histogram, gaps->count / 2, gaps->max_ns));
-	measuring_fact(measuring, "observer_gap_max_ns", (double)gaps->max_ns);
+	measuring_metric(measuring, "uncertain", (double)watch->uncertain);
+	measuring_metric(measuring, "unseen", (double)watch->unseen);
+	measuring_metric(measuring, "observer_gaps", (double)gaps->long_count);
+	measuring_metric(measuring, "observer_gap_median_ns",
+			 (double)histogram_tail_ns(&gaps->histogram, gaps->count / 2,
+						   gaps->max_ns));
+	measuring_metric(measuring, "observer_gap_max_ns", (double)gaps->max_ns);
 }

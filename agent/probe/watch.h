@@ -84,7 +84,7 @@ void watch_edge(struct watch *watch, const struct limits *limits, uint64_t at_ns
 void watch_look(struct watch *watch, const struct limits *limits, uint64_t edges,
 		uint64_t before_ns, uint64_t now_ns);
 
-/* Give the loop's thread its facts; @gaps is NULL where nobody watched. */
+/* Give the loop's thread its metrics; @gaps is NULL where nobody watched. */
 void watch_report(const struct watch *watch, const struct limits *limits, const struct gaps *gaps);
 
 #endif

@@ -219,7 +219,7 @@ static void send_smi_count(const char *path)
 }
 
 /* Values of the running kernel that no file has. */
-static void send_facts(const struct utsname *name)
+static void send_names(const struct utsname *name)
 {
 	struct timespec resolution;
 	char text[24];
@@ -273,7 +273,7 @@ static void send_machine(bool running, bool audit)
 	if (uname(&name))
 		name.release[0] = '\0';
 	else if (running)
-		send_facts(&name);
+		send_names(&name);
 	send_config(name.release);
 	send_timer_list();
 	send_throttling();

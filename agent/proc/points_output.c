@@ -97,23 +97,24 @@ static void print_point(const struct point_reading *reading, unsigned int depth)
 static struct {
 	const char *why;
 	bool warned;
-} doubt[POINTS_PAGES_MAX * RTSCOPE_POINTS_MAX];
+} impossible[POINTS_PAGES_MAX * RTSCOPE_POINTS_MAX];
 
-static void warn_of_doubt(const struct points_target *target, const struct rtscope_point *point,
-			  unsigned int number, warn_fn *warn)
+static void warn_of_impossible(const struct points_target *target,
+			       const struct rtscope_point *point, unsigned int number,
+			       warn_fn *warn)
 {
 	char text[512], name[RTSCOPE_NAME_SIZE];
 
-	if (!doubt[number].why || doubt[number].warned)
+	if (!impossible[number].why || impossible[number].warned)
 		return;
-	doubt[number].warned = true;
+	impossible[number].warned = true;
 	snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, point->name);
 	for (char *c = name; *c; c++) {
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	}
 	snprintf(text, sizeof(text), "%s: the values of point '%s' are impossible and left out: %s",
-		 target->name, name, doubt[number].why);
+		 target->name, name, impossible[number].why);
 	warn("points-impossible", text);
 }
 
@@ -142,7 +143,7 @@ static unsigned int show_page(const struct points_page *page, unsigned int base,
 	static struct point_reading reading;
 
 	for (unsigned int i = 0; i < count; i++) {
-		doubt[base + i].why = points_read(page, i, &reading);
+		impossible[base + i].why = points_read(page, i, &reading);
 		depth[i] = reading.parent < 0 ? 0 : depth[reading.parent] + 1;
 		if (json)
 			put_point(json, &reading, base, histograms);
@@ -188,7 +189,8 @@ void points_show(const struct points_target *target, struct json *json, bool his
 	}
 	for (unsigned int p = 0; p < target->count; p++) {
 		for (unsigned int i = 0; i < shown[p]; i++)
-			warn_of_doubt(target, &target->page[p].memory->point[i], base[p] + i, warn);
+			warn_of_impossible(target, &target->page[p].memory->point[i], base[p] + i,
+					   warn);
 	}
 	warn_of_refused(target, warn);
 }

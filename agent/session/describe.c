@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* All commands and their options as JSON, from the tables that parse them. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/hello.h"
@@ -22,6 +23,52 @@ static void describe_presets(const struct probe *probe, struct json *json)
 	json_object_end(json);
 }
 
+/* The unit in a metric's name; NULL: it is a count, or 1 for yes. */
+static const char *unit_of(const char *metric)
+{
+	static const struct {
+		const char *end;
+		const char *unit;
+	} units[] = {
+		{ "_ns_per_s", "ns/s" },
+		{ "_ns_per_event", "ns/event" },
+		{ "_ns_per_mb", "ns/MB" },
+		{ "_bytes_per_event", "B/event" },
+		{ "_bytes_per_s", "B/s" },
+		{ "_operations_per_s", "operations/s" },
+		{ "_per_event", "1/event" },
+		{ "_per_s", "1/s" },
+		{ "_ns", "ns" },
+		{ "_percent", "%" },
+		{ "_hz", "Hz" },
+		{ NULL, NULL },
+	};
+	char name[64];
+	size_t length = (size_t)snprintf(name, sizeof(name), "_%s", metric);
+
+	for (unsigned int i = 0; units[i].end; i++) {
+		size_t end = strlen(units[i].end);
+
+		if (length >= end && !strcmp(name + length - end, units[i].end))
+			return units[i].unit;
+	}
+	return NULL;
+}
+
+static void describe_metrics(const char *const *metrics, struct json *json)
+{
+	json_array_begin(json, "metrics");
+	for (unsigned int i = 0; metrics && metrics[i]; i++)
+		json_string(json, NULL, metrics[i]);
+	json_array_end(json);
+	json_object_begin(json, "units");
+	for (unsigned int i = 0; metrics && metrics[i]; i++) {
+		if (unit_of(metrics[i]))
+			json_string(json, metrics[i], unit_of(metrics[i]));
+	}
+	json_object_end(json);
+}
+
 static void describe_probe(const struct probe *probe, struct json *json)
 {
 	json_object_begin(json, NULL);
@@ -37,10 +84,7 @@ static void describe_probe(const struct probe *probe, struct json *json)
 		json_string(json, "module_if", probe->module_if);
 	options_describe(probe->options, json, "options");
 	describe_presets(probe, json);
-	json_array_begin(json, "metrics");
-	for (unsigned int i = 0; probe->facts && probe->facts[i]; i++)
-		json_string(json, NULL, probe->facts[i]);
-	json_array_end(json);
+	describe_metrics(probe->metrics, json);
 	json_object_end(json);
 }
 

@@ -183,11 +183,11 @@ void output_start(struct session *session)
 		probe->describe(json);
 	json_object_end(json);
 	json_array_begin(json, "facts");
-	for (unsigned int i = 0; probe->facts && probe->facts[i]; i++)
-		json_string(json, NULL, probe->facts[i]);
+	for (unsigned int i = 0; probe->metrics && probe->metrics[i]; i++)
+		json_string(json, NULL, probe->metrics[i]);
 	if (options->cpu_counts) {
-		json_string(json, NULL, SESSION_FACT_INTERRUPTS);
-		json_string(json, NULL, SESSION_FACT_SWITCHES);
+		json_string(json, NULL, SESSION_METRIC_INTERRUPTS);
+		json_string(json, NULL, SESSION_METRIC_SWITCHES);
 	}
 	json_array_end(json);
 	put_tristate(json, "high_resolution", session->high_resolution);
@@ -342,8 +342,8 @@ static void json_thread(struct session *session, const struct measuring *measuri
 	}
 	json_array_end(json);
 	json_object_begin(json, "facts");
-	for (unsigned int i = 0; i < measuring->fact_count; i++)
-		json_double(json, measuring->fact[i].key, measuring->fact[i].value);
+	for (unsigned int i = 0; i < measuring->metric_count; i++)
+		json_double(json, measuring->metric[i].key, measuring->metric[i].value);
 	json_object_end(json);
 	if (session->probe->add)
 		session->probe->add(measuring, json);

@@ -105,12 +105,12 @@ static int parse_tunes(char *error, size_t error_size)
 	return options_refuse(error, error_size, "tune", "%s", reason);
 }
 
-void measuring_fact(struct measuring *measuring, const char *key, double value)
+void measuring_metric(struct measuring *measuring, const char *key, double value)
 {
-	if (measuring->fact_count == PROBE_FACTS_MAX)
+	if (measuring->metric_count == PROBE_METRICS_MAX)
 		return;
-	measuring->fact[measuring->fact_count].key = key;
-	measuring->fact[measuring->fact_count++].value = value;
+	measuring->metric[measuring->metric_count].key = key;
+	measuring->metric[measuring->metric_count++].value = value;
 }
 
 /* A deadline may lie a whole swept interval ahead: that much more is granted. */
@@ -145,11 +145,11 @@ static void add_cpu_counts(struct measuring *measuring)
 	struct cpu_counts now;
 
 	cpu_counts_read((unsigned int)measuring->role.cpu, &now);
-	measuring_fact(measuring, SESSION_FACT_INTERRUPTS,
-		       (double)(now.device_interrupts - before->device_interrupts));
+	measuring_metric(measuring, SESSION_METRIC_INTERRUPTS,
+			 (double)(now.device_interrupts - before->device_interrupts));
 	if (now.switches_known && before->switches_known)
-		measuring_fact(measuring, SESSION_FACT_SWITCHES,
-			       (double)(now.switches - before->switches));
+		measuring_metric(measuring, SESSION_METRIC_SWITCHES,
+				 (double)(now.switches - before->switches));
 }
 
 /*

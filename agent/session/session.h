@@ -30,12 +30,12 @@
 #include "session/record.h"
 #include "tune/session.h"
 
-#define PROBE_FACTS_MAX 16
-/* Facts of a thread's CPU, with --cpu-counts. */
-#define SESSION_FACT_INTERRUPTS "device_interrupts"
-#define SESSION_FACT_SWITCHES	"switches"
-#define ROLES_MAX		(CPUS_MAX + 64)
-#define INTERVAL_MIN_NS		10000ULL
+#define PROBE_METRICS_MAX 16
+/* Metrics of a thread's CPU, with --cpu-counts. */
+#define SESSION_METRIC_INTERRUPTS "device_interrupts"
+#define SESSION_METRIC_SWITCHES	  "switches"
+#define ROLES_MAX		  (CPUS_MAX + 64)
+#define INTERVAL_MIN_NS		  10000ULL
 
 struct session_options {
 	const char *cpus;
@@ -92,11 +92,11 @@ struct measuring {
 	uint64_t end_ns;  /* UINT64_MAX: no end */
 	uint64_t samples; /* UINT64_MAX: no limit */
 	struct record record;
-	unsigned int fact_count;
+	unsigned int metric_count;
 	struct {
 		const char *key;
 		double value;
-	} fact[PROBE_FACTS_MAX];
+	} metric[PROBE_METRICS_MAX];
 
 	pthread_t thread;
 	int tid;
@@ -129,8 +129,8 @@ struct probe {
 	bool takes_command;    /* words after its options are a user's command */
 	/* Add to the start line's object "options" what its options do not say; may be NULL. */
 	void (*describe)(struct json *json);
-	/* All facts that its threads may have, a NULL last; N stands for a number. NULL: none. */
-	const char *const *facts;
+	/* All metrics that its threads may have, a NULL last; N stands for a number. NULL: none. */
+	const char *const *metrics;
 	/*
 	 * The threads it wants for @cpus, at most ROLES_MAX. Returns their number, or -1 with
 	 * a sentence in @error.
@@ -141,7 +141,7 @@ struct probe {
 	void (*add)(const struct measuring *measuring, struct json *json);
 	/* Write lines of its own after those of the threads; may be NULL. */
 	void (*tell)(struct json *json);
-	/* More for a person to read below the table of threads and its facts; may be NULL. */
+	/* More for a person to read below the table of threads and its metrics; may be NULL. */
 	void (*print)(FILE *out, const struct measuring *measuring, unsigned int count);
 };
 
@@ -162,7 +162,7 @@ static inline bool measuring_goes_on(struct measuring *measuring, uint64_t due_n
 }
 
 /* One more metric of this thread besides those of its record. @key names the unit. */
-void measuring_fact(struct measuring *measuring, const char *key, double value);
+void measuring_metric(struct measuring *measuring, const char *key, double value);
 
 /* Tell what lessens the figures' worth, from plan(). */
 void session_warn(const char *code, const char *text);

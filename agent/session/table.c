@@ -43,20 +43,20 @@ static void print_threads(const struct session *session)
 	}
 }
 
-static void print_facts(const struct session *session)
+static void print_metrics(const struct session *session)
 {
 	FILE *out = session->text;
 
 	for (unsigned int i = 0; i < session->threads; i++) {
 		const struct measuring *measuring = &session->measuring[i];
 
-		if (!measuring->fact_count)
+		if (!measuring->metric_count)
 			continue;
 		fprintf(out, "# T:%2u", i);
 		print_whose(out, measuring);
-		for (unsigned int fact = 0; fact < measuring->fact_count; fact++)
-			fprintf(out, " %s:%.10g", measuring->fact[fact].key,
-				measuring->fact[fact].value);
+		for (unsigned int metric = 0; metric < measuring->metric_count; metric++)
+			fprintf(out, " %s:%.10g", measuring->metric[metric].key,
+				measuring->metric[metric].value);
 		fprintf(out, "\n");
 	}
 }
@@ -96,7 +96,7 @@ void table_finish(struct session *session, uint64_t end_ns)
 	if (session->drawn)
 		fprintf(session->text, "\033[%uA", session->rows);
 	print_threads(session);
-	print_facts(session);
+	print_metrics(session);
 	if (session->probe->print)
 		session->probe->print(session->text, session->measuring, session->threads);
 	print_loads(session, end_ns);

@@ -43,6 +43,7 @@ int tune_show(struct tune_request *asked)
 		tune_output_warn("journal-unread", error);
 	tune_resolve(&request->rules, &plan, tune_output_warn);
 	tune_claim(&journal, request->profile, &plan, 0);
+	tune_warn_of_rivals(&plan, tune_output_warn);
 	tune_output_plan(&plan);
 	return end(0);
 }
@@ -65,6 +66,8 @@ static int make_all(char *error, size_t error_size)
 			return 0;
 		if (!pass && tune_may(&plan, error, error_size))
 			return -1;
+		if (!pass)
+			tune_warn_of_rivals(&plan, tune_output_warn);
 		if (tune_make(&journal, request->profile, &plan, first, error, error_size))
 			return -1;
 	}
@@ -141,6 +144,7 @@ int tune_hold(struct tune_request *asked)
 		.journal = &journal,
 		.profile = asked->profile,
 		.report = tune_output_change,
+		.poll_ns = asked->poll_ns,
 	};
 	char error[512];
 	bool restored;

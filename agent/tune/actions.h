@@ -11,7 +11,8 @@ struct tune_request {
 	const char *profile; /* NULL: none was named */
 	const char *journal; /* its folder */
 	bool keep;	     /* hold: restore nothing at the end */
-	bool json;	     /* JSON lines; else text */
+	uint64_t poll_ns; /* hold: time between two reads of what others may set back; 0: never */
+	bool json;	  /* JSON lines; else text */
 	struct tune_rules rules;
 };
 

@@ -185,13 +185,32 @@ int tune_may(const struct tune_plan *plan, char *error, size_t error_size)
 	return -1;
 }
 
-static const char *running_rival(const struct tune_kind *kind)
+const char *tune_running_rival(const struct tune_kind *kind)
 {
 	for (const char *const *rival = kind->rivals; rival && *rival; rival++) {
 		if (process_is_running(*rival))
 			return *rival;
 	}
 	return NULL;
+}
+
+void tune_warn_of_rivals(const struct tune_plan *plan, warn_fn *warn)
+{
+	for (size_t i = 0; tune_kinds[i]; i++) {
+		const char *rival = tune_running_rival(tune_kinds[i]);
+		unsigned int count = 0;
+		char text[320];
+
+		for (size_t j = 0; rival && j < plan->count; j++)
+			count += plan->change[j].kind == tune_kinds[i] &&
+				 plan->change[j].state == TUNE_PLANNED;
+		if (!count)
+			continue;
+		snprintf(text, sizeof(text),
+			 "%s is running and may undo changes of the kind %s (%u here): stop it, configure it there, or use hold, which sets them again",
+			 rival, tune_kinds[i]->name, count);
+		warn("rival-running", text);
+	}
 }
 
 static void fail(struct tune_change *change, int error)
@@ -245,7 +264,7 @@ static void check(struct tune_change *change, const char *when)
 		return;
 	}
 	change->state = TUNE_NOT_HELD;
-	rival = running_rival(change->kind);
+	rival = tune_running_rival(change->kind);
 	snprintf(change->why, sizeof(change->why), "%s it is %.100s%s%s%s", when, value,
 		 rival ? ": likely by " : "", rival ? rival : "",
 		 rival ? ", which is running" : "");

@@ -29,6 +29,12 @@ int tune_may(const struct tune_plan *plan, char *error, size_t error_size);
 int tune_make(struct journal *journal, const char *profile, struct tune_plan *plan, size_t first,
 	      char *error, size_t error_size);
 
+/* The first running program that is known to set things of this kind back; NULL for none. */
+const char *tune_running_rival(const struct tune_kind *kind);
+
+/* Warn of each running program that is known to undo some of the planned changes. */
+void tune_warn_of_rivals(const struct tune_plan *plan, warn_fn *warn);
+
 /* Forget in the journal what of @plan could not be made. */
 void tune_forget_unmade(struct journal *journal, const struct tune_plan *plan);
 

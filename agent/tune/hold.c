@@ -6,7 +6,7 @@
  * events come in groups, and a kernel thread is reported before it has its name.
  * Everything new is checked again a second or two later, because kernel threads
  * and many programs set their own policy when they begin to run. Without events
- * it does not run at all.
+ * it runs only to check, at the interval --poll, what others have set back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +26,7 @@
 #include "proc/cpus.h"
 #include "tune/hold.h"
 #include "tune/interrupts.h"
+#include "tune/set_back.h"
 #include "tune/threads.h"
 
 #define GROUP_MS   10 /* events come in groups */
@@ -205,6 +206,19 @@ static bool is_empty(const struct monitor_events *events)
 	return !events->everything && !events->interrupts && !events->count;
 }
 
+static uint64_t sooner(uint64_t one_ns, uint64_t other_ns)
+{
+	return !one_ns || (other_ns && other_ns < one_ns) ? other_ns : one_ns;
+}
+
+static void poll_settings(struct holding *holding)
+{
+	if (!holding->poll_due_ns || clock_now_ns() < holding->poll_due_ns)
+		return;
+	tune_set_again(holding->journal, holding->profile, holding->poll_ns, holding->report);
+	holding->poll_due_ns = clock_now_ns() + holding->poll_ns;
+}
+
 static int until(uint64_t at_ns)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -222,7 +236,8 @@ static int handle_wake_up(struct holding *holding, int signals, char *error, siz
 {
 	static struct monitor_events fresh, old, young = { .everything = true };
 	static uint64_t again_ns; /* 0: nothing has to be checked again */
-	enum wake_up reason = wait_for(holding, signals, true, until(again_ns));
+	enum wake_up reason =
+		wait_for(holding, signals, true, until(sooner(again_ns, holding->poll_due_ns)));
 
 	if (reason == WAKE_EVENTS) {
 		reason = wait_for(holding, signals, false, GROUP_MS);
@@ -241,6 +256,7 @@ static int handle_wake_up(struct holding *holding, int signals, char *error, siz
 		young = (struct monitor_events){ 0 };
 		again_ns = 0;
 	}
+	poll_settings(holding);
 	if (!again_ns && (!is_empty(&old) || !is_empty(&young)))
 		again_ns = clock_now_ns() + RECHECK_NS;
 	return 0;
@@ -260,6 +276,8 @@ int hold_on(struct holding *holding, char *error, size_t error_size)
 		snprintf(error, error_size, "cannot wait for signals: %s", strerror(errno));
 		return -1;
 	}
+	if (holding->poll_ns)
+		holding->poll_due_ns = clock_now_ns() + holding->poll_ns;
 	while (!ended)
 		ended = handle_wake_up(holding, signals, error, error_size);
 	close(signals);

@@ -11,6 +11,8 @@ struct holding {
 	struct journal *journal;
 	const char *profile;
 	tune_report_fn *report;
+	uint64_t poll_ns;     /* time between two reads of what others may set back; 0: never */
+	uint64_t poll_due_ns; /* the next; of CLOCK_MONOTONIC, 0: none */
 	struct monitor monitor;
 	size_t drop_at; /* entries of the journal */
 };

@@ -2,10 +2,11 @@
 /*
  * What threads have inherited from those that were tuned.
  *
- * Who is born has its parent's policy, niceness and CPUs, and would keep them
- * when that is given back its own. So a thread that has no entry, was born after
- * its nearest ancestor with one was tuned, and has exactly what that was given,
- * gets what that gets. Who has set itself to the very same cannot be told from it.
+ * A new thread inherits its parent's policy, niceness and CPUs, and would keep them
+ * when the parent's own are restored. So a thread is restored with its nearest ancestor
+ * in the journal if it has no entry, started after that ancestor was tuned, and has
+ * exactly the inherited values. A thread that set the same values itself cannot be
+ * distinguished from it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static bool give_back(const struct journal_entry *entry, const struct thread *th
 		return false;
 	change.key = key;
 	snprintf(change.why, sizeof(change.why),
-		 "it was born by a thread that was changed, and had inherited it");
+		 "a changed thread started it, and it had inherited the change");
 	report(&change);
 	return true;
 }

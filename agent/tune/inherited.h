@@ -6,8 +6,8 @@
 #include "tune/apply.h"
 
 /*
- * Take back from threads that were born since what they have of those whose entries are now
- * restored, and not yet forgotten.
+ * Restore threads that inherited values from threads whose entries are now restored, and are
+ * still in the journal.
  */
 void tune_undo_inherited(struct journal *journal, tune_report_fn *report);
 

@@ -13,7 +13,9 @@ struct journal_entry {
 	uint64_t ticks; /* when it was written, in the unit of threads' starts */
 	bool stale;	/* of an earlier boot */
 	bool undone;
-	bool unclear; /* a line that this agent cannot read is about it */
+	bool unclear;		 /* a line that this agent cannot read is about it */
+	unsigned int set_back;	 /* how often others have changed it while it was held */
+	uint64_t quiet_until_ns; /* it is not read before; of CLOCK_MONOTONIC */
 };
 
 /* A change of a kind, or in a form, that this agent does not know: a newer one made it. */

@@ -222,7 +222,8 @@ static const char *lacking_nice(const char *key, const char *value)
 	return capability_lacking(CAPABILITY_SYS_NICE);
 }
 
-static const char *const rivals[] = { "tuned", "rtkit-daemon", "ananicy-cpp", "cpusetd", NULL };
+static const char *const rivals[] = { "tuned",	     "rtkit-daemon", "stalld",
+				      "ananicy-cpp", "cpusetd",	     NULL };
 
 const struct tune_kind tune_thread_policy = {
 	.name = "thread-policy",

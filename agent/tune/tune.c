@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "tune/actions.h"
 #include "tune/journal.h"
@@ -49,6 +50,15 @@ const struct option_spec tune_options[] = {
 	  .kind = OPTION_FLAG,
 	  .help = "hold: restore nothing at the end",
 	  .value = &request.keep },
+	{ .name = "poll",
+	  .kind = OPTION_TIME,
+	  .zero = true,
+	  .min = 10 * NSEC_PER_MSEC,
+	  .max = 86400 * NSEC_PER_SEC,
+	  .bare_ns = NSEC_PER_SEC,
+	  .preset = "10s",
+	  .help = "hold: time between two checks for settings that others changed, which are set again; 0: never",
+	  .value = &request.poll_ns },
 	{ .name = "json",
 	  .kind = OPTION_FLAG,
 	  .help = "Write JSON Lines, the agent's protocol",

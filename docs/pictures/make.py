@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 """Make the README's pictures from a real measurement of this machine.
 
     .venv/bin/python docs/pictures/make.py

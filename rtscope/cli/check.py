@@ -22,7 +22,7 @@ from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.observers.emitted import emitted
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
-from rtscope.report.terminal.streams import told
+from rtscope.report.terminal.streams import output_written
 from rtscope.store.files import check_files, write_file
 
 
@@ -87,9 +87,9 @@ def check(
         write_file(page, junit, "the JUnit report", overwrite=force)
     written = True
     if json:
-        written = told(lambda: print_json(found))
+        written = output_written(lambda: print_json(found))
     elif not any(one.replaces_output for one in emits):
-        written = told(lambda: output_console().print(AuditView(found, details)))
+        written = output_written(lambda: output_console().print(AuditView(found, details)))
     worst = limit or "info"
     written &= emitted(
         emits, cases_of_audit(found, worst), lambda: audit_junit_report(found, worst), force=force

@@ -18,7 +18,7 @@ from rtscope.model.run import Run
 from rtscope.model.units import Unit
 from rtscope.report.exchange.perfetto import perfetto_trace
 from rtscope.report.terminal.streams import note
-from rtscope.store import database, exporter
+from rtscope.store import database, exporter, rteval
 from rtscope.store.files import write_file
 from rtscope.store.importer import import_bytes, import_file
 from rtscope.store.naming import run_named
@@ -34,6 +34,7 @@ class ExportFormat(StrEnum):
     RUN = "run"
     CYCLICTEST_JSON = "cyclictest-json"
     CYCLICTEST_HISTOGRAM = "cyclictest-histogram"
+    RTEVAL = "rteval"
     PERFETTO = "perfetto"
     TRACE_DAT = "trace.dat"
 
@@ -66,6 +67,7 @@ def export(
     \b
     rtscope export last -o run.json
     rtscope export last -F cyclictest-json -o cyclictest.json
+    rtscope export last -F rteval -o summary.xml
     rtscope export last -F perfetto -o late.pftrace
     rtscope export last -F trace.dat -o trace.dat
     """
@@ -77,6 +79,8 @@ def export(
             data = exporter.to_cyclictest_json(exported).encode()
         case ExportFormat.CYCLICTEST_HISTOGRAM:
             data = exporter.to_cyclictest_histogram(exported, buckets).encode()
+        case ExportFormat.RTEVAL:
+            data = rteval.to_summary_xml(exported).encode()
         case ExportFormat.PERFETTO:
             data = perfetto_trace(exported)
         case ExportFormat.TRACE_DAT:
@@ -139,10 +143,10 @@ def import_files(
 ) -> None:
     """
     Reads rtscope's own run files; --json, --histfile and -q output of cyclictest; --json and -q
-    output of signaltest and cyclicdeadline; oslat --json; rtla timerlat hist and its
-    auto-analysis; and jitterdebugger's results.json. With --deadline and --thread, explains a late
-    thread in a trace: trace-cmd's trace.dat, or the text of `trace-cmd report` or of tracefs' file
-    trace. Nothing is stored unless every file can be read.
+    output of signaltest and cyclicdeadline; oslat --json; rtla timerlat hist and its auto-
+    analysis; jitterdebugger's results.json; latmus -g; and rteval's summary.xml. With --deadline
+    and --thread, explains a late thread in a trace: trace-cmd's trace.dat, or the text of `trace-
+    cmd report` or of tracefs' file trace. Nothing is stored unless every file can be read.
 
     \b
     rtscope import cyclictest.json

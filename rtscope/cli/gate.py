@@ -154,11 +154,11 @@ def gate_command(
             left = _measured(plan, target, number, outputs, fresh=fresh)
         else:
             left = _named(runs) if runs else baseline_runs(baseline or "")
-        told = calibrated(left, accepted, change)
+        calibration = calibrated(left, accepted, change)
         if json:
-            print_json(told)
+            print_json(calibration)
         else:
-            output_console().print(CalibrationView(told))
+            output_console().print(CalibrationView(calibration))
         if plan and baseline:
             _save(baseline, plan, left)
         return

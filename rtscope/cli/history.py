@@ -14,7 +14,7 @@ from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.history import HistoryView
 from rtscope.statistics.history import percent_of, series_of
 from rtscope.store import database
-from rtscope.wording.history import differing_facts
+from rtscope.wording.history import differing_rows
 
 
 def history(
@@ -60,16 +60,16 @@ def history(
             f"{f' since {since}' if since else ''}; rtscope list shows them"
         )
     with status("looking for change points"):
-        told = series_of(runs, names)
+        series = series_of(runs, names)
     if json:
-        for one in told:
+        for one in series:
             print_json(one)
         return
     by_id = {run.id: run for run, _ in runs}
     differing = {
-        (change.before, change.after): differing_facts(by_id[change.before], by_id[change.after])
-        for one in told
+        (change.before, change.after): differing_rows(by_id[change.before], by_id[change.after])
+        for one in series
         for found in one.metrics
         for change in found.changes
     }
-    output_console().print(HistoryView(told, differing))
+    output_console().print(HistoryView(series, differing))

@@ -63,7 +63,7 @@ def add(
     """
     with ended_by_signals():
         kernel = _added(source, name, config, modules, load or [], board)
-    print(f"{kernel.name}: {_told(kernel)}")
+    print(f"{kernel.name}: {_described(kernel)}")
     print(f"rtscope measure --target vm:{kernel.name} measures on it")
 
 
@@ -100,7 +100,7 @@ def show() -> None:
     """List the kernels."""
     found = list_kernels()
     for kernel in found:
-        print(f"{kernel.name}: {_told(kernel)}")
+        print(f"{kernel.name}: {_described(kernel)}")
     if not found:
         print(
             "no kernel yet: rtscope lab kernel add debian:linux-image-6.12-rt-amd64",
@@ -157,14 +157,14 @@ def build(
     plan = plan_build(recipe, name=name, source=source, configs=config or [], patches=patches or [])
     kernel = None if force else built_kernel(plan)
     if kernel:
-        print(f"{kernel.name} is built already: {_told(kernel)}; --force builds it anew")
+        print(f"{kernel.name} is built already: {_described(kernel)}; --force builds it anew")
         return
     jobs = jobs or len(os.sched_getaffinity(0))
     start = time.monotonic()
     with ended_by_signals(), _shown_build(plan.name) as said:
         kernel = build_kernel(plan, jobs, said, anew=force)
     took_s = time.monotonic() - start
-    print(f"{kernel.name}: {_told(kernel)}, built in {took_s:.0f} s")
+    print(f"{kernel.name}: {_described(kernel)}, built in {took_s:.0f} s")
     print(f"rtscope measure --target vm:{kernel.name} measures on it")
 
 
@@ -201,6 +201,6 @@ def _shown_build(name: str) -> Iterator[Said]:
         yield said
 
 
-def _told(kernel: Kernel) -> str:
+def _described(kernel: Kernel) -> str:
     loaded = f", loads {', '.join(kernel.modules)}" if kernel.modules else ""
     return f"{kernel.release} for {kernel.arch}, from {kernel.source}{loaded}"

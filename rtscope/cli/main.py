@@ -112,12 +112,12 @@ class _Commands(LazyGroup):
             "rtscope.cli.threads:threads",
             "Show the threads that have a real-time policy or sit on an isolated CPU.",
         ),
-        "list": Source("rtscope.cli.keep:list_runs", "List the newest runs in the store."),
+        "list": Source("rtscope.cli.runs:list_runs", "List the newest runs in the store."),
         "show": Source(
-            "rtscope.cli.keep:show", "Show one run's metrics, and judge it by a budget."
+            "rtscope.cli.runs:show", "Show one run's metrics, and judge it by a budget."
         ),
         "rm": Source(
-            "rtscope.cli.keep:remove",
+            "rtscope.cli.runs:remove",
             "Remove runs and their reports from the store.",
         ),
         "store": Source(

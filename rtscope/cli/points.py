@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from rtscope.cli.looks import follow
 from rtscope.cli.options import OneTarget, agent_option, time_ns
+from rtscope.cli.readings import follow
 from rtscope.cli.targets import reached
 from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points

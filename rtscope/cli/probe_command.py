@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from rtscope.model.description import Option, Probe
 from rtscope.model.errors import RtscopeError
 from rtscope.target.description import our_description
-from rtscope.wording.options import default_of, help_words, load_help
+from rtscope.wording.options import default_of, help_words, load_help, metrics_words
 
 DEFAULT_PROBE: Final = "cyclic"
 
@@ -62,6 +62,9 @@ class ProbeCommand(TyperCommand):
         if rows:
             with formatter.section(f"Options of {self._probe.name}{_module(self._probe)}"):
                 formatter.write_dl(rows)
+        if self._probe.metrics:
+            with formatter.section(f"Metrics of {self._probe.name}, for budgets"):
+                formatter.write_text(metrics_words(self._probe))
         with formatter.section("Loads, joined by '+'"):
             formatter.write_dl([load_help(load) for load in our_description().loads])
 

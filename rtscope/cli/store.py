@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.keep import remove_reports
 from rtscope.cli.options import (
     Json,
     SearchKernel,
@@ -17,6 +16,7 @@ from rtscope.cli.options import (
     SearchTags,
     search_of,
 )
+from rtscope.cli.runs import remove_reports
 from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import counted

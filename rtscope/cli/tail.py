@@ -43,10 +43,10 @@ def tail(
     rtscope tail --details last
     """
     with status("fitting the tails"):
-        told = [(run, tails(run)) for name in runs for run in runs_named(name)]
-    for run, found in told:
+        results = [(run, tails(run)) for name in runs for run in runs_named(name)]
+    for run, found in results:
         if json:
             print_json({"run": run.id, "tails": found})
         else:
             output_console().print(TailView(run, found, details=details))
-    raise typer.Exit(int(any(one.fitted is None for _, found in told for one in found)))
+    raise typer.Exit(int(any(one.fitted is None for _, found in results for one in found)))

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from rtscope.cli.looks import follow
 from rtscope.cli.options import OneTarget, agent_option, time_ns
+from rtscope.cli.readings import follow
 from rtscope.cli.targets import reached
 from rtscope.cli.waiting import status
 from rtscope.model.errors import RtscopeError
@@ -64,14 +64,14 @@ def threads(
         place.started_agent(ThreadsRequest(interval_ns if live else None)),
         Threads,
         _SILENCE_S + interval_ns / 1e9,
-        view=lambda look, warnings: threads_view(look, warnings, every=every),
+        view=lambda reading, warnings: threads_view(reading, warnings, every=every),
         line_of=_line_of if json else None,
         live=live,
         busy=status(f"booting {place.name}") if emulated else None,
     )
 
 
-def _line_of(look: Threads) -> bytes:
+def _line_of(reading: Threads) -> bytes:
 
     remarks = [
         {
@@ -79,6 +79,6 @@ def _line_of(look: Threads) -> bytes:
             "code": msgspec.to_builtins(one)["kind"],
             "text": sentence(one).text,
         }
-        for one in thread_findings(look)
+        for one in thread_findings(reading)
     ]
-    return msgspec.json.encode(msgspec.to_builtins(look) | {"remarks": remarks})
+    return msgspec.json.encode(msgspec.to_builtins(reading) | {"remarks": remarks})

@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -20,10 +21,12 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.request import TuneRequest, TuneVerb
 from rtscope.model.run import RunWarning
 from rtscope.model.tuning import BROKEN, Change
+from rtscope.model.units import parse_time_ns
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.console import output_console
-from rtscope.report.terminal.streams import complain, told
+from rtscope.report.terminal.streams import complain, output_written
 from rtscope.report.terminal.tuning import ChangesView, PlanView, counts_line
+from rtscope.store.files import write_file
 from rtscope.target.agent import Target
 from rtscope.target.bounds import ANSWER_S, Span
 from rtscope.target.command import tune_command
@@ -36,6 +39,7 @@ from rtscope.tuning.profile import (
     shipped_names,
     steps_of,
 )
+from rtscope.tuning.tuned import to_tuned
 from rtscope.tuning.unit import systemd_unit
 from rtscope.wording.plain import plain
 
@@ -72,7 +76,7 @@ def list_profiles(
     table = Table("profile", "wants", "what it is for", box=None, pad_edge=False)
     for one in profiles:
         table.add_row(one.name, "--cpus" if one.is_for_cpus else "", one.description)
-    told(lambda: output_console().print(table))
+    output_written(lambda: output_console().print(table))
 
 
 @app.command()
@@ -103,7 +107,7 @@ def show(
         _print(title, changes, warnings)
         return
     view = PlanView(title, rules_by_step(read_profile(profile), request.rules), changes, warnings)
-    told(lambda: output_console().print(view))
+    output_written(lambda: output_console().print(view))
 
 
 @app.command()
@@ -206,21 +210,34 @@ def hold(
         bool,
         typer.Option("--keep", help="Leave the changes in effect at the end; `undo` reverts them."),
     ] = False,
+    poll: Annotated[
+        str | None,
+        typer.Option(
+            "--poll",
+            metavar="TIME",
+            help="Time between two checks for settings that other programs changed, which are set "
+            "again; 0: never. [default: 10s]",
+        ),
+    ] = None,
     target: OneTarget = "local",
     journal: Journal = None,
     json: JsonLines = False,
 ) -> None:
     """Apply a profile, also to new threads and interrupts, until Ctrl-C.
 
-    It waits for the kernel to tell of them and does nothing in between. At the end all is taken
-    back.
+    The kernel reports those. Settings that another program changes are set again, at growing
+    intervals and at most six times each. At the end everything is restored.
 
     \b
     sudo rtscope tune hold isolated-cores --cpus 1-3
     rtscope tune hold minimal --unit | sudo tee /etc/systemd/system/rtscope-minimal.service
     """
     place = _lasting(target)
-    request = msgspec.structs.replace(_request("hold", profile, cpus, journal, place), keep=keep)
+    request = msgspec.structs.replace(
+        _request("hold", profile, cpus, journal, place),
+        keep=keep,
+        poll_ns=None if poll is None else parse_time_ns(poll, "s"),
+    )
     if unit:
         if place.name != "local":
             raise RtscopeError("--unit is for the local machine: run it on the target")
@@ -240,6 +257,44 @@ def hold(
         complain(f"holding {profile} on {place.name} until Ctrl-C")
     changes, _ = _changes(request, place, json=json, each=tell, silence_s=float("inf"))
     _end_by(list({(one.kind, one.where): one for one in changes}.values()))
+
+
+@app.command()
+def export(
+    profile: ProfileArgument,
+    tuned: Annotated[
+        bool, typer.Option("--tuned", help="As TuneD's tuned.conf. [required; the only format yet]")
+    ] = False,
+    cpus: CpusOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write. [default: print]"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite FILE.")] = False,
+) -> None:
+    """Write a profile in the format of another program that applies profiles.
+
+    Parts that the other program cannot express are reported and left out.
+
+    \b
+    rtscope tune export isolated-cores --tuned --cpus 1-3 -o tuned.conf
+    sudo install -D tuned.conf /etc/tuned/isolated-cores/tuned.conf
+    sudo tuned-adm profile isolated-cores
+    """
+    if not tuned:
+        raise RtscopeError("name a format: --tuned")
+    chosen = read_profile(profile)
+    last = steps_of(chosen, cpus)[-1]
+    if "N" in last.cpus:
+        raise RtscopeError(f"--cpus {last.cpus}: write the number of the last CPU in place of N")
+    text, left_out = to_tuned(chosen, last.cpus)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(text.encode(), output, f"the profile {chosen.name}", overwrite=force)
+        complain(f"wrote {output}")
+    for one in left_out:
+        complain(f"! left out: {one.what} {one.name}".rstrip() + f" of the step '{one.step}'")
 
 
 app.command("measure")(measure_steps)
@@ -319,7 +374,7 @@ def _changes(
 
 def _print(title: str, changes: Sequence[Change], warnings: Sequence[RunWarning]) -> None:
 
-    told(lambda: output_console().print(ChangesView(title, changes, warnings)))
+    output_written(lambda: output_console().print(ChangesView(title, changes, warnings)))
 
 
 def _plan_words(changes: Sequence[Change]) -> str:

@@ -234,18 +234,18 @@ def unmeasured_steps(file: PlanFile) -> list[str]:
 
     Raises RtscopeError as cells_of does.
     """
-    told = {}
+    excluded = {}
     for table, measure in enumerate(file.plan.measure):
         steps = _profile_steps(file, table)
-        kept = measurable(steps)
+        included = measurable(steps)
         named = measure.tune.steps if measure.tune else []
         for step in steps:
-            if step not in kept and (not named or step.step in named):
-                told[step.profile, step.name] = (
+            if step not in included and (not named or step.step in named):
+                excluded[step.profile, step.name] = (
                     f"the step '{step.name}' of {step.profile} is not measured: its rules take "
                     "effect at the next boot"
                 )
-    return list(told.values())
+    return list(excluded.values())
 
 
 def _steps(file: PlanFile, table: int) -> list[TuningStep] | list[None]:

@@ -12,7 +12,7 @@ from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.cells import Cell, cells_of, placement_command, plan_hash
 from rtscope.engine.check import cell_ns, check_cells, check_tuning
 from rtscope.engine.ensemble import measure_ensemble
-from rtscope.engine.explain import Heard, explained, repeats_exactly
+from rtscope.engine.explain import Received, explained, repeats_exactly
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.lab_cells import LabCells
 from rtscope.engine.measure import measure, read_machine
@@ -159,15 +159,15 @@ class _Measurement:
                 self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
 
             return self._ensemble(cell.work, cell.seeds, machine, target, agents, on_done)
-        heard, windows = Heard(), Windows()
+        received, windows = Received(), Windows()
         by_trace = bool(cell.explain) and not repeats_exactly(target)
 
         def on_line(line: AnyLine) -> None:
-            heard.hear(line)
-            windows.hear(line)
-            self._observer.heard(cell, line)
+            received.receive(line)
+            windows.receive(line)
+            self._observer.received(cell, line)
             if until:
-                until.hear(line)
+                until.receive(line)
                 if outlook := until.outlook():
                     self._observer.outlook(cell, outlook)
                 if until.decision() != "open" and not ended:
@@ -185,7 +185,7 @@ class _Measurement:
                 return explained_by_trace(run, windows, function_names(target, on_start))
             except RtscopeError as error:
                 return _unexplained(run, str(error))
-        return self._explained(cell, run, heard, target, on_start) if cell.explain else run
+        return self._explained(cell, run, received, target, on_start) if cell.explain else run
 
     def _ensemble(
         self,
@@ -233,7 +233,7 @@ class _Measurement:
         self,
         cell: Cell,
         run: Run,
-        heard: Heard,
+        received: Received,
         target: Target,
         on_start: Callable[[Agent], None],
     ) -> Run:
@@ -243,7 +243,7 @@ class _Measurement:
         self._observer.step(cell, "the same run again, observed by QEMU's plugin", 0, 1)
         try:
             assert isinstance(cell.work, Request)
-            return explained(run, heard, cell.work, target, cell.explain, on_start)
+            return explained(run, received, cell.work, target, cell.explain, on_start)
         except RtscopeError as error:
             return _unexplained(run, "interrupted" if self._interrupt.is_set() else str(error))
 

@@ -9,10 +9,10 @@ from typing import Final
 import msgspec
 
 from rtscope.engine.measure import measure
+from rtscope.explain.recording import read_recordings
 from rtscope.explain.timeline import Late, explanation
-from rtscope.explain.witness import read_witness
+from rtscope.lab.recording import RECORDED_ARCHITECTURES, Wanted, kernel_symbols, watched
 from rtscope.lab.vm import VmTarget, vm_target
-from rtscope.lab.witness import WITNESSED, Wanted, kernel_symbols, watched
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import Request
 from rtscope.model.run import Run
@@ -20,7 +20,7 @@ from rtscope.target.agent import Agent, Target
 from rtscope.target.protocol import AnyLine, Hello, Start, ThreadResult, WorstSample
 
 
-class Heard(msgspec.Struct):
+class Received(msgspec.Struct):
     """The data needed to find a run's worst samples in its repetition."""
 
     pid: int = 0
@@ -28,7 +28,7 @@ class Heard(msgspec.Struct):
     worst: list[tuple[int, WorstSample]] = []
     """with the index of the thread"""
 
-    def hear(self, line: AnyLine) -> None:
+    def receive(self, line: AnyLine) -> None:
         """Take a line of the agent."""
         match line:
             case Hello():
@@ -39,7 +39,7 @@ class Heard(msgspec.Struct):
                 self.worst += [(line.thread, sample) for sample in line.worst]
 
 
-_WORST_KEPT: Final = 10
+_WORST_DEFAULT: Final = 10
 """default number for each thread"""
 
 
@@ -53,10 +53,11 @@ def check_explainable(target: Target, count: int, request: Request) -> None:
     _check_noticed_at_once(request)
     if repeats_exactly(target):
         _watchable(target)
-    kept = _WORST_KEPT if request.worst is None else request.worst
-    if count > kept:
+    recorded = _WORST_DEFAULT if request.worst is None else request.worst
+    if count > recorded:
         raise RtscopeError(
-            f"--explain {count} needs as many samples to be kept: --worst {count}, not {kept}"
+            f"--explain {count} needs at least as many recorded samples: --worst {count}, not "
+            f"{recorded}"
         )
 
 
@@ -71,9 +72,9 @@ def _check_noticed_at_once(request: Request) -> None:
 
 def _watchable(target: Target) -> VmTarget:
     machine = vm_target(target.name)
-    if machine.kernel.arch not in WITNESSED:
+    if machine.kernel.arch not in RECORDED_ARCHITECTURES:
         raise RtscopeError(
-            f"--explain supports exact VMs of {', '.join(WITNESSED)}, not of "
+            f"--explain supports exact VMs of {', '.join(RECORDED_ARCHITECTURES)}, not of "
             f"{machine.kernel.arch}: add ,mode=fast to {target.name}, to use the kernel's trace"
         )
     return machine
@@ -81,7 +82,7 @@ def _watchable(target: Target) -> VmTarget:
 
 def explained(
     run: Run,
-    heard: Heard,
+    received: Received,
     request: Request,
     target: Target,
     count: int,
@@ -92,8 +93,8 @@ def explained(
     Raises RtscopeError, also where the two runs are not the same.
     """
     machine = _watchable(target).fitted(request)
-    worst = sorted(heard.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
-    start = heard.start
+    worst = sorted(received.worst, key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))[:count]
+    start = received.start
     if not worst or start is None:
         raise RtscopeError("there is nothing to explain: no sample was taken")
     if not start.notice_address or not all(sample.notice for _, sample in worst):
@@ -111,7 +112,7 @@ def explained(
         place = watched(machine, symbols, start.notice_address, wanted, output)
         other = measure(again, run.machine, on_start, lambda line: None, place)
         _check_same(run, other)
-        seen = read_witness(output.read_bytes())
+        seen = read_recordings(output.read_bytes())
     tids = {thread.thread: thread.tid for thread in start.threads}
     found = []
     for thread, sample in worst:
@@ -123,7 +124,7 @@ def explained(
             latency_ns=sample.latency_ns,
             task=f"{run.probe}/{thread}",
             tid=tids.get(thread, 0),
-            pid=heard.pid,
+            pid=received.pid,
         )
         found.append(explanation(late, seen[sample.notice], symbols, ns_per_instruction))
     return msgspec.structs.replace(run, explanations=found)

@@ -33,7 +33,7 @@ class LabCells:
         self._machine_of = machine_of
         self._measure_on = measure_on
         self._machines: dict[str, Machine | RtscopeError] = {}
-        self._crew = AgentGroup()
+        self._agents = AgentGroup()
 
     def takes(self, cell: Cell) -> bool:
         """Return whether the cell's target gives each agent a system of its own."""
@@ -48,15 +48,15 @@ class LabCells:
                 self._machines[name] = self._machine_of(name)
             except RtscopeError as error:
                 self._machines[name] = error
-        self._interrupt.watch(self._crew)
+        self._interrupt.watch(self._agents)
 
     def measure(self, cell: Cell) -> Run:
         """Measure one cell. Raises RtscopeError, also where its system could not be read."""
         machine = self._machines[cell.target]
         if isinstance(machine, RtscopeError):
             raise machine
-        return self._measure_on(cell, machine, self._crew.watch, self._crew)
+        return self._measure_on(cell, machine, self._agents.watch, self._agents)
 
     def interrupt(self) -> None:
         """End all running measurements."""
-        self._crew.interrupt()
+        self._agents.interrupt()

@@ -10,7 +10,7 @@ import msgspec
 
 from rtscope.engine.outside import seen_from_outside
 from rtscope.engine.sofar import SoFar
-from rtscope.engine.tuned import NOTES, HeardChanges, filled, tuning_of
+from rtscope.engine.tuned import NOTES, ReceivedChanges, filled, tuning_of
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
@@ -28,8 +28,8 @@ from rtscope.model.run import (
     RunWarning,
     Sample,
     Status,
-    Taker,
     Thread,
+    Waiter,
 )
 from rtscope.model.tuning import Change
 from rtscope.statistics.metrics import metrics_of_run
@@ -65,7 +65,7 @@ def read_machine(
     return machine_of(target.machine_files(on_start))
 
 
-class _Heard(msgspec.Struct):
+class _Received(msgspec.Struct):
     """The lines received so far."""
 
     hello: protocol.Hello | None = None
@@ -79,45 +79,45 @@ class _Heard(msgspec.Struct):
     exceedances: dict[int, Exceedances] = {}
     matrices: list[Matrix] = []
     loads: list[LoadWork] = []
-    changes: HeardChanges = msgspec.field(default_factory=HeardChanges)
+    changes: ReceivedChanges = msgspec.field(default_factory=ReceivedChanges)
 
 
-def _hear(heard: _Heard, line: protocol.AnyLine) -> None:
+def _receive(received: _Received, line: protocol.AnyLine) -> None:
     match line:
         case protocol.Hello():
-            heard.hello = line
+            received.hello = line
         case protocol.AgentWarning():
-            _take_warning(heard, line)
+            _take_warning(received, line)
         case protocol.Start():
-            heard.start = line
+            received.start = line
         case Change():
-            heard.changes.take(line, measured=heard.start is not None)
+            received.changes.take(line, measured=received.start is not None)
         case Progress():
-            heard.so_far.take(line)
+            received.so_far.take(line)
         case protocol.ThreadResult():
-            heard.threads[line.thread] = line
+            received.threads[line.thread] = line
         case protocol.ThreadHistogram() | protocol.ThreadExceedances():
-            _take_samples(heard, line)
+            _take_samples(received, line)
         case protocol.MatrixResult():
-            heard.matrices.append(_matrix(heard, line))
+            received.matrices.append(_matrix(received, line))
         case protocol.LoadResult():
-            if len(heard.loads) == _MOST_LOADS:
-                raise RtscopeError(f"the agent told of more than {_MOST_LOADS} loads")
-            heard.loads.append(
+            if len(received.loads) == _MOST_LOADS:
+                raise RtscopeError(f"the agent sent more than {_MOST_LOADS} loads")
+            received.loads.append(
                 LoadWork(line.name, line.strength, line.seed, line.seconds, line.work)
             )
         case protocol.End():
-            heard.end = line
+            received.end = line
 
 
 def _take_samples(
-    heard: _Heard, line: protocol.ThreadHistogram | protocol.ThreadExceedances
+    received: _Received, line: protocol.ThreadHistogram | protocol.ThreadExceedances
 ) -> None:
     try:
         if isinstance(line, protocol.ThreadHistogram):
-            heard.histograms[line.thread] = Histogram(line.lower_ns, line.width_ns, line.count)
+            received.histograms[line.thread] = Histogram(line.lower_ns, line.width_ns, line.count)
         else:
-            heard.exceedances[line.thread] = Exceedances(
+            received.exceedances[line.thread] = Exceedances(
                 line.above_ns, line.time_ns, line.latency_ns, line.dropped
             )
     except ValueError as error:
@@ -125,9 +125,9 @@ def _take_samples(
         raise RtscopeError(f"the agent sent {kind} that cannot be: {error}") from error
 
 
-def _matrix(heard: _Heard, line: protocol.MatrixResult) -> Matrix:
-    if len(heard.matrices) == _MOST_MATRICES:
-        raise RtscopeError(f"the agent told of more than {_MOST_MATRICES} matrices")
+def _matrix(received: _Received, line: protocol.MatrixResult) -> Matrix:
+    if len(received.matrices) == _MOST_MATRICES:
+        raise RtscopeError(f"the agent sent more than {_MOST_MATRICES} matrices")
     try:
         return Matrix(
             line.name,
@@ -143,17 +143,17 @@ def _matrix(heard: _Heard, line: protocol.MatrixResult) -> Matrix:
         raise RtscopeError(f"the agent sent an impossible matrix: {error}") from error
 
 
-def _take_warning(heard: _Heard, line: protocol.AgentWarning) -> None:
+def _take_warning(received: _Received, line: protocol.AgentWarning) -> None:
     if line.code in NOTES:
-        heard.changes.note(line.text)
-    elif len(heard.warnings) < _MOST_WARNINGS:
-        heard.warnings[line.code, line.text] = None
+        received.changes.note(line.text)
+    elif len(received.warnings) < _MOST_WARNINGS:
+        received.warnings[line.code, line.text] = None
     else:
-        heard.warnings["more-warnings", "the agent warned of more than is kept here"] = None
+        received.warnings["more-warnings", "the agent warned of more than is kept here"] = None
 
 
-def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
-    histogram = heard.histograms.get(result.thread, Histogram())
+def _thread(received: _Received, result: protocol.ThreadResult) -> Thread:
+    histogram = received.histograms.get(result.thread, Histogram())
     if histogram.total != result.count:
         raise RtscopeError(
             f"the agent counted {result.count} samples in thread {result.thread} but its "
@@ -173,10 +173,10 @@ def _thread(heard: _Heard, result: protocol.ThreadResult) -> Thread:
         missed=result.missed,
         name=result.name,
         metrics={key: value for key, value in result.metrics.items() if value is not None},
-        takers=[Taker(t.name, t.tid, t.priority, t.cpu, t.count) for t in result.takers],
+        waiters=[Waiter(t.name, t.tid, t.priority, t.cpu, t.count) for t in result.takers],
         worst=[Sample(s.time_ns, s.latency_ns, s.cpu) for s in result.worst],
-        windows=heard.so_far.windows_of(result.thread),
-        exceedances=heard.exceedances.get(result.thread),
+        windows=received.so_far.windows_of(result.thread),
+        exceedances=received.exceedances.get(result.thread),
     )
 
 
@@ -199,8 +199,8 @@ def _machine_warnings(
     return warnings
 
 
-def _record(request: Request, machine: Machine, heard: _Heard, failure: str | None) -> Run:
-    start, end, progress = heard.start, heard.end, heard.so_far.progress
+def _record(request: Request, machine: Machine, received: _Received, failure: str | None) -> Run:
+    start, end, progress = received.start, received.end, received.so_far.progress
     assert start is not None
     idle = start.idle_states
     elapsed_ns = end.time_ns if end else progress.time_ns if progress else 0
@@ -208,22 +208,22 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
     if end and end.status in get_args(Status):
         status = cast("Status", end.status)
     threads = (
-        [_thread(heard, heard.threads[index]) for index in sorted(heard.threads)]
+        [_thread(received, received.threads[index]) for index in sorted(received.threads)]
         if end
-        else heard.so_far.threads(start)
+        else received.so_far.threads(start)
     )
-    warnings = [RunWarning(code, text) for code, text in heard.warnings]
+    warnings = [RunWarning(code, text) for code, text in received.warnings]
     silent = {thread.thread for thread in start.threads} - {thread.thread for thread in threads}
     if silent:
         numbers = ", ".join(map(str, sorted(silent)))
         warnings.append(
-            RunWarning("threads-missing", f"the agent told nothing of what threads {numbers} saw")
+            RunWarning("threads-missing", f"the agent sent no results of threads {numbers} saw")
         )
     if failure:
         warnings.append(
             RunWarning(
                 "agent-died",
-                f"the run ended before its time: {failure}; what the agent told until then is "
+                f"the run ended before its time: {failure}; what the agent sent until then is "
                 "kept, its histograms in buckets of 3 %, without its worst samples and metrics",
             )
         )
@@ -258,17 +258,17 @@ def _record(request: Request, machine: Machine, heard: _Heard, failure: str | No
         ),
         elapsed_ns=elapsed_ns,
         start_monotonic_ns=start.monotonic_ns,
-        matrices=heard.matrices,
-        loads=heard.loads if end else heard.so_far.loads(start),
+        matrices=received.matrices,
+        loads=received.loads if end else received.so_far.loads(start),
         phases=[Phase(one.name, one.from_ns, one.to_ns) for one in end.phases] if end else [],
-        warnings=warnings + _machine_warnings(machine, elapsed_ns, threads, heard.matrices),
-        tuning=tuning_of(request.tuning, machine, heard.changes),
-        agent_version=heard.hello.agent if heard.hello else None,
+        warnings=warnings + _machine_warnings(machine, elapsed_ns, threads, received.matrices),
+        tuning=tuning_of(request.tuning, machine, received.changes),
+        agent_version=received.hello.agent if received.hello else None,
         idle_states=IdleStates(idle.mode, idle.limit_ns, idle.effective_ns) if idle else None,
     )
 
 
-def hear_run(
+def receive_run(
     request: Request,
     machine: Machine,
     lines: Iterable[protocol.AnyLine],
@@ -279,27 +279,27 @@ def hear_run(
     An agent that dies once sampling has begun leaves a run with the status "failed". Raises
     RtscopeError where nothing was measured.
     """
-    heard = _Heard()
+    received = _Received()
     failure = None
     try:
         for line in lines:
-            _hear(heard, line)
+            _receive(received, line)
             on_line(line)
     except RtscopeError as error:
-        if heard.so_far.progress is None:
+        if received.so_far.progress is None:
             raise
         failure = str(error)
-        heard.end = None
-    if heard.start is None:
+        received.end = None
+    if received.start is None:
         raise RtscopeError("the agent ended before it measured anything")
     try:
-        run = _record(request, machine, heard, failure)
+        run = _record(request, machine, received, failure)
         check_run(run)
     except RtscopeError as error:
-        if heard.so_far.progress is None or failure:
+        if received.so_far.progress is None or failure:
             raise RtscopeError(f"what the agent sent contradicts itself: {error}") from None
-        heard.end = None
-        run = _record(request, machine, heard, f"its result contradicts itself ({error})")
+        received.end = None
+        run = _record(request, machine, received, f"its result contradicts itself ({error})")
         check_run(run)
     return run
 
@@ -322,7 +322,7 @@ def measure(
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     asked = filled(request, machine)
     with (
-        seen_from_outside(request, target, on_start) as (place, with_facts),
+        seen_from_outside(request, target, on_start) as (place, with_metrics),
         place.started_agent(asked) as agent,
     ):
         on_start(agent)
@@ -332,8 +332,8 @@ def measure(
             REPEAT_S if request.probe in _REPEATING else 0.0,
         )
         lines = agent.lines(_SILENCE_S + 2 * interval_s, span)
-        run = hear_run(request, machine, lines, on_line)
-        run = with_facts(msgspec.structs.replace(run, target=target.name))
+        run = receive_run(request, machine, lines, on_line)
+        run = with_metrics(msgspec.structs.replace(run, target=target.name))
         lab = agent.lab()
         return in_lab(run, lab, begun) if lab else run
 

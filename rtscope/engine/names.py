@@ -6,8 +6,8 @@ from typing import Final
 
 from rtscope.explain.remote import NameOf
 from rtscope.explain.symbols import Symbols, name_at
+from rtscope.lab.recording import kernel_symbols
 from rtscope.lab.vm import VmTarget
-from rtscope.lab.witness import kernel_symbols
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import SymbolsRequest
 from rtscope.target.agent import Agent, Target

@@ -30,7 +30,7 @@ class Observer:
     def began(self, cell: Cell) -> None:
         """A cell begins."""
 
-    def heard(self, cell: Cell, line: AnyLine) -> None:
+    def received(self, cell: Cell, line: AnyLine) -> None:
         """The agent that measures a cell has sent a line."""
 
     def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
@@ -76,10 +76,10 @@ class Observers(Observer):
         for one in self._all:
             one.began(cell)
 
-    def heard(self, cell: Cell, line: AnyLine) -> None:
+    def received(self, cell: Cell, line: AnyLine) -> None:
         """Forward."""
         for one in self._all:
-            one.heard(cell, line)
+            one.received(cell, line)
 
     def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
         """Forward."""

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from rtscope.lab.plugins import built_plugin, with_plugin
+from rtscope.lab.recording import kernel_symbols
 from rtscope.lab.vm import vm_target
-from rtscope.lab.witness import kernel_symbols
 from rtscope.model.request import Request
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent, Target
@@ -47,10 +47,10 @@ def seen_from_outside(
         output = Path(name) / "edges"
         words = [f"edge={address:#x}", f"output={output}"]
         machine = with_plugin(machine, built_plugin("edges.c"), words)
-        yield machine, lambda run: _with_facts(run, np.fromfile(output, np.int64))
+        yield machine, lambda run: _with_metrics(run, np.fromfile(output, np.int64))
 
 
-def _with_facts(run: Run, edges_ns: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Run:
+def _with_metrics(run: Run, edges_ns: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Run:
     """Return the run with the emulator's lengths of the periods that its thread counted.
 
     Where the emulator saw fewer, nothing is added.
@@ -67,7 +67,7 @@ def _with_facts(run: Run, edges_ns: np.ndarray[tuple[int], np.dtype[np.int64]]) 
         "outside_longest_ns": periods_ns.max(),
         "outside_shortest_ns": periods_ns.min(),
     }
-    told = {key: float(value) for key, value in metrics.items()}
-    thread = msgspec.structs.replace(thread, metrics=thread.metrics | told)
+    values = {key: float(value) for key, value in metrics.items()}
+    thread = msgspec.structs.replace(thread, metrics=thread.metrics | values)
     warnings = [warning for warning in run.warnings if warning.code != _NOBODY_WATCHED]
     return msgspec.structs.replace(run, threads=[thread], warnings=warnings)

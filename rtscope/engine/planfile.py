@@ -76,8 +76,8 @@ class PlanFile:
         keys = [key for key in where if isinstance(key, str)]
         if keys[0] in _TABLES:
             del keys[0]
-        told = "".join(f"{key}: " for key in keys)
-        return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {told}{sentence}")
+        prefix = "".join(f"{key}: " for key in keys)
+        return RtscopeError(f"{self.path}:{line_of(self._text, where)}: {prefix}{sentence}")
 
 
 def shipped_names() -> list[str]:

@@ -122,10 +122,10 @@ def measure_rounds(
 
     def so_far(status: Status) -> Run:
         elapsed_ns = int((time.monotonic() - start_s) * 1e9)
-        kept = _kept(record, left, taken, warnings, status, elapsed_ns, earlier)
-        assert kept.placement_series is not None
-        series = msgspec.structs.replace(kept.placement_series, whole=whole)
-        return msgspec.structs.replace(kept, placement_series=series)
+        partial = _record_so_far(record, left, taken, warnings, status, elapsed_ns, earlier)
+        assert partial.placement_series is not None
+        series = msgspec.structs.replace(partial.placement_series, whole=whole)
+        return msgspec.structs.replace(partial, placement_series=series)
 
     def on_slot(slot: Slot) -> None:
         nonlocal done
@@ -198,7 +198,7 @@ def _round(
     return True
 
 
-def _kept(
+def _record_so_far(
     record: Run,
     slots: Sequence[Slot],
     taken: Sequence[Mapping[Key, Run]],

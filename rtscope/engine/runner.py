@@ -109,15 +109,17 @@ def _differences(
     known: dict[str, str], machine_of: Callable[[str], Machine], store: Path | None
 ) -> list[str]:
     """Return how the targets differ from the systems of these runs."""
-    told = []
+    changed = []
     for target, run in known.items():
         then, now = database.load(run, store).machine, machine_of(target)
         where = "" if target == "local" else f"{target}: "
         for words, field in _SAME.items():
             before, present = getattr(then, field), getattr(now, field)
             if before != present:
-                told.append(f"{where}{words} was {before or 'unknown'}, is {present or 'unknown'}")
-    return told
+                changed.append(
+                    f"{where}{words} was {before or 'unknown'}, is {present or 'unknown'}"
+                )
+    return changed
 
 
 class LabMeasure(Protocol):
@@ -159,7 +161,7 @@ def run_cells(
     for cell in real:
         if stopped():
             return
-        outcome = _kept(experiment, cell, partial(measure, cell), keep)
+        outcome = _recorded(experiment, cell, partial(measure, cell), keep)
         if outcome.run is None and stopped():
             return
         yield outcome
@@ -188,7 +190,7 @@ def _side_by_side(
                 for future in done:
                     if not _never_begun(future, stopped):
                         measured = cast("Callable[[], Run]", future.result)
-                        yield _kept(experiment, begun[future], measured, keep)
+                        yield _recorded(experiment, begun[future], measured, keep)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             lab.interrupt()
@@ -203,7 +205,7 @@ def _never_begun(future: Future[Run | None], stopped: Callable[[], bool]) -> boo
     )
 
 
-def _kept(
+def _recorded(
     experiment: Experiment, cell: Cell, measured: Callable[[], Run], keep: Callable[[Run], None]
 ) -> Outcome:
     try:

@@ -29,7 +29,7 @@ class Windows(msgspec.Struct):
     trace: Trace | None = None
     windows: list[TraceWindow] = []
 
-    def hear(self, line: AnyLine) -> None:
+    def receive(self, line: AnyLine) -> None:
         """Take a line of the agent."""
         match line:
             case Start():
@@ -40,15 +40,15 @@ class Windows(msgspec.Struct):
                 self.windows.append(line)
 
 
-def explained_by_trace(run: Run, heard: Windows, name_of: NameOf = lambda address: "") -> Run:
+def explained_by_trace(run: Run, windows: Windows, name_of: NameOf = lambda address: "") -> Run:
     """Return the run with explanations of its worst samples. Raises RtscopeError."""
-    start, trace = heard.start, heard.trace
+    start, trace = windows.start, windows.trace
     if any(warning.code == _NO_TRACE for warning in run.warnings):
         return run
     if start is None or trace is None or start.monotonic_ns is None:
         raise RtscopeError("the agent sent no trace: the run ended before its end")
     tids = {thread.thread: thread.tid for thread in start.threads}
-    worst = sorted(heard.windows, key=lambda one: (-one.latency_ns, one.due_ns))
+    worst = sorted(windows.windows, key=lambda one: (-one.latency_ns, one.due_ns))
     recording = Recording(
         clock=trace.clock,
         page_size=trace.page_size,

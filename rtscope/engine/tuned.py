@@ -21,7 +21,7 @@ _LOST: Final = BROKEN | {"left"}
 """states of changes that were not in effect until the end of the run"""
 
 
-class HeardChanges(msgspec.Struct):
+class ReceivedChanges(msgspec.Struct):
     """The agent's `change` lines, the last of each change."""
 
     made: dict[tuple[str, str], Change] = {}
@@ -72,13 +72,13 @@ def measurable(steps: Sequence[TuningStep]) -> list[TuningStep]:
     ]
 
 
-def tuning_of(step: TuningStep | None, machine: Machine, heard: HeardChanges) -> Tuning | None:
+def tuning_of(step: TuningStep | None, machine: Machine, changes: ReceivedChanges) -> Tuning | None:
     """Return the results of the step; None for a request without tuning."""
     if step is None:
         return None
     left_out = [rule for rule in step.rules if rule.startswith(NEEDS_BOOT)]
-    lost = {key: change for key, change in heard.taken_back.items() if change.state in _LOST}
-    final = heard.made | {key: change for key, change in lost.items() if key in heard.made}
+    lost = {key: change for key, change in changes.taken_back.items() if change.state in _LOST}
+    final = changes.made | {key: change for key, change in lost.items() if key in changes.made}
     exceptions = [change for change in final.values() if change.state != "applied"]
     return Tuning(
         profile=step.profile,
@@ -90,7 +90,7 @@ def tuning_of(step: TuningStep | None, machine: Machine, heard: HeardChanges) ->
         left_out=left_out and filled_rules(left_out, step.cpus, machine),
         held=len(final) - len(exceptions),
         exceptions=exceptions[:_MOST_KEPT],
-        notes=heard.notes,
+        notes=changes.notes,
     )
 
 

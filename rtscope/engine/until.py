@@ -50,7 +50,7 @@ class Until:
         self._counts: dict[tuple[int, int], _Counts] = {}
         self._time_ns = self._next_ns = 0
 
-    def hear(self, line: AnyLine) -> None:
+    def receive(self, line: AnyLine) -> None:
         """Take a line of the agent: the samples of a progress line are counted."""
         if not isinstance(line, Progress):
             return

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ran between the deadline and the answer, as one timeline, from whichever witness."""
+"""What ran between the deadline and the answer, as one timeline, from either trace source."""

@@ -82,7 +82,7 @@ def ledger_of(
         thread=late.thread,
         time_ns=late.time_ns,
         latency_ns=late.latency_ns,
-        witness=_SOURCE,
+        source=_SOURCE,
         tasks=_stretches([(piece, piece.task) for piece in pieces], begin),
         handlers=_stretches([(p, p.name) for p in pieces if p.kind in _HANDLERS], begin),
         notes=notes,

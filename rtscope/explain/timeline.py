@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtscope.explain.calls import Piece, Step, calls_of
-from rtscope.explain.symbols import Symbols
-from rtscope.explain.witness import (
+from rtscope.explain.recording import (
     HALTS,
     INTERRUPTS_KNOWN,
     INTERRUPTS_OFF,
     PREEMPT_KNOWN,
     READS_CLOCK,
-    Witnessed,
+    Recording,
 )
+from rtscope.explain.symbols import Symbols
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
 
 ASLEEP: Final = "(the CPU slept)"
 BEFORE: Final = "(longer ago than was kept)"
-_WITNESS: Final = "the emulator's plugin, which the guest does not notice"
+_SOURCE: Final = "the emulator's plugin, which the guest does not notice"
 _MOST_CALLS: Final = 400
 _MOST_STRETCHES: Final = 1000
 _COUNT: Final = 0x7FFFFFFF
@@ -68,7 +68,7 @@ class Late(msgspec.Struct, frozen=True):
 
 
 def explanation(
-    late: Late, seen: Witnessed, symbols: Symbols, ns_per_instruction: int
+    late: Late, seen: Recording, symbols: Symbols, ns_per_instruction: int
 ) -> Explanation:
     """The timeline of one sample: the last `latency_ns` before its thread read the clock.
 
@@ -108,7 +108,7 @@ def explanation(
         thread=late.thread,
         time_ns=late.time_ns,
         latency_ns=late.latency_ns,
-        witness=_WITNESS,
+        source=_SOURCE,
         cause=_cause(pieces, late.latency_ns),
         calls=_longest([piece.call for piece in pieces]),
         functions=_totals([piece.call for piece in pieces]),
@@ -234,7 +234,7 @@ def _stretches(
     return [(int(s), int(n), int(v)) for s, n, v in zip(starts, lengths, values[cuts], strict=True)]
 
 
-def _task_names(late: Late, seen: Witnessed, notes: list[str]) -> Callable[[int], str]:
+def _task_names(late: Late, seen: Recording, notes: list[str]) -> Callable[[int], str]:
     """How to name a task by its address.
 
     Where a kernel keeps a task's name and number differs from one to the next. The measuring

@@ -285,11 +285,11 @@ def _configure(plan: Plan, folder: Path, tree: Path, said: Said) -> str:
 
 def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, modules: bool) -> None:
     known = folder / "objects.count"
-    last = _objects_told_by(known)
+    last = _objects_built(known)
     fresh = not (folder / "objects" / plan.architecture.image).exists()
     count = 0
 
-    def heard(line: str) -> None:
+    def on_line(line: str) -> None:
         nonlocal count
         if _COMPILED.match(line):
             count += 1
@@ -297,7 +297,7 @@ def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, mod
 
     said("compiling", 0, last)
     image = Path(plan.architecture.image).name
-    _make(plan, folder, tree, [f"-j{jobs}", image, *(["modules"] if modules else [])], heard)
+    _make(plan, folder, tree, [f"-j{jobs}", image, *(["modules"] if modules else [])], on_line)
     if fresh:
         write_file(str(count).encode(), known, "how many objects there are", overwrite=True)
     ours = folder / "modules"
@@ -307,7 +307,7 @@ def _compile(plan: Plan, folder: Path, tree: Path, jobs: int, said: Said, *, mod
         _make(plan, folder, tree, [f"-j{jobs}", f"M={ours}", "modules"])
 
 
-def _objects_told_by(known: Path) -> int:
+def _objects_built(known: Path) -> int:
     try:
         return int(known.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -319,14 +319,14 @@ def _make(
     folder: Path,
     tree: Path,
     words: list[str],
-    heard: Callable[[str], None] = lambda line: None,
+    on_line: Callable[[str], None] = lambda line: None,
 ) -> None:
     own = [f"ARCH={plan.architecture.make}", f"CROSS_COMPILE={plan.tools}"]
     run_make(
         ["-C", str(tree), f"O={folder / 'objects'}", *own, *words],
         plan.name,
         folder / "log",
-        heard,
+        on_line,
     )
 
 

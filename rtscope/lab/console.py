@@ -15,10 +15,10 @@ from rtscope.lab.boot import machine_files_written
 from rtscope.lab.emulator import panic_in
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import check_whole, has_module, kernel_file
+from rtscope.lab.lifetime import bound_to_parent
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, console_command
 from rtscope.lab.modules import needed_module
 from rtscope.lab.ours import our_modules
-from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import Request
@@ -100,7 +100,7 @@ def _run(
             executables = [*executables, *target.additions.executables]
             image = initramfs(files | target.guest_files(), executables)
             (directory / INITRAMFS).write_bytes(image)
-        with subprocess.Popen(tethered(command, "KILL"), cwd=directory) as process:
+        with subprocess.Popen(bound_to_parent(command, "KILL"), cwd=directory) as process:
             try:
                 status = process.wait()
             finally:

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from rtscope.lab.hostcpu import take_one_cpu
+from rtscope.lab.lifetime import bound_to_parent
 from rtscope.lab.machine import CONSOLE, PARALLEL, SAMPLES
-from rtscope.lab.tether import tethered
 from rtscope.model.errors import RtscopeError
 from rtscope.target.bounds import Span
 from rtscope.target.process import AgentProcess
@@ -29,7 +29,7 @@ _LEAST_SHARE: Final = 0.1
 """share of a CPU: an emulator that gets less for long counts as stuck"""
 _NO_MORE_S: Final = 120.0
 """CPU time after which no more samples are expected"""
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 _BLOCK_BYTES: Final = 4096
 """free bytes of a file system: below this a file cannot grow"""
 _LONGEST_CONSOLE: Final = 64 * 1024
@@ -70,7 +70,9 @@ class Emulator(AgentProcess):
         `mips` is the rate of virtual time in exact mode. Raises RtscopeError if it cannot be
         started.
         """
-        super().__init__(tethered(command, "KILL"), directory=directory, stdin=subprocess.PIPE)
+        super().__init__(
+            bound_to_parent(command, "KILL"), directory=directory, stdin=subprocess.PIPE
+        )
         self._cpu = None if mips is None else take_one_cpu(self._process.pid)
         self._directory = directory
         self._mips = mips
@@ -141,7 +143,7 @@ class Emulator(AgentProcess):
         """
         path = self._directory / SAMPLES
         size, grown_s = 0, self.spent_s()
-        while not self.has_ended(_LOOK_S):
+        while not self.has_ended(_POLL_S):
             if path.stat().st_size > _MOST_SAMPLES:
                 self._own_end = (
                     f"the guest sent more than {_MOST_SAMPLES // 1024**2} MiB of samples"

@@ -12,7 +12,7 @@ from rtscope.model.errors import RtscopeError, SourceError
 
 _SET: Final = re.compile(r"CONFIG_(\w+)=(y|m|n|-?\w+|\"(?:[^\"\\]|\\.)*\")")
 _UNSET: Final = re.compile(r"# CONFIG_(\w+) is not set")
-_MOST_TOLD: Final = 8
+_MOST_LISTED: Final = 8
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -61,10 +61,10 @@ def check_taken(asked: Mapping[str, Asked], config: str, version: str) -> None:
         if settings.get(symbol, "n") != one.value
     ]
     if others:
-        more = f" and {len(others) - _MOST_TOLD} more" if len(others) > _MOST_TOLD else ""
+        more = f" and {len(others) - _MOST_LISTED} more" if len(others) > _MOST_LISTED else ""
         raise SourceError(
             f"Linux {version} did not accept its configuration: "
-            f"{', '.join(others[:_MOST_TOLD])}{more}; the symbol does not exist, or another "
+            f"{', '.join(others[:_MOST_LISTED])}{more}; the symbol does not exist, or another "
             "symbol that it depends on or that selects it prevents the value"
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from rtscope.lab.tether import tethered
+from rtscope.lab.lifetime import bound_to_parent
 from rtscope.model.errors import RtscopeError, SourceError
 
 SAME_EVERYWHERE: Final = {
@@ -23,7 +23,7 @@ SAME_EVERYWHERE: Final = {
 }
 """so that the same content gives the same bits, independent of the user's environment"""
 
-_KEPT_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR")
+_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR")
 _PACKAGE_OF_FILE: Final = {"elf.h": "libelf-dev", "openssl/": "libssl-dev"}
 _ERROR: Final = re.compile(
     r"(?:.*No space left on device|.*\berror: |.*undefined reference|.*\*\*\* )"
@@ -33,18 +33,18 @@ _END_S: Final = 10.0
 
 
 def run_make(
-    words: list[str], what: str, log: Path, heard: Callable[[str], None] = lambda line: None
+    words: list[str], what: str, log: Path, on_line: Callable[[str], None] = lambda line: None
 ) -> None:
-    """Run make to build `what`, append its output to `log` and pass each line to `heard`. It
+    """Run make to build `what`, append its output to `log` and pass each line to `on_line`. It
     ends when this process ends. Raises RtscopeError with its first error, which is a SourceError
     if it is in the source.
     """
-    environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     error = ""
     with (
         log.open("a") as file,
         subprocess.Popen(
-            tethered(["make", *words], "TERM"),
+            bound_to_parent(["make", *words], "TERM"),
             env=environment | SAME_EVERYWHERE,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -58,7 +58,7 @@ def run_make(
             assert process.stdout is not None
             for line in process.stdout:
                 file.write(line)
-                heard(line)
+                on_line(line)
                 error = error or (line.strip() if _ERROR.match(line) else "")
             status = process.wait()
         except BaseException:

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from rtscope.model.errors import RtscopeError
 
 _ANSWER_S: Final = 60.0
-_LOOK_S: Final = 0.02
+_POLL_S: Final = 0.02
 
 
 class Monitor:
@@ -45,7 +45,7 @@ class Monitor:
             while not self._is_connected(short):
                 if has_ended() or time.monotonic() > end:
                     raise RtscopeError("QEMU's monitor cannot be reached")
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
         finally:
             os.close(folder)
 
@@ -84,7 +84,7 @@ class Monitor:
         while (now := self.command("query-status")["status"]) != status:
             if time.monotonic() > end:
                 raise RtscopeError(f"QEMU is still {now} after {limit_s:.0f} s, not {status}")
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
     def save(self, file: str, limit_s: float) -> bool:
         """Save the stopped VM to a file in its directory, renamed when complete; False if it
@@ -97,7 +97,7 @@ class Monitor:
                 return False
             if time.monotonic() > end:
                 raise RtscopeError(f"QEMU has not saved the VM after {limit_s:.0f} s")
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
         self.wait_for_status("postmigrate", limit_s)
         return True
 

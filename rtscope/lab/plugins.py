@@ -20,8 +20,8 @@ _FLAGS: Final = ["-std=gnu11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
 
 def with_plugin(target: VmTarget, plugin: str, words: list[str]) -> VmTarget:
     """The same VM with one more plugin and these arguments."""
-    told = ",".join(word.replace(",", ",,") for word in [plugin, *words])
-    return msgspec.structs.replace(target, unseen=[*target.unseen, "-plugin", told])
+    argument = ",".join(word.replace(",", ",,") for word in [plugin, *words])
+    return msgspec.structs.replace(target, unseen=[*target.unseen, "-plugin", argument])
 
 
 def built_plugin(*names: str) -> str:

@@ -27,7 +27,7 @@ from rtscope.model.errors import BootError, RtscopeError
 MOST: Final = 20
 _RECORD: Final = "snapshot.json"
 _BOOT_CONSOLE: Final = "boot.txt"
-_LOOK_S: Final = 0.2
+_POLL_S: Final = 0.2
 _END_S: Final = 60.0
 _SAVE_S: Final = 120.0
 _MB: Final = 1e6
@@ -85,7 +85,7 @@ def _locked(key: str, watch: Watch) -> Iterator[None]:
                 break
             except BlockingIOError:
                 watch(None)
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
         yield
 
 
@@ -119,7 +119,7 @@ def _save(emulator: Emulator, directory: Path, limit_s: float) -> str:
     """Wait for the end of the boot and save the VM; return the reason of a failure, or ""."""
     try:
         with Monitor(directory / MONITOR, emulator.has_ended) as monitor:
-            while not monitor.has_seen("WATCHDOG", _LOOK_S):
+            while not monitor.has_seen("WATCHDOG", _POLL_S):
                 emulator.give_up_after(limit_s)
             if not (monitor.save(SNAPSHOT, _SAVE_S) and (directory / SNAPSHOT).exists()):
                 free_mb = shutil.disk_usage(directory).free / _MB

@@ -21,7 +21,7 @@ def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
     parent.mkdir(parents=True, exist_ok=True)
     with _opened(parent) as all_of_them:
         fcntl.flock(all_of_them, fcntl.LOCK_EX)  # no clean-up before the new one is locked
-        _sweep(parent, prefix)
+        _remove_leftovers(parent, prefix)
         folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
         with folder as name, _opened(Path(name)) as own:
             fcntl.flock(own, fcntl.LOCK_EX)
@@ -29,7 +29,7 @@ def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
             yield Path(name)
 
 
-def _sweep(parent: Path, prefix: str) -> None:
+def _remove_leftovers(parent: Path, prefix: str) -> None:
     for folder in parent.glob(f"{prefix}*"):
         # A directory in use may disappear at any time.
         with suppress(FileNotFoundError), _opened(folder) as file:

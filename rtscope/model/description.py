@@ -60,6 +60,8 @@ class Probe(msgspec.Struct, frozen=True):
     """its defaults of session options; None where one does not apply"""
     metrics: list[str]
     """all that its threads may have besides a histogram; N stands for a number"""
+    units: dict[str, str] = {}
+    """of these metrics; the others are counts"""
     module: str | None = None
     """of ours, which must be loaded"""
     module_if: str | None = None

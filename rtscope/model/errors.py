@@ -38,5 +38,5 @@ class RefusedError(StoreError):
     """The server of the store refuses this run, and would take others."""
 
 
-class KeptError(StoreError):
+class NotSentError(StoreError):
     """The store did not take a run, which is kept on this computer and sent later."""

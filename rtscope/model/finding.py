@@ -34,6 +34,19 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=_
     severity: Severity = "info"
 
 
+class ReportedSpeed(msgspec.Struct, frozen=True):
+    """Why the kernel expects a CPU to be slower: a kind of core, a capacity, or a frequency."""
+
+    core: str | None = None
+    """kind of core"""
+    capacity: int | None = None
+    highest_capacity: int | None = None
+    held_percent: float | None = None
+    """share of its highest frequency that its governor allows, if it is less than all"""
+    khz: float | None = None
+    highest_khz: float | None = None
+
+
 class TooFewRepeats(Finding, frozen=True, kw_only=True):
     """No comparison of the run can be decided."""
 
@@ -52,8 +65,8 @@ class CpusSlower(Finding, frozen=True, kw_only=True):
     is_so: Certainty
     times: dict[str, Range]
     """by kind of work, relative to the fastest CPU"""
-    reported: str = ""
-    """why the kernel expects it; empty where it does not"""
+    reported: ReportedSpeed | None = None
+    """why the kernel expects it; None where it does not"""
     virtual: bool = False
 
 
@@ -63,7 +76,7 @@ class CpusNotSlower(Finding, frozen=True, kw_only=True):
     cpus: list[int]
     than: list[int]
     times: dict[str, Range]
-    reported: str
+    reported: ReportedSpeed
     partly: bool
     """they are slower, by far less"""
 

@@ -68,8 +68,8 @@ class MeasuredSeries(msgspec.Struct, frozen=True):
 
 def series_of(run: Run) -> MeasuredSeries:
     """The cells of a run of rtscope scale or interfere. Raises RtscopeError for other runs."""
-    kept = run.placement_series
-    if kept is None:
+    record = run.placement_series
+    if record is None:
         raise RtscopeError(f"run {run.id} is none of rtscope scale or interfere: it has no cells")
     cells = [
         Cell(
@@ -81,8 +81,14 @@ def series_of(run: Run) -> MeasuredSeries:
             thread.missed or 0,
             one.busy_cpus,
         )
-        for one, thread in zip(kept.cells, run.threads, strict=True)
+        for one, thread in zip(record.cells, run.threads, strict=True)
     ]
     return MeasuredSeries(
-        run.machine, cells, kept.rounds, kept.orders, kept.pairs, kept.load_cpus, kept.program
+        run.machine,
+        cells,
+        record.rounds,
+        record.orders,
+        record.pairs,
+        record.load_cpus,
+        record.program,
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from rtscope.model.machine import Cpu, Machine
 from rtscope.model.scaling import Order, Pair, Placement
-from rtscope.model.speeds import speed_rank, told_kinds
+from rtscope.model.speeds import reported_kinds, speed_rank
 
 CORES_FIRST: Final = "cores first"
 CACHES_APART: Final = "caches apart"
@@ -86,8 +86,8 @@ def pairs_of(machine: Machine, usable: Sequence[int]) -> list[Pair]:
 
 def kinds_of(machine: Machine, usable: Sequence[int]) -> list[Placement]:
     """One thread on the first CPU of each speed and kind reported by the kernel."""
-    told = told_kinds(machine)
-    first = {told.get(cpu): cpu for cpu in sorted(usable, reverse=True)}
+    kinds = reported_kinds(machine)
+    first = {kinds.get(cpu): cpu for cpu in sorted(usable, reverse=True)}
     return [Placement((cpu,), 1) for cpu in sorted(first.values())]
 
 

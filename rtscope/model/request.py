@@ -108,6 +108,8 @@ class TuneRequest(msgspec.Struct, frozen=True):
     """folder of the journal on the target; None: the agent's default"""
     keep: bool = False
     """leave the changes when `hold` ends"""
+    poll_ns: int | None = None
+    """time between two checks of `hold` for settings that others changed; 0: never"""
 
 
 AgentRequest = (

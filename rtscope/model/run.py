@@ -37,7 +37,7 @@ class Sample(msgspec.Struct, frozen=True):
     cpu: int | None = None
 
 
-class Taker(msgspec.Struct, frozen=True):
+class Waiter(msgspec.Struct, frozen=True):
     """A thread of the measured program that received events."""
 
     name: str
@@ -103,7 +103,7 @@ class Thread(msgspec.Struct, frozen=True):
     """name of its series: a clock, a method; "" if the probe has one series"""
     metrics: dict[str, float] = msgspec.field(default_factory=dict, name="facts")
     """the probe's metrics, with their units in their names"""
-    takers: list[Taker] = []
+    waiters: list[Waiter] = msgspec.field(default_factory=list, name="takers")
     """of signal and event: the threads that received the events, most events first"""
     worst: list[Sample] = []
     windows: Windows = Windows()
@@ -263,7 +263,7 @@ class Run(msgspec.Struct, frozen=True):
     """in order; empty if the tool did not report them"""
     warnings: list[RunWarning] = []
     source: str = "rtscope"
-    """the tool that measured: rtscope, cyclictest, oslat, rtla timerlat, jitterdebugger"""
+    """the tool that measured: rtscope, cyclictest, rtla timerlat, latmus, ..."""
     target: str = "local"
     experiment: str = ""
     """id of the run's experiment; "" for a single run"""

@@ -9,13 +9,14 @@ nothing of, the frequencies are what differs.
 from collections.abc import Collection
 from typing import Final
 
+from rtscope.model.finding import ReportedSpeed
 from rtscope.model.machine import Cpu, Machine
 
 _HYBRID: Final = ("lowpower", "atom", "core")
 """the kinds of core of a hybrid x86, the fastest last"""
 
 
-def told_speeds(machine: Machine) -> dict[int, float]:
+def reported_speeds(machine: Machine) -> dict[int, float]:
     """The speed of each online CPU, 1 for the fastest; empty if the kernel does not report it."""
     cpus = [cpu for cpu in machine.cpus if cpu.online]
     values = {cpu.number: _speed(cpu, by_capacity=_capacities_differ(machine)) for cpu in cpus}
@@ -27,10 +28,10 @@ def told_speeds(machine: Machine) -> dict[int, float]:
 
 def speed_rank(machine: Machine) -> dict[int, tuple[float, int]]:
     """The speed and kind of each CPU, for sorting: larger is faster."""
-    told = told_speeds(machine)
+    reported = reported_speeds(machine)
     return {
         cpu.number: (
-            told.get(cpu.number, 0.0),
+            reported.get(cpu.number, 0.0),
             _HYBRID.index(cpu.kind) if cpu.kind in _HYBRID else -1,
         )
         for cpu in machine.cpus
@@ -48,28 +49,29 @@ def is_lesser_kind(kind: str | None, than: Collection[str | None]) -> bool:
     return len(ranks) <= len(than) or ranks[0] < min(ranks[1:])
 
 
-def told_kinds(machine: Machine) -> dict[int, tuple[float | None, str | None]]:
+def reported_kinds(machine: Machine) -> dict[int, tuple[float | None, str | None]]:
     """The reported speed and kind of each CPU: CPUs with equal ones are equal."""
-    told = told_speeds(machine)
-    return {cpu.number: (told.get(cpu.number), cpu.kind) for cpu in machine.cpus}
+    reported = reported_speeds(machine)
+    return {cpu.number: (reported.get(cpu.number), cpu.kind) for cpu in machine.cpus}
 
 
-def told_text(machine: Machine, number: int) -> str:
-    """The reported speed of one CPU: capacity 446 of 1024, or 1.50 of 2.40 GHz."""
+def reported_speed(machine: Machine, number: int) -> ReportedSpeed:
+    """The reported speed of one CPU: its capacity, or its frequency."""
     cpus = {cpu.number: cpu for cpu in machine.cpus if cpu.online}
     cpu = cpus[number]
     if not _capacities_differ(machine):
         most_khz = max(one.max_khz or 0 for one in cpus.values())
-        return f"{(cpu.max_khz or 0) / 1e6:.2f} of {most_khz / 1e6:.2f} GHz"
-    text = f"capacity {cpu.capacity} of {max(one.capacity or 0 for one in cpus.values())}"
-    if _held_to(cpu) < 1:
-        text += f", held to {_held_to(cpu) * 100:.0f} % of its frequency"
-    return text
+        return ReportedSpeed(khz=cpu.max_khz or 0, highest_khz=most_khz)
+    return ReportedSpeed(
+        capacity=cpu.capacity,
+        highest_capacity=max(one.capacity or 0 for one in cpus.values()),
+        held_percent=_held_to(cpu) * 100 if _held_to(cpu) < 1 else None,
+    )
 
 
 def _capacities_differ(machine: Machine) -> bool:
-    told = {cpu.capacity for cpu in machine.cpus if cpu.online}
-    return len(told) > 1 and None not in told
+    reported = {cpu.capacity for cpu in machine.cpus if cpu.online}
+    return len(reported) > 1 and None not in reported
 
 
 def _speed(cpu: Cpu, *, by_capacity: bool) -> float:

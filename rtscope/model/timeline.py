@@ -109,7 +109,7 @@ class Explanation(msgspec.Struct, frozen=True):
     time_ns: Ns
     """the deadline, since the run's start"""
     latency_ns: Ns
-    witness: str
+    source: str = msgspec.field(name="witness")
     """trace source, in words"""
     cause: list[Call] = []
     """call chain with most of the time: the longest outermost call, its longest callee, and so on;

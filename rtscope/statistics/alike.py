@@ -117,10 +117,10 @@ def _cpus(run: Run) -> str:
 def _loads(a: Run, b: Run) -> list[Difference]:
     left = {load.name: work_per_second(load) for load in a.loads}
     right = {load.name: work_per_second(load) for load in b.loads}
-    told = []
+    found = []
     for name in sorted(left.keys() & right.keys()):
         for unit in sorted(left[name].keys() & right[name].keys()):
             one, other = left[name][unit], right[name][unit]
             if max(one, other) > _WORK_MAY_DIFFER * min(one, other):
-                told.append(Difference("load-work", name, one, other, unit))
-    return told
+                found.append(Difference("load-work", name, one, other, unit))
+    return found

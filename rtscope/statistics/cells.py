@@ -40,7 +40,7 @@ class CellResult(msgspec.Struct, frozen=True):
         return self.verdict not in ("pass", "measured")
 
 
-def unkept(results: Sequence[CellResult]) -> list[tuple[str, Judgement]]:
+def not_passed(results: Sequence[CellResult]) -> list[tuple[str, Judgement]]:
     """Each limit that fails or is inconclusive, with its cell's name."""
     return [
         (result.name, judgement)

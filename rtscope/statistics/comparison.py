@@ -117,12 +117,12 @@ def compare_series(a: Run, b: Run) -> list[Comparison]:
         for names in (left, right)
         if (rest := [name for name in names if name not in both])
     ]
-    told = []
+    found = []
     for name in both:
         comparison = compare(*(_only(run, name) for run in (a, b)))
         differences = [*comparison.differences, *alone]
-        told.append(msgspec.structs.replace(comparison, series=name, differences=differences))
-    return told
+        found.append(msgspec.structs.replace(comparison, series=name, differences=differences))
+    return found
 
 
 def _only(run: Run, name: str) -> Run:
@@ -140,7 +140,7 @@ def compare(a: Run, b: Run) -> Comparison:
 
 def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
     """Compare known sides, so that a side of many comparisons is made once."""
-    told = differences(a, b)
+    found = differences(a, b)
     refused = a.probe != b.probe
     tested = [
         _quantile_row(left, right, percent, index, refused)
@@ -155,12 +155,12 @@ def compare_sides(a: Run, left: Side, b: Run, right: Side) -> Comparison:
     ]
     probes = (a.probe, b.probe)
     if refused:
-        return Comparison("not comparable", None, rows, left.metrics, right.metrics, probes, told)
+        return Comparison("not comparable", None, rows, left.metrics, right.metrics, probes, found)
     outcome, decider = _conclude(quantiles)
     unknown = [name for name, side in (("A", left), ("B", right)) if not side.batches.number]
     if unknown and outcome in ("better", "worse"):
-        told.append(Difference("assumed-independent", names=unknown))
-    return Comparison(outcome, decider, rows, left.metrics, right.metrics, probes, told)
+        found.append(Difference("assumed-independent", names=unknown))
+    return Comparison(outcome, decider, rows, left.metrics, right.metrics, probes, found)
 
 
 def side_of(run: Run) -> Side:
@@ -209,9 +209,9 @@ def _response_rows(a: Run, b: Run) -> list[Row]:
     periods of one stall depend on each other."""
     if not any(thread.missed for run in (a, b) for thread in run.threads):
         return []
-    told = [responses_of_run(run, run.threads) for run in (a, b)]
-    known = [one.histogram for one in told if isinstance(one, Responses)]
-    if len(known) != len(told):
+    found = [responses_of_run(run, run.threads) for run in (a, b)]
+    known = [one.histogram for one in found if isinstance(one, Responses)]
+    if len(known) != len(found):
         return []
     rows = []
     for percent in PERCENTS:

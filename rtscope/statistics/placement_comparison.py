@@ -96,11 +96,11 @@ def compare_placements(a: Run, b: Run) -> PlacementComparison:
         )
         for name, ratio in zip(both, ratios, strict=True)
     ]
-    told = differences(a, b)
+    found = differences(a, b)
     for held, other in ((left, right), (right, left)):
         if alone := [name for name in held if name not in other]:
-            told.append(Difference("only", names=alone, side="A" if held is left else "B"))
-    return PlacementComparison(a.id, b.id, changes, told)
+            found.append(Difference("only", names=alone, side="A" if held is left else "B"))
+    return PlacementComparison(a.id, b.id, changes, found)
 
 
 def _named(run: Run, *, programs: bool) -> dict[str, Cell]:

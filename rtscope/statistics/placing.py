@@ -17,7 +17,7 @@ import numpy as np
 
 from rtscope.model.placement_series import Cell, MeasuredSeries
 from rtscope.model.scaling import Order, Placement
-from rtscope.model.speeds import told_kinds
+from rtscope.model.speeds import reported_kinds
 from rtscope.statistics.confidence import LEVEL, holm
 from rtscope.statistics.distributions import student_below, student_quantile
 from rtscope.statistics.metrics import quantile_ns
@@ -132,16 +132,16 @@ def jitter(cell: Cell) -> float | None:
 
 def alone(series: MeasuredSeries, workload: str) -> dict[int, Cell]:
     """The cell of one thread on each CPU, or on a CPU that is reported as equal."""
-    told = told_kinds(series.machine)
+    kinds = reported_kinds(series.machine)
     cells = series.idle_cells(workload)
     measured = {
         cell.placement.cpus[0]: cell
         for cell in cells
         if cell.placement.threads == len(cell.placement.cpus) == 1
     }
-    of_kind = {told.get(cpu): cell for cpu, cell in reversed(measured.items())}
+    of_kind = {kinds.get(cpu): cell for cpu, cell in reversed(measured.items())}
     placed = {cpu for cell in cells for cpu in cell.placement.cpus}
-    found = {cpu: measured.get(cpu) or of_kind.get(told.get(cpu)) for cpu in sorted(placed)}
+    found = {cpu: measured.get(cpu) or of_kind.get(kinds.get(cpu)) for cpu in sorted(placed)}
     return {cpu: cell for cpu, cell in found.items() if cell}
 
 

@@ -40,6 +40,23 @@ class Cell(msgspec.Struct, frozen=True):
     """of a mean"""
 
 
+class Column(msgspec.Struct, frozen=True):
+    """The system and method of runs; runs with equal ones can be merged."""
+
+    hostname: str | None
+    cpu_model: str | None
+    kernel_release: str | None
+    preemption: str | None
+    load: str | None
+    """if the table's entries are not loads"""
+    interval_ns: int | None
+    """unless the table merges intervals"""
+    duration_ns: int | None
+    """unless the table merges durations"""
+    options: tuple[tuple[str, str], ...] = ()
+    """those that differ between runs of one entry"""
+
+
 class Filled(msgspec.Struct, frozen=True):
     """The measurement of one entry with one method on one system."""
 
@@ -76,8 +93,7 @@ class Beside(msgspec.Struct, frozen=True):
 
     reference: str
     table: str
-    columns: list[str]
-    """system and method of each of our columns, in words"""
+    columns: list[Column]
     filled: list[Filled]
     missing: list[str] = []
     """rows of the table without a run"""
@@ -113,12 +129,12 @@ def _is_like(table: Table, thread: Thread) -> bool:
 
 def _demands(table: Table) -> str:
     """The conditions of a table on runs besides the probe, in words."""
-    told = []
+    demands = []
     if table.seconds is not None:
-        told.append(f"runs of {format_duration_ns(round(table.seconds * 1e9))}")
+        demands.append(f"runs of {format_duration_ns(round(table.seconds * 1e9))}")
     if table.isolated:
-        told.append("machines with every CPU but 0 isolated")
-    return " and ".join(told)
+        demands.append("machines with every CPU but 0 isolated")
+    return " and ".join(demands)
 
 
 def _fits(table: Table, run: Run) -> bool:
@@ -145,12 +161,12 @@ def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
     Raises RtscopeError where a run's counts are impossible (metrics.merge).
     """
     measured = [run for run in runs if _fits(table, run)]
-    ways = _ways(table, measured)
-    columns = list(dict.fromkeys(ways))
+    column_of = _columns(table, measured)
+    columns = list(dict.fromkeys(column_of))
     parts: dict[tuple[int, int, str], list[tuple[Run, list[Thread]]]] = {}
-    for run, way in zip(measured, ways, strict=True):
+    for run, column in zip(measured, column_of, strict=True):
         for place, name, threads in _places(table, run):
-            parts.setdefault((place, columns.index(way), name), []).append((run, threads))
+            parts.setdefault((place, columns.index(column), name), []).append((run, threads))
     filled = [
         _filled(table, place, column, name, pieces)
         for (place, column, name), pieces in sorted(parts.items(), key=lambda part: part[0][:2])
@@ -158,10 +174,10 @@ def beside(reference: Reference, table: Table, runs: Sequence[Run]) -> Beside:
     return Beside(reference.name, table.name, columns, filled, *_conclusions(table, filled))
 
 
-def _ways(table: Table, runs: Sequence[Run]) -> list[str]:
-    """The system and method of each run: runs with equal ones can be merged."""
-    keys = [(_machine(run), *_settings(table, run)) for run in runs]
-    given: dict[tuple[tuple[str, ...], int, str], dict[str, set[str]]] = {}
+def _columns(table: Table, runs: Sequence[Run]) -> list[Column]:
+    """The column of each run."""
+    keys = [_column(table, run) for run in runs]
+    given: dict[tuple[Column, int, str], dict[str, set[str]]] = {}
     for run, key in zip(runs, keys, strict=True):
         for place, name, _ in _places(table, run):
             held = given.setdefault((key, place, name), {})
@@ -171,14 +187,16 @@ def _ways(table: Table, runs: Sequence[Run]) -> list[str]:
         option for held in given.values() for option, values in held.items() if len(values) > 1
     }
     return [
-        ", ".join(text for text in (*key, *_options_told(run, sorted(differing))) if text)
+        msgspec.structs.replace(
+            key,
+            options=tuple(
+                (name, str(run.asked.options[name]))
+                for name in sorted(differing)
+                if name in run.asked.options
+            ),
+        )
         for run, key in zip(runs, keys, strict=True)
     ]
-
-
-def _options_told(run: Run, names: Sequence[str]) -> list[str]:
-    options = run.asked.options
-    return [f"{name} {options[name]}" for name in names if name in options]
 
 
 def _load_is_of_column(table: Table) -> bool:
@@ -186,16 +204,17 @@ def _load_is_of_column(table: Table) -> bool:
     return table.rows == "entries" and not any(entry.loads for entry in table.entries)
 
 
-def _settings(table: Table, run: Run) -> list[str]:
-    asked = run.asked
-    told = []
-    if _load_is_of_column(table):
-        told.append(f"load {run.load}")
-    if asked.interval_ns and "interval" not in table.together:
-        told.append(f"every {format_duration_ns(asked.interval_ns)}")
-    if asked.duration_ns and "duration" not in table.together:
-        told.append(f"for {format_duration_ns(asked.duration_ns)}")
-    return told
+def _column(table: Table, run: Run) -> Column:
+    machine, asked, together = run.machine, run.asked, table.together
+    return Column(
+        machine.hostname,
+        machine.cpu_model,
+        machine.kernel_release,
+        machine.preemption,
+        run.load if _load_is_of_column(table) else None,
+        (asked.interval_ns or None) if "interval" not in together else None,
+        (asked.duration_ns or None) if "duration" not in together else None,
+    )
 
 
 def column_label(index: int) -> str:
@@ -211,13 +230,6 @@ def load_stands_for(load: str, wanted: str) -> bool:
         kind == its_kind and its_strength in ("", strength)
         for (kind, strength), (its_kind, its_strength) in zip(parts, needed, strict=True)
     )
-
-
-def _machine(run: Run) -> str:
-    machine = run.machine
-    known = [machine.hostname, machine.cpu_model, machine.kernel_release]
-    preemption = f"preemption {machine.preemption}" if machine.preemption else None
-    return ", ".join(text for text in (*known, preemption) if text) or "a machine not described"
 
 
 def _places(table: Table, run: Run) -> list[tuple[int, str, list[Thread]]]:

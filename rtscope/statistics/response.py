@@ -57,9 +57,9 @@ def responses(run: Run, thread: Thread) -> Responses | Reason:
 
 def responses_of_run(run: Run, threads: Sequence[Thread]) -> Responses | Reason:
     """The response times of several threads together."""
-    told = [responses(run, thread) for thread in threads]
-    known = [one for one in told if isinstance(one, Responses)]
-    for one in told:
+    estimates = [responses(run, thread) for thread in threads]
+    known = [one for one in estimates if isinstance(one, Responses)]
+    for one in estimates:
         if isinstance(one, Reason):
             return one
     return Responses(merge([one.histogram for one in known]), sum(one.filled for one in known))

@@ -67,9 +67,9 @@ class _Pairs(msgspec.Struct, frozen=True):
 class _Kind(msgspec.Struct, frozen=True):
     """A kind of work."""
 
-    told: Callable[[Machine, Pair], bool]
+    reported_here: Callable[[Machine, Pair], bool]
     """whether the two share it according to the kernel"""
-    told_surely: bool = True
+    reported_reliably: bool = True
     """whether sharing must appear: two CPUs do not wait for a bandwidth that suffices for both"""
 
 
@@ -78,13 +78,13 @@ def _siblings(machine: Machine, pair: Pair) -> bool:
 
 
 def _cache(level: int) -> Callable[[Machine, Pair], bool]:
-    def told(machine: Machine, pair: Pair) -> bool:
+    def reported_here(machine: Machine, pair: Pair) -> bool:
         return any(
             cache.level == level and cache.kind != "instruction" and set(pair) <= {*cache.shared_by}
             for cache in machine.caches
         )
 
-    return told
+    return reported_here
 
 
 def _node(machine: Machine, pair: Pair) -> bool:
@@ -98,7 +98,7 @@ _KINDS: Final = {
     "L1": _Kind(_cache(1)),
     "L2": _Kind(_cache(2)),
     "L3": _Kind(_cache(3)),
-    "memory": _Kind(_node, told_surely=False),
+    "memory": _Kind(_node, reported_reliably=False),
 }
 _LIMITS: Final = {"awake": TURNS} | dict.fromkeys(_KINDS, SHARED)
 
@@ -168,7 +168,7 @@ def _turns(awake: Matrix, turns: set[Pair]) -> list[Finding]:
 def _of_kind(machine: Machine, pairs: _Pairs, matrix: Matrix, turns: set[Pair]) -> list[Finding]:
     kind, name = _KINDS[matrix.name], matrix.name
     judged = {pair for work, pair in pairs.found if work == name} - turns
-    told = {pair for pair in judged if kind.told(machine, pair)}
+    reported_here = {pair for pair in judged if kind.reported_here(machine, pair)}
     shared = pairs.that_are(name, Slowed.YES) - turns
     apart = pairs.that_are(name, Slowed.NO) - turns
     found: list[Finding] = [
@@ -180,11 +180,11 @@ def _of_kind(machine: Machine, pairs: _Pairs, matrix: Matrix, turns: set[Pair]) 
             reported=reported,
             severity="info" if reported else "unexpected",
         )
-        for these, reported in ((shared & told, True), (shared - told, False))
+        for these, reported in ((shared & reported_here, True), (shared - reported_here, False))
         for group in _groups(these)
     ]
-    if kind.told_surely:
-        found += [_unseen(machine, matrix, group) for group in _groups(apart & told)]
+    if kind.reported_reliably:
+        found += [_unseen(machine, matrix, group) for group in _groups(apart & reported_here)]
     found += _unsure(machine, pairs, name, Slowed.CHANGING, turns)
     return found + _unsure(machine, pairs, name, Slowed.UNKNOWN, turns)
 
@@ -260,18 +260,21 @@ def _described(machine: Machine) -> list[Finding]:
         tuple(cpu.number for cpu in machine.cpus if cpu.node == node)
         for node in sorted(nodes, key=str)
     ]
-    told = {"core": threads, "cluster": {tuple(cpu.cluster) for cpu in machine.cpus} - threads}
+    reported_here = {
+        "core": threads,
+        "cluster": {tuple(cpu.cluster) for cpu in machine.cpus} - threads,
+    }
     for level in sorted({cache.level for cache in machine.caches if cache.kind != "instruction"}):
         sharers = {
             tuple(cache.shared_by)
             for cache in machine.caches
             if cache.level == level and cache.kind != "instruction"
         }
-        told[f"L{level}"] = sharers - {()}
-    told["node"] = {*together} if len(together) > 1 else set()
+        reported_here[f"L{level}"] = sharers - {()}
+    reported_here["node"] = {*together} if len(together) > 1 else set()
     levels = [
         CpuGroups(level, [[*group] for group in sorted(groups) if len(group) > 1])
-        for level, groups in told.items()
+        for level, groups in reported_here.items()
         if any(len(group) > 1 for group in groups)
     ]
     levels += _described_unlike(machine)
@@ -286,8 +289,8 @@ def _described_unlike(machine: Machine) -> list[CpuGroups]:
         if cpu.online:
             kinds.setdefault(f"{cpu.kind}", []).append(cpu.number)
             capacities.setdefault(f"{cpu.capacity}", []).append(cpu.number)
-    told = {"kind": kinds, "capacity": capacities}
-    return [CpuGroups(level, groups) for level, groups in told.items() if len(groups) > 1]
+    reported_here = {"kind": kinds, "capacity": capacities}
+    return [CpuGroups(level, groups) for level, groups in reported_here.items() if len(groups) > 1]
 
 
 def unmeasured(machine: Machine, cpus: list[int]) -> list[Finding]:

@@ -21,10 +21,11 @@ from rtscope.model.finding import (
     CpusSlower,
     Finding,
     Range,
+    ReportedSpeed,
 )
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run
-from rtscope.model.speeds import is_lesser_kind, told_speeds, told_text
+from rtscope.model.speeds import is_lesser_kind, reported_speed, reported_speeds
 from rtscope.statistics.slowed import SHARED, Slowed, slowed, spread, too_few
 
 _CPU: Final = re.compile(r"CPU (0|[1-9][0-9]{0,4})")
@@ -39,9 +40,9 @@ class _Speeds(msgspec.Struct, frozen=True):
     """for each kind of work"""
     found: dict[tuple[str, int], Slowed]
     """of all other CPUs"""
-    told: dict[int, float]
+    reported: dict[int, float]
     """speed reported by the kernel, 1 for the fastest; empty if it reports none"""
-    as_told: dict[tuple[str, int], Slowed]
+    as_reported: dict[tuple[str, int], Slowed]
     """of CPUs reported as slower: whether they are by at least half of that, as a power"""
 
     def kinds(self, cpu: int, verdict: Slowed) -> tuple[str, ...]:
@@ -54,16 +55,17 @@ class _Speeds(msgspec.Struct, frozen=True):
         """All measured CPUs."""
         return sorted({cpu for _, cpu in self.times})
 
-    def told_slower(self, cpu: int, kinds: Collection[str] = ()) -> bool:
+    def reported_slower(self, cpu: int, kinds: Collection[str] = ()) -> bool:
         """Whether the kernel says that another of them is faster by a tenth; with `kinds` of work,
         that those are which are the fastest at it."""
-        return any(one == cpu for _, one in self.as_told) and all(
-            self.told.get(self.fastest[kind], 0.0) > SHARED * self.told[cpu] for kind in kinds
+        return any(one == cpu for _, one in self.as_reported) and all(
+            self.reported.get(self.fastest[kind], 0.0) > SHARED * self.reported[cpu]
+            for kind in kinds
         )
 
-    def told_wrongly(self, cpu: int) -> bool:
+    def reported_wrongly(self, cpu: int) -> bool:
         """Whether it is surely not as slow as that in any work."""
-        said = {is_so for (_, one), is_so in self.as_told.items() if one == cpu}
+        said = {is_so for (_, one), is_so in self.as_reported.items() if one == cpu}
         return said == {Slowed.NO}
 
     def apart_from(self, cpus: Collection[int], kinds: Collection[str]) -> list[int]:
@@ -82,8 +84,8 @@ class _Verdict(msgspec.Struct, frozen=True):
     is_so: Slowed
     kinds: tuple[str, ...]
     """kinds of work for which it holds"""
-    told: str
-    """the reason reported by the kernel; empty if there is none"""
+    reported: ReportedSpeed | None
+    """why the kernel expects it; None if it does not"""
 
 
 def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
@@ -94,7 +96,7 @@ def speeds(run: Run, left_out: Collection[int] = ()) -> list[Finding]:
     rates = _rates(run, left_out)
     stuck = [] if run.lab else _stuck({cpu for (_, cpu), one in rates.items() if min(one) <= 0})
     measured = _measured(run, {key: one for key, one in rates.items() if min(one) > 0})
-    judged = [cpu for cpu in measured.cpus() if not run.lab or measured.told_wrongly(cpu)]
+    judged = [cpu for cpu in measured.cpus() if not run.lab or measured.reported_wrongly(cpu)]
     if not measured.found or not judged:
         return stuck
     if few := too_few([measured.times[key] for key in measured.found]):
@@ -135,15 +137,15 @@ def _measured(run: Run, rates: Mapping[tuple[str, int], list[float]]) -> _Speeds
         for cpu, one in of_kind.items():
             times[kind, cpu] = [a / b for a, b in zip(of_kind[first], one, strict=False)]
     others = {(kind, cpu): one for (kind, cpu), one in times.items() if fastest[kind] != cpu}
-    told = told_speeds(run.machine)
-    most = max((told.get(cpu, 0.0) for _, cpu in times), default=0.0)
-    halves = {(k, cpu): math.sqrt(most / told[cpu]) for k, cpu in times if told.get(cpu)}
+    reported = reported_speeds(run.machine)
+    most = max((reported.get(cpu, 0.0) for _, cpu in times), default=0.0)
+    halves = {(k, cpu): math.sqrt(most / reported[cpu]) for k, cpu in times if reported.get(cpu)}
     slow = {key: times[key] for key, half in halves.items() if half * half > SHARED}
     return _Speeds(
         times,
         fastest,
         slowed(others, dict.fromkeys(others, SHARED)),
-        told,
+        reported,
         slowed(slow, halves),
     )
 
@@ -155,24 +157,26 @@ def _stuck(cpus: Collection[int]) -> list[Finding]:
 
 def _verdict(run: Run, measured: _Speeds, cpu: int) -> _Verdict | None:
     machine = run.machine
-    told = told_text(machine, cpu) if measured.told_slower(cpu) else ""
+    reported = reported_speed(machine, cpu) if measured.reported_slower(cpu) else None
     kinds = measured.kinds(cpu, Slowed.YES)
-    if measured.told_wrongly(cpu):
-        return None if run.lab and kinds else _Verdict(Slowed.NO, tuple(measured.fastest), told)
+    if measured.reported_wrongly(cpu):
+        return None if run.lab and kinds else _Verdict(Slowed.NO, tuple(measured.fastest), reported)
     if kinds:
-        why = told if measured.told_slower(cpu, kinds) else ""
+        why = reported if measured.reported_slower(cpu, kinds) else None
         return _Verdict(Slowed.YES, kinds, why or _of_another_kind(machine, measured, cpu, kinds))
     for is_so in (Slowed.CHANGING, Slowed.UNKNOWN):
         if kinds := measured.kinds(cpu, is_so):
-            return _Verdict(is_so, kinds, "")
+            return _Verdict(is_so, kinds, None)
     return None
 
 
-def _of_another_kind(machine: Machine, measured: _Speeds, cpu: int, works: Collection[str]) -> str:
+def _of_another_kind(
+    machine: Machine, measured: _Speeds, cpu: int, works: Collection[str]
+) -> ReportedSpeed | None:
     """The kind of core, if the fastest in these kinds of work are of other kinds."""
     kinds = {one.number: one.kind for one in machine.cpus}
     others = {kinds.get(measured.fastest[work]) for work in works}
-    return f"kind {kinds[cpu]}" if is_lesser_kind(kinds.get(cpu), others) else ""
+    return ReportedSpeed(core=kinds[cpu]) if is_lesser_kind(kinds.get(cpu), others) else None
 
 
 _CERTAINTY: Final[dict[Slowed, Certainty]] = {
@@ -184,11 +188,12 @@ _CERTAINTY: Final[dict[Slowed, Certainty]] = {
 
 def _finding(machine: Machine, measured: _Speeds, verdict: _Verdict, cpus: list[int]) -> Finding:
     if verdict.is_so is Slowed.NO:
+        assert verdict.reported is not None
         return CpusNotSlower(
             cpus=cpus,
-            than=[cpu for cpu in measured.cpus() if not measured.told_slower(cpu)],
+            than=[cpu for cpu in measured.cpus() if not measured.reported_slower(cpu)],
             times=_medians(measured, verdict, cpus),
-            reported=verdict.told,
+            reported=verdict.reported,
             partly=any(measured.kinds(cpu, Slowed.YES) for cpu in cpus),
             severity="unexpected",
         )
@@ -198,12 +203,12 @@ def _finding(machine: Machine, measured: _Speeds, verdict: _Verdict, cpus: list[
         than=measured.apart_from(cpus, verdict.kinds),
         is_so=_CERTAINTY[verdict.is_so],
         times=(_medians if is_sure else _spreads)(measured, verdict, cpus),
-        reported=verdict.told,
+        reported=verdict.reported,
         virtual=machine.is_virtual,
         severity="undecided"
         if verdict.is_so is Slowed.UNKNOWN
         else "info"
-        if verdict.told
+        if verdict.reported
         else "unexpected",
     )
 

@@ -137,10 +137,13 @@ def _steps(held: list[tuple[Run, Tuning]]) -> Steps:
 def _cpu_sets(runs: Sequence[Run], chosen: str) -> list[tuple[str, bool]]:
     """The measured CPUs of the profile, and the others; all if the profile has none."""
     measured = {thread.cpu for run in runs for thread in run.threads if thread.cpu is not None}
-    kept = measured & set(parse_cpu_list(chosen))
+    measured_chosen = measured & set(parse_cpu_list(chosen))
     if not measured:
         return [("", True)]
-    sets = [(format_cpu_list(kept), True), (format_cpu_list(measured - kept), not kept)]
+    sets = [
+        (format_cpu_list(measured_chosen), True),
+        (format_cpu_list(measured - measured_chosen), not measured_chosen),
+    ]
     return [(cpus, is_chosen) for cpus, is_chosen in sets if cpus]
 
 

@@ -103,7 +103,7 @@ def _judge(run: Run, limit: Limit) -> Judgement:
     if limit.is_metric:
         judged = [thread for thread in judged if limit.metric in thread.metrics]
         if not judged:
-            return _undecided(limit, _no_fact(run))
+            return _undecided(limit, _no_metric(run))
     elif not any(thread.count for thread in judged):
         return _undecided(limit, Reason("no-samples"))
     findings = [(thread, _find(run, thread, limit)) for thread in judged]
@@ -143,7 +143,7 @@ def _no_series(run: Run) -> Reason:
     return Reason("no-series", known=[*names])
 
 
-def _no_fact(run: Run) -> Reason:
+def _no_metric(run: Run) -> Reason:
     names = sorted({name for thread in run.threads for name in thread.metrics})
     return Reason("no-metric", of=run.probe, known=names)
 

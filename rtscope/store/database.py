@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from rtscope.model.errors import KeptError, RtscopeError, StoreError, UnreachableError
+from rtscope.model.errors import NotSentError, RtscopeError, StoreError, UnreachableError
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Run
 from rtscope.store.address import Place, Server, default_path, user_place
@@ -112,7 +112,7 @@ def check_place() -> None:
 def save(run: Run, store: Place | None = None) -> bool:
     """Keep a run. One with the same id is replaced; False when it was there already, the same.
 
-    Raises KeptError where the server did not take it; it is then sent later. Raises StoreError
+    Raises NotSentError where the server did not take it; it is then sent later. Raises StoreError
     else; the run is then as it was before: not in the store, or in its older form.
     """
     place = store or user_place()
@@ -126,13 +126,13 @@ def save(run: Run, store: Place | None = None) -> bool:
 
 
 def _keep(run: Run, server: Server, error: StoreError) -> None:
-    """Keep a run for the server that did not take it. Raises KeptError, StoreError if it cannot."""
+    """Keep a run that the server did not take. Raises NotSentError, StoreError if it cannot."""
     unsent = Unsent(server)
     try:
         unsent.runs.save(run)
     except StoreError as second:
         raise StoreError(f"{error}; {second}") from None
-    raise KeptError(
+    raise NotSentError(
         f"{error}; run {run.id} is kept in {unsent.path}, and the next rtscope that reaches the "
         "store sends it"
     ) from None

@@ -10,7 +10,7 @@ from typing import Final
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.model.units import Unit
-from rtscope.store import cyclictest, jitterdebugger, oslat, rtla, rtla_analysis
+from rtscope.store import cyclictest, jitterdebugger, latmus, oslat, rteval, rtla, rtla_analysis
 from rtscope.store.runfile import MOST_BYTES, decode_run
 from rtscope.store.sniff import FORMATS, Format, sniff
 
@@ -26,6 +26,8 @@ _PARSERS: Final[dict[Format, Callable[[bytes, str], list[Run]]]] = {
     "rtla-timerlat": rtla.parse,
     "rtla-analysis": rtla_analysis.parse,
     "jitterdebugger": lambda data, created: [jitterdebugger.parse(data, created)],
+    "latmus": lambda data, created: [latmus.parse(data, created)],
+    "rteval": lambda data, created: [rteval.parse(data, created)],
 }
 
 

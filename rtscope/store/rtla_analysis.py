@@ -121,7 +121,7 @@ def _explanation(place: int, text: str) -> Explanation:
         thread=place,
         time_ns=0,
         latency_ns=latency_ns,
-        witness="the auto-analysis of rtla timerlat",
+        source="the auto-analysis of rtla timerlat",
         ledger=_summed(named_terms, latency_ns),
         notes=["rtla prints durations of one CPU: there is no timeline, and no sender"],
     )

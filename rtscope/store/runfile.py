@@ -123,7 +123,7 @@ def _problem_of_placements(run: Run) -> str | None:
     placements = [cell.placement for cell in series.cells]
     placements += [place for order in series.orders for place in order.placements]
     placements += [pair.placement for pair in series.pairs]
-    told = {
+    rules = {
         f"has {len(medians)} cells for {len(run.threads)} threads": len(medians)
         == len(run.threads),
         "has a cell without samples": all(thread.histogram.lower_ns for thread in run.threads),
@@ -135,7 +135,7 @@ def _problem_of_placements(run: Run) -> str | None:
             place.cpus and place.threads > 0 for place in placements
         ),
     }
-    return next((problem for problem, holds in told.items() if not holds), None)
+    return next((problem for problem, holds in rules.items() if not holds), None)
 
 
 def _contradiction_in(thread: Thread) -> str | None:

@@ -13,6 +13,8 @@ Format = Literal[
     "rtla-timerlat",
     "rtla-analysis",
     "jitterdebugger",
+    "latmus",
+    "rteval",
 ]
 FORMATS: Final[dict[Format, str]] = {
     "rtscope": "a run file",
@@ -23,13 +25,22 @@ FORMATS: Final[dict[Format, str]] = {
     "rtla-timerlat": "output of rtla timerlat hist",
     "rtla-analysis": "auto-analysis of rtla timerlat",
     "jitterdebugger": "results.json of jitterdebugger -o",
+    "latmus": "output of EVL's latmus -g",
+    "rteval": "summary.xml of rteval",
 }
 
 HEAD: Final = 65536
 """characters that contain the distinctive keys of each JSON format"""
 
 _KEY: Final = re.compile(r'"([a-z_]{1,32}:?)"[ \t]*:')
-_CYCLICTEST_LINE: Final = re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) [PI]:")
+_TEXTS: Final[tuple[tuple[re.Pattern[str], Format], ...]] = (
+    (re.compile(r"RTLA timerlat histogram"), "rtla-timerlat"),
+    (re.compile(r"hit stop tracing, analyzing it ##"), "rtla-analysis"),
+    (re.compile(r"# Histogram|# Min Latencies:"), "cyclictest-histogram"),
+    (re.compile(r"T: ?\d{1,9} ?\( ?[ \d]{1,12}\) [PI]:"), "cyclictest-text"),
+    (re.compile(r"^# sampling period: \d{1,9} microseconds$", re.MULTILINE), "latmus"),
+)
+"""the first that is found anywhere in a text names its format"""
 
 
 def sniff(text: str) -> Format | None:
@@ -37,15 +48,9 @@ def sniff(text: str) -> Format | None:
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith("{"):
         return _sniff_json(start)
-    if "RTLA timerlat histogram" in text:
-        return "rtla-timerlat"
-    if "hit stop tracing, analyzing it ##" in text:
-        return "rtla-analysis"
-    if "# Histogram" in text or "# Min Latencies:" in text:
-        return "cyclictest-histogram"
-    if _CYCLICTEST_LINE.search(text):
-        return "cyclictest-text"
-    return None
+    if start.startswith("<"):
+        return "rteval" if "<rteval" in start[:HEAD] else None
+    return next((name for pattern, name in _TEXTS if pattern.search(text)), None)
 
 
 def _sniff_json(text: str) -> Format | None:

@@ -54,7 +54,7 @@ REPEAT_S: Final = 3600.0
 """seconds for a repeat that has begun, for probes that end with a whole one: topology on 256 CPUs
 takes 49 minutes, and memory 12 s for each 100 MiB of last-level cache"""
 INTERRUPTED_S: Final = 20.0
-"""seconds from an interrupt to the end: where the agent is tethered it is killed after 15 s"""
+"""seconds from an interrupt to the end: a watchdog connection kills the agent after 15 s"""
 LONGEST_STEP_S: Final = 10.0
 """maximum counted seconds between two checks: if more have passed, rtscope itself was stopped"""
 

@@ -67,6 +67,7 @@ def tune_command(request: TuneRequest, *, json: bool) -> list[str]:
         *_flags({"--json": json}),
         *_values({"--journal": request.journal}),
         *_flags({"--keep": request.keep}),
+        *_values({"--poll": None if request.poll_ns is None else f"{request.poll_ns}ns"}),
         *_values({"--profile": request.profile}),
         *request.rules,
     ]

@@ -185,16 +185,16 @@ class AgentProcess:
         assert out is not None
         assert err is not None
         pending = bytearray()
-        heard_s = looked_s = self.spent_s()
+        received_s = polled_s = self.spent_s()
         interrupted = False
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
             selector.register(err, selectors.EVENT_READ)
             while True:
-                left_s = heard_s + self._silence_limit_s - self.spent_s()
+                left_s = received_s + self._silence_limit_s - self.spent_s()
                 ready = selector.select(min(max(_LEAST_WAIT_S, left_s), _LONGEST_WAIT_S))
-                before_s, looked_s = looked_s, self.spent_s()
-                self._lasted_s += min(looked_s - before_s, LONGEST_STEP_S)
+                before_s, polled_s = polled_s, self.spent_s()
+                self._lasted_s += min(polled_s - before_s, LONGEST_STEP_S)
                 if self._interrupted and not interrupted:
                     interrupted = True
                     ending_s = INTERRUPTED_S / ENDING_S * self._ending_s
@@ -203,7 +203,7 @@ class AgentProcess:
                     self.kill()
                     return
                 silent = all(key.fileobj is not out for key, _ in ready)
-                if silent and looked_s >= heard_s + self._silence_limit_s:
+                if silent and polled_s >= received_s + self._silence_limit_s:
                     self.kill()
                     raise RtscopeError(self.why_it_was_given_up())
                 if self._lasted_s > min(self._end_by_s, self._prompt_by_s):
@@ -220,7 +220,7 @@ class AgentProcess:
                         continue
                     if not data:
                         return
-                    heard_s = self.spent_s()
+                    received_s = self.spent_s()
                     pending += data
                     check_length(len(pending))
                     if b"\n" in data:

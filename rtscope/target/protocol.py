@@ -163,7 +163,7 @@ class WorstSample(msgspec.Struct, frozen=True):
     cpu: CpuIndex | None = None
 
 
-class ThreadTaker(msgspec.Struct, frozen=True):
+class ThreadWaiter(msgspec.Struct, frozen=True):
     """A thread of the measured program that received events of a series."""
 
     name: Annotated[str, msgspec.Meta(max_length=64)]
@@ -190,7 +190,7 @@ class ThreadResult(Line, frozen=True, tag="thread"):
     stddev_ns: Quantity | None = None
     worst: Annotated[list[WorstSample], msgspec.Meta(max_length=64)] = []
     metrics: dict[str, float | None] = msgspec.field(default_factory=dict, name="facts")
-    takers: Annotated[list[ThreadTaker], msgspec.Meta(max_length=1024)] = []
+    takers: Annotated[list[ThreadWaiter], msgspec.Meta(max_length=1024)] = []
 
 
 class ThreadHistogram(Line, frozen=True, tag="histogram"):

@@ -33,7 +33,7 @@ from rtscope.target.upload import Installed, installed_agent
 
 _SILENCE_S: Final = 90.0
 _BEAT_S: Final = 1.0
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 """polling interval for a request to end"""
 _MOST_LINES_BEFORE: Final = 10_000
 _START: Final = r"""
@@ -111,7 +111,7 @@ class SshAgent(AgentProcess):
                 if time.monotonic() >= due_s:
                     stdin.write(b".")
                     due_s = time.monotonic() + _BEAT_S
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
 
     def _raw_lines(self) -> Iterator[bytes]:
         """The agent's lines, without the output of the board's shell before it starts."""

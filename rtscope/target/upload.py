@@ -48,7 +48,7 @@ is_own() {
 """
 """start of scripts: the agent's possible directories, and a check that they are private"""
 
-_LOOK: Final = r"""
+_IDENTIFY: Final = r"""
 order=
 [ "$(uname -m)" != mips64 ] || order=$(dd if=/bin/sh bs=1 skip=5 count=1 2>/dev/null | od -An -tu1)
 printf "\nrtscope: %s\n" "$(uname -m) $(id -u)" $order
@@ -132,7 +132,7 @@ def installed_agent(name: str, connection: Connection) -> Installed:
 
 def _looked(name: str, connection: Connection) -> tuple[str, Path, int]:
     """The board's architecture, the local agent file for it, and the user's ID on the board."""
-    said = connection.run(_LOOK)
+    said = connection.run(_IDENTIFY)
     found = _MACHINE.fullmatch(said.answers[0]) if said.answers else None
     if not found:
         why = f": {said.complaint}" if said.complaint else ""

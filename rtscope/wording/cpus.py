@@ -24,6 +24,7 @@ from rtscope.model.finding import (
     NothingShared,
     OnlyCpu,
     Range,
+    ReportedSpeed,
     ReportedTopology,
     Sharing,
     TooFewRepeats,
@@ -79,7 +80,7 @@ def _(found: CpusSlower) -> str:
             f"in repeats of the same work{_possible_cause(found.virtual)}"
         )
     if found.reported:
-        why = f"as the kernel reports ({found.reported}): {_work_times(found.times)}"
+        why = f"as the kernel reports ({_speed_text(found.reported)}): {_work_times(found.times)}"
         return f"{name} {are} slower than {than}, {why}"
     return (
         f"{name} {are} slower than {than}, which the kernel does not report: "
@@ -93,7 +94,7 @@ def _(found: CpusNotSlower) -> str:
     they = "they are" if found.cpus[1:] else "it is"
     return (
         f"the kernel reports that {name} {are} slower than {cpus_named(found.than)} "
-        f"({found.reported}), but {they} {'much less so' if found.partly else 'not'}: "
+        f"({_speed_text(found.reported)}), but {they} {'much less so' if found.partly else 'not'}: "
         f"{_work_times(found.times)}"
     )
 
@@ -266,3 +267,16 @@ def _level_text(one: CpuGroups) -> str:
         return ", ".join(groups)
     level = _LEVELS.get(one.level, f"sharers of an {one.level} cache")
     return f"{level}: {', '.join(map(cpus_named, one.groups))}"
+
+
+def _speed_text(reported: ReportedSpeed) -> str:
+    """ "capacity 446 of 1024", "1.50 of 2.40 GHz" or "kind Cortex-A53"."""
+    if reported.core:
+        return f"kind {reported.core}"
+    if reported.capacity is None:
+        ours, highest = (reported.khz or 0) / 1e6, (reported.highest_khz or 0) / 1e6
+        return f"{ours:.2f} of {highest:.2f} GHz"
+    text = f"capacity {reported.capacity} of {reported.highest_capacity}"
+    if reported.held_percent is not None:
+        text += f", held to {reported.held_percent:.0f} % of its frequency"
+    return text

@@ -27,11 +27,11 @@ def member_lines(run: Run) -> list[str]:
 
 
 def _mean_text(values_ns: list[float]) -> str:
-    told = mean_of_members(values_ns)
-    low, high = told.interval.low_ns, told.interval.high_ns
+    estimate = mean_of_members(values_ns)
+    low, high = estimate.interval.low_ns, estimate.interval.high_ns
     limits = "needs two seeds" if low is None else f"{time_text(max(0.0, low))} … {time_text(high)}"
     spread = f"{time_text(min(values_ns))} to {time_text(max(values_ns))}"
-    mean = time_text(told.mean_ns)
+    mean = time_text(estimate.mean_ns)
     return f"{mean} on average (95 % limits {limits}), {spread} over {len(values_ns)} seeds"
 
 

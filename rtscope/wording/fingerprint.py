@@ -28,7 +28,7 @@ def fingerprint(run: Run) -> tuple[list[tuple[str, str]], list[tuple[str, list[s
 
 def _asked(run: Run) -> list[tuple[str, str]]:
     asked = run.asked
-    told = [
+    rows = [
         ("run", f"{run.id}, started {run.created}, status {run.status}"),
         (
             "measured by",
@@ -37,21 +37,21 @@ def _asked(run: Run) -> list[tuple[str, str]]:
         ("target", run.target),
     ]
     if run.tags:
-        told.append(("tags", ", ".join(run.tags)))
+        rows.append(("tags", ", ".join(run.tags)))
     if run.tuning:
-        told.append(("tuned", tuning_text(run)))
+        rows.append(("tuned", tuning_text(run)))
     if idle := idle_states_text(run):
-        told.append(("idle states", idle))
+        rows.append(("idle states", idle))
     times = [
         ("interval", asked.interval_ns),
         ("break at", asked.threshold_ns),
     ]
-    told += [(name, format_duration_ns(ns)) for name, ns in times if ns]
+    rows += [(name, format_duration_ns(ns)) for name, ns in times if ns]
     if asked.duration_ns:
-        told.append(("duration asked", span_text(asked.duration_ns)))
+        rows.append(("duration asked", span_text(asked.duration_ns)))
     if asked.samples:
-        told.append(("samples asked", f"{asked.samples:,} of each thread"))
-    return told + [_option(name, value) for name, value in asked.options.items()]
+        rows.append(("samples asked", f"{asked.samples:,} of each thread"))
+    return rows + [_option(name, value) for name, value in asked.options.items()]
 
 
 def _option(name: str, value: str | float | bool) -> tuple[str, str]:

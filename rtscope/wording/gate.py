@@ -53,11 +53,11 @@ def exact_sentence(verdict: Gate) -> str:
     return text
 
 
-def drift_sentence(told: Calibration) -> str:
+def drift_sentence(calibration: Calibration) -> str:
     """Which metrics of one system differ between the halves of its runs; "" where none does."""
-    if not told.drifted:
+    if not calibration.drifted:
         return ""
-    names = dict.fromkeys(metric_name(row) for row in told.drifted)
+    names = dict.fromkeys(metric_name(row) for row in calibration.drifted)
     return (
         f"the later half of these runs differs from the earlier one in {', '.join(names)}: gates "
         "of this system will give false alarms until its runs are alike; rtscope check shows what "
@@ -65,11 +65,11 @@ def drift_sentence(told: Calibration) -> str:
     )
 
 
-def advice_sentence(told: Calibration) -> str:
+def advice_sentence(calibration: Calibration) -> str:
     """How many runs a side find the change, and in which metrics none does."""
-    change = f"+{100 * told.change:g} %"
-    known = [row.runs_to_find for row in told.rows if row.runs_to_find is not None]
-    hard = [row for row in told.rows if row.runs_to_find is None]
+    change = f"+{100 * calibration.change:g} %"
+    known = [row.runs_to_find for row in calibration.rows if row.runs_to_find is not None]
+    hard = [row for row in calibration.rows if row.runs_to_find is None]
     names = ", ".join(metric_name(row) for row in hard)
     if not known:
         return f"no number of runs finds {change} beyond the margin"

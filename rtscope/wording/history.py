@@ -42,7 +42,7 @@ def summary_text(metric: MetricHistory) -> str:
     return text if metric.changes else f"{text}; no change point"
 
 
-def differing_facts(before: Run, after: Run) -> list[str]:
+def differing_rows(before: Run, after: Run) -> list[str]:
     """What of machine, kernel and request differs between two runs: name, before and after."""
     old, new = (dict(fingerprint(run)[0]) for run in (before, after))
     return [

@@ -83,6 +83,13 @@ def help_words(option: Option, default: str | None, text: str | None = None) -> 
     return " ".join(parts)
 
 
+def metrics_words(probe: Probe) -> str:
+    """Return the names of a probe's metrics, each with its unit unless it is a count."""
+    return ", ".join(
+        f"{name} ({probe.units[name]})" if name in probe.units else name for name in probe.metrics
+    )
+
+
 def load_help(load: Load) -> tuple[str, str]:
     """Return how a load is written, and its help with its strengths and their default."""
     if load.strength is None:

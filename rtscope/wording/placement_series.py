@@ -29,12 +29,12 @@ def how_text(run: Run) -> str:
         if run.placement_series
         else []
     )
-    told = [" and ".join(plain(one) for one in workloads), settings_text(run)]
+    parts = [" and ".join(plain(one) for one in workloads), settings_text(run)]
     if run.asked.interval_ns:
-        told.append(f"every {format_duration_ns(run.asked.interval_ns)}")
+        parts.append(f"every {format_duration_ns(run.asked.interval_ns)}")
     if moment := moment_text(run, 0):
-        told.append(f"begun {moment.partition('.')[0].removesuffix(' UTC')} UTC")
-    return ", ".join([*told, f"run {plain(run.id)}"])
+        parts.append(f"begun {moment.partition('.')[0].removesuffix(' UTC')} UTC")
+    return ", ".join([*parts, f"run {plain(run.id)}"])
 
 
 def settings_text(run: Run) -> str:
@@ -42,12 +42,12 @@ def settings_text(run: Run) -> str:
     if run.placement_series is None:
         return ""
     rounds, options = run.placement_series.rounds, run.asked.options
-    told = [f"{rounds} round{'s' if rounds > 1 else ''}"]
+    parts = [f"{rounds} round{'s' if rounds > 1 else ''}"]
     if "parallel_percent" in options:
-        told.append(f"parallel {options['parallel_percent']} %")
+        parts.append(f"parallel {options['parallel_percent']} %")
     if isinstance(size := options.get("table_bytes"), int):
-        told.append(f"table {format_size(size)}")
-    return ", ".join(told)
+        parts.append(f"table {format_size(size)}")
+    return ", ".join(parts)
 
 
 def laws_of(run: Run) -> Iterator[str]:

@@ -91,17 +91,17 @@ def _largest(largest: Largest | None) -> str:
 
 
 def _elsewhere(elsewhere: Elsewhere, count: int) -> str:
-    told = ""
+    text = ""
     verb = "they take" if count > 1 else "it takes"
     if elsewhere.slowest and elsewhere.slowdown:
         where = cpus_text(elsewhere.slowest.cpus)
-        told += f" On {where} {verb} {ratio_text(elsewhere.slowdown)} times as long."
+        text += f" On {where} {verb} {ratio_text(elsewhere.slowdown)} times as long."
     if elsewhere.as_fast:
         places = [cpus_text(one.cpus) for one in elsewhere.as_fast[:_MOST_PLACES]]
         if more := len(elsewhere.as_fast) - len(places):
             places.append(f"{more} other placement{'s' if more > 1 else ''}")
-        told += f" No evidence that {verb} longer on {_listed(places, 'or')}."
-    return told
+        text += f" No evidence that {verb} longer on {_listed(places, 'or')}."
+    return text
 
 
 def _as_fast(counts: Sequence[int]) -> str:

@@ -5,8 +5,15 @@ from collections.abc import Sequence
 
 from rtscope.model.reference import Metric, Reference, Table, Value
 from rtscope.model.run import Run
-from rtscope.model.units import NS_PER_UNIT
-from rtscope.statistics.reference import Beside, Cell, PublishedMeans, SamplesOfMaxima, column_label
+from rtscope.model.units import NS_PER_UNIT, format_duration_ns
+from rtscope.statistics.reference import (
+    Beside,
+    Cell,
+    Column,
+    PublishedMeans,
+    SamplesOfMaxima,
+    column_label,
+)
 from rtscope.wording.plain import plain
 from rtscope.wording.run import caveats
 from rtscope.wording.values import time_text
@@ -35,8 +42,24 @@ def label_of(ours: Beside, number: int) -> str:
 
 
 def column_lines(ours: Beside) -> list[str]:
-    """The column's system: "here: board, 6.12.1"."""
-    return [f"{label_of(ours, index)}: {plain(words)}" for index, words in enumerate(ours.columns)]
+    """The system and method of each column: "here: board, 6.12.1, every 1ms"."""
+    return [
+        f"{label_of(ours, index)}: {plain(_column_text(one))}"
+        for index, one in enumerate(ours.columns)
+    ]
+
+
+def _column_text(column: Column) -> str:
+    preemption = column.preemption and f"preemption {column.preemption}"
+    known = [column.hostname, column.cpu_model, column.kernel_release, preemption]
+    parts = [text for text in known if text] or ["unknown system"]
+    if column.load is not None:
+        parts.append(f"load {column.load}")
+    if column.interval_ns is not None:
+        parts.append(f"every {format_duration_ns(column.interval_ns)}")
+    if column.duration_ns is not None:
+        parts.append(f"for {format_duration_ns(column.duration_ns)}")
+    return ", ".join([*parts, *(f"{name} {value}" for name, value in column.options)])
 
 
 def caveats_of(runs: Sequence[Run], found: Sequence[Beside]) -> list[str]:
@@ -51,7 +74,7 @@ def citation(reference: Reference) -> str:
     return f"{', '.join(reference.authors)}: {reference.title}. {reference.published}{year}"
 
 
-def facts_of(reference: Reference) -> list[tuple[str, str]]:
+def properties_of(reference: Reference) -> list[tuple[str, str]]:
     """Hardware, kernel and setup."""
     pairs = [
         ("hardware", reference.hardware),
@@ -63,15 +86,15 @@ def facts_of(reference: Reference) -> list[tuple[str, str]]:
 
 def entry_lines(table: Table) -> list[str]:
     """What differs from the reference's machine, entry by entry."""
-    told = []
+    lines = []
     for entry in table.entries:
         parts = [text for text in (entry.hardware, entry.kernel) if text]
         if entry.high_resolution_timers is not None:
             on = "with" if entry.high_resolution_timers else "without"
             parts.append(f"{on} high-resolution timers")
         if parts:
-            told.append(f"{entry.name}: {', '.join(parts)}")
-    return told
+            lines.append(f"{entry.name}: {', '.join(parts)}")
+    return lines
 
 
 def beside_lines(ours: Beside) -> list[str]:

@@ -36,13 +36,13 @@ def caveats_of_all(labelled: Sequence[tuple[str, Run]]) -> list[str]:
     for label, run in labelled:
         for text in dict.fromkeys(caveats(run)):
             having.setdefault(text, []).append(label)
-    told = []
+    lines = []
     for text, labels in having.items():
         if len(labels) == len(labelled):
-            told.append(text)
+            lines.append(text)
         else:
-            told.append(f"{', '.join(labels)}: {text}")
-    return told
+            lines.append(f"{', '.join(labels)}: {text}")
+    return lines
 
 
 def tuning_text(run: Run) -> str:
@@ -86,10 +86,10 @@ def phases_line(run: Run) -> str:
     """When the load came up and ended, around the samples; empty where there was no load."""
     if len(run.phases) < 2:
         return ""
-    told = [
+    phases = [
         f"{plain(one.name)} {_moment(one.from_ns)} to {_moment(one.to_ns)}" for one in run.phases
     ]
-    return "; ".join(told)
+    return "; ".join(phases)
 
 
 def _moment(ns: int) -> str:
@@ -103,30 +103,30 @@ def caveats(run: Run) -> list[str]:
 
 def flaws(run: Run) -> list[str]:
     """Describe the flaws of this run: an early end, no samples, missed periods."""
-    told = []
+    lines = []
     if run.status != "complete":
-        told.append(f"PARTIAL: {_how_it_ended(run)}")
+        lines.append(f"PARTIAL: {_how_it_ended(run)}")
     if not any(thread.count for thread in run.threads):
         if not run.matrices:
-            told.append("This run has no samples.")
+            lines.append("This run has no samples.")
     else:
         silent = [thread_name(thread) for thread in run.threads if not thread.count]
         if silent:
-            told.append(f"No sample came from {', '.join(silent)}.")
+            lines.append(f"No sample came from {', '.join(silent)}.")
     if stalls := stalls_of(run.threads):
-        told.append(stalls_text(stalls))
-    return told
+        lines.append(stalls_text(stalls))
+    return lines
 
 
 def warnings_of(run: Run) -> list[str]:
     """List warnings about the system and how it was measured; other runs may have the same."""
-    told = []
+    lines = []
     if run.machine.high_resolution_timers is False:
-        told.append(
+        lines.append(
             "High-resolution timers were off: these latencies are those of the tick, "
             "not of the machine."
         )
-    return told + [plain(warning.text) for warning in run.warnings]
+    return lines + [plain(warning.text) for warning in run.warnings]
 
 
 def warnings_of_all(runs: Sequence[Run]) -> list[str]:
@@ -185,8 +185,8 @@ def instructions_line(run: Run) -> str:
     """The metrics as the instructions that they are; empty where time did not count those."""
     if not (run.lab and run.lab.instructions):
         return ""
-    told = ", ".join(f"{name} {count:,.0f}" for name, count in run.lab.instructions.items())
-    return f"in instructions: {told} (at {run.lab.mips:g} million a second)"
+    counts = ", ".join(f"{name} {count:,.0f}" for name, count in run.lab.instructions.items())
+    return f"in instructions: {counts} (at {run.lab.mips:g} million a second)"
 
 
 def monotonic_text(run: Run, since_start_ns: int) -> str:

@@ -38,25 +38,25 @@ def _whole_lines(steps: Steps) -> Iterator[str]:
         return
     for on in last.on:
         where = f"on CPU{_s(on.cpus)} {on.cpus}" if on.cpus else "over all"
-        told = []
+        reported = []
         for row in on.since_first:
             if row.effect in ("better", "worse"):
-                told.append(
+                reported.append(
                     f"{row.metric} is {time_text(row.b.value_ns)} against "
                     f"{time_text(row.a.value_ns)}, {row.effect} by {limits_text(row)} with 95 % "
                     "confidence"
                 )
-        found = "; ".join(told) or "no evidence of a difference"
+        found = "; ".join(reported) or "no evidence of a difference"
         if all(row.effect == "untested" for row in on.since_first):
             found = "one round does not show how much rounds differ, so nothing is called a change"
         yield f"{plain(last.name)} against {plain(first.name)}, {where}: {found}."
 
 
 def _exception_lines(steps: Steps) -> Iterator[str]:
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for result in steps.results:
-        new = [one for one in result.exceptions if (one.kind, one.what) not in told]
-        told |= {(one.kind, one.what) for one in new}
+        new = [one for one in result.exceptions if (one.kind, one.what) not in reported]
+        reported |= {(one.kind, one.what) for one in new}
         for state, count in Counter(one.state for one in new).items():
             first = next(one for one in new if one.state == state)
             why = f" ({plain(first.why)})" if first.why else ""
@@ -65,10 +65,10 @@ def _exception_lines(steps: Steps) -> Iterator[str]:
 
 
 def _left_out_lines(steps: Steps) -> Iterator[str]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for result in steps.results:
-        new = [plain(rule.partition("=")[2]) for rule in result.left_out if rule not in told]
-        told |= set(result.left_out)
+        new = [plain(rule.partition("=")[2]) for rule in result.left_out if rule not in reported]
+        reported |= set(result.left_out)
         if new:
             yield (
                 f"{plain(result.name)}: not applied, because it takes a boot: {' '.join(new)}. "

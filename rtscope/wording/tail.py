@@ -44,9 +44,9 @@ _REFUSALS: Final[dict[Assumption, str]] = {
 }
 
 
-def refusal(told: ThreadTail) -> str:
+def refusal(tail: ThreadTail) -> str:
     """Why a thread has no bounds."""
-    failed = told.tests[-1]
+    failed = tail.tests[-1]
     return _REFUSALS[failed.assumption].format(has=failed.has, needs=failed.needs)
 
 

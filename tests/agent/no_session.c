@@ -10,19 +10,19 @@ void session_warn(const char *code, const char *text)
 	(void)text;
 }
 
-void measuring_fact(struct measuring *measuring, const char *key, double value)
+void measuring_metric(struct measuring *measuring, const char *key, double value)
 {
-	if (measuring->fact_count == PROBE_FACTS_MAX)
+	if (measuring->metric_count == PROBE_METRICS_MAX)
 		return;
-	measuring->fact[measuring->fact_count].key = key;
-	measuring->fact[measuring->fact_count++].value = value;
+	measuring->metric[measuring->metric_count].key = key;
+	measuring->metric[measuring->metric_count++].value = value;
 }
 
-double fact(const struct measuring *measuring, const char *key)
+double metric(const struct measuring *measuring, const char *key)
 {
-	for (unsigned int i = 0; i < measuring->fact_count; i++) {
-		if (!strcmp(measuring->fact[i].key, key))
-			return measuring->fact[i].value;
+	for (unsigned int i = 0; i < measuring->metric_count; i++) {
+		if (!strcmp(measuring->metric[i].key, key))
+			return measuring->metric[i].value;
 	}
 	return -1;
 }

@@ -11,7 +11,7 @@
 #define LEASE_LATE_NS (200 * NSEC_PER_MSEC)
 
 /* The metric @key as the probe reported it first; -1 without it. */
-double fact(const struct measuring *measuring, const char *key);
+double metric(const struct measuring *measuring, const char *key);
 
 /* A measurement of @samples periods of 1 ms that begins now, under a lease that does not end. */
 struct measuring leased(uint64_t samples);

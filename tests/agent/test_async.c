@@ -26,13 +26,13 @@ static void sleep_and_return(struct pair *pair)
 	return_at_once(pair);
 }
 
-static void rehearse_only(struct pair *pair)
+static void warm_up_only(struct pair *pair)
 {
 	sleep_and_return(pair);
-	record_set(pair->stamp_ns, REHEARSAL);
+	record_set(pair->stamp_ns, WARM_UP);
 }
 
-/* A rehearsal is neither a sample nor missed. */
+/* A warm-up message is neither a sample nor missed. */
 TEST(only_a_message_to_a_sleeping_thread_is_a_sample)
 {
 	static const struct {
@@ -40,7 +40,7 @@ TEST(only_a_message_to_a_sleeping_thread_is_a_sample)
 		unsigned int samples, missed;
 	} receivers[] = { { sleep_and_return, ROUNDS, 0 },
 			  { return_at_once, 0, ROUNDS },
-			  { rehearse_only, 0, 0 } };
+			  { warm_up_only, 0, 0 } };
 
 	foreach (each, receivers) {
 		struct way way = { .wait = each->wait };
@@ -52,7 +52,7 @@ TEST(only_a_message_to_a_sleeping_thread_is_a_sample)
 		receive_messages(&measuring);
 		assert_int_equal(measuring.record.count, each->samples);
 		assert_int_equal(measuring.record.missed, each->missed);
-		assert_true(fact(&measuring, "not_waiting") == each->missed);
+		assert_true(metric(&measuring, "not_waiting") == each->missed);
 	}
 }
 

@@ -112,8 +112,8 @@ def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet() -> None:
 
 def test_a_load_that_ends_late_in_the_run_is_told() -> None:
     lines = measure("cyclic", "-D", "3s", "--load", "cmd:timeout 2 yes > /dev/null")
-    (told,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
-    assert told["text"].startswith("load cmd: it ended by itself")
+    (reported,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
+    assert reported["text"].startswith("load cmd: it ended by itself")
 
 
 def test_ctrl_c_while_loads_start_is_heard() -> None:
@@ -160,14 +160,14 @@ def test_a_thread_that_is_moved_off_its_cpu_ends_the_run_with_the_reason() -> No
 def test_what_the_progress_lines_add_to_the_histogram_is_all_of_it_to_3_percent() -> None:
     lines = measure("cyclic", "-D", "700ms", "--progress", "50ms")
     for index, histogram in enumerate(of_type(lines, "histogram")):
-        told: Counter[int] = Counter()
+        reported: Counter[int] = Counter()
         for line in of_type(lines, "progress"):
-            told.update(dict(line["threads"][index]["gained"]))
+            reported.update(dict(line["threads"][index]["gained"]))
         whole: Counter[int] = Counter()
         for lower, count in zip(histogram["lower_ns"], histogram["count"], strict=True):
             cut = max(0, lower.bit_length() - 6)
             whole[lower >> cut << cut] += count
-        assert told == whole
+        assert reported == whole
 
 
 @needs_root

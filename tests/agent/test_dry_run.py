@@ -55,8 +55,8 @@ def test_what_would_be_measured_is_told_and_nothing_is(tmp_path: Path) -> None:
     ],
 )
 def test_every_fact_that_a_probe_gives_is_told_before_it_begins(probe: str) -> None:
-    told = dry_run(probe, "--json").stdout.splitlines()
-    start = next(line for line in map(json.loads, told) if line["type"] == "start")
+    reported = dry_run(probe, "--json").stdout.splitlines()
+    start = next(line for line in map(json.loads, reported) if line["type"] == "start")
     patterns = [fact.replace("N", "[0-9]+") for fact in start["facts"]]
     done = subprocess.run(
         [AGENT, probe, "--json", "-D", "200ms"],

@@ -102,16 +102,17 @@ TEST(stages_have_their_mean_and_maximum_where_a_thread_has_seen_the_event)
 
 	stages_add(&stages, &unseen, 20);
 	stages_tell(&stages, &one);
-	assert_true(fact(&one, "due_to_interrupt_max_ns") == 4);
-	assert_int_equal(one.fact_count, 1);
+	assert_true(metric(&one, "due_to_interrupt_max_ns") == 4);
+	assert_int_equal(one.metric_count, 1);
 	stages = (struct stages){ 0 };
 	stages_add(&stages, &seen, 1500);
 	stages_add(&stages, &seen, 1700);
 	stages_tell(&stages, &both);
-	assert_printed("3 17 80 500 600", "%g %g %g %g %g", fact(&both, "due_to_interrupt_max_ns"),
-		       fact(&both, "interrupt_to_thread_mean_ns"),
-		       fact(&both, "thread_to_wake_max_ns"), fact(&both, "wake_to_user_mean_ns"),
-		       fact(&both, "wake_to_user_max_ns"));
+	assert_printed("3 17 80 500 600", "%g %g %g %g %g",
+		       metric(&both, "due_to_interrupt_max_ns"),
+		       metric(&both, "interrupt_to_thread_mean_ns"),
+		       metric(&both, "thread_to_wake_max_ns"),
+		       metric(&both, "wake_to_user_mean_ns"), metric(&both, "wake_to_user_max_ns"));
 }
 
 TEST(a_deadline_is_violated_by_late_events_not_by_early_ones_nor_by_the_wait_for_the_lease)

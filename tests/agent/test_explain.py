@@ -50,19 +50,19 @@ def gone(pid: int) -> bool:
 def test_a_thread_of_higher_priority_is_named_as_the_cause() -> None:
     with hogged(LAST_CPU, burst_ms=4, period_ms=50, priority=95):
         lines = measure("cyclic", "-a", str(LAST_CPU), "-l", "600", "--explain", "3")
-    heard = Windows()
+    received = Windows()
     for line in lines:
-        heard.hear(decode_line(msgspec.json.encode(line)))
-    told = explained_by_trace(run_of(), heard).explanations
+        received.receive(decode_line(msgspec.json.encode(line)))
+    reported = explained_by_trace(run_of(), received).explanations
 
-    assert len(told) == 3
+    assert len(reported) == 3
     [thread] = of_type(lines, "thread")
     worst = sorted((one["latency_ns"] for one in thread["worst"]), reverse=True)
-    assert [one.latency_ns for one in told] == worst[:3]
-    assert [sum(term.ns for term in one.ledger) for one in told] == worst[:3]
+    assert [one.latency_ns for one in reported] == worst[:3]
+    assert [sum(term.ns for term in one.ledger) for one in reported] == worst[:3]
     # A kernel that does not record each switch leaves samples unexplained.
     name = Path(sys.executable).name[:15]
-    named = [one for one in told if one.ledger[0].name.partition("/")[0] == name]
+    named = [one for one in reported if one.ledger[0].name.partition("/")[0] == name]
     assert named
     assert {one.ledger[0].kind for one in named} == {"thread"}
     assert all(one.ledger[0].ns > 0.5 * one.latency_ns for one in named)

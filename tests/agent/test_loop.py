@@ -56,14 +56,14 @@ def test_each_way_to_sleep_has_the_period_it_is_known_for() -> None:
 def test_every_period_is_counted_once_for_each_pair_of_thresholds() -> None:
     lines = measure("loop", "-D", "2s")
     for method in METHODS:
-        thread, told = threads(lines)[method], facts(lines, method)
-        assert told["in_range"] + told["over"] + told["under"] == thread["count"] > 5
-        wide = told["in_range_20pct"] + told["over_20pct"] + told["under_20pct"]
+        thread, reported = threads(lines)[method], facts(lines, method)
+        assert reported["in_range"] + reported["over"] + reported["under"] == thread["count"] > 5
+        wide = reported["in_range_20pct"] + reported["over_20pct"] + reported["under_20pct"]
         assert wide == thread["count"]
-        assert told["longest_ns"] == thread["max_ns"]
-        assert told["shortest_ns"] == thread["min_ns"]
+        assert reported["longest_ns"] == thread["max_ns"]
+        assert reported["shortest_ns"] == thread["min_ns"]
         expected = thread["count"] * thread["mean_ns"] / 10e6
-        assert told["expected"] == pytest.approx(expected, rel=1e-6)
+        assert reported["expected"] == pytest.approx(expected, rel=1e-6)
 
 
 @needs_quiet
@@ -112,13 +112,13 @@ def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period(
     arguments = ("-a", "0", "--observer", "1", "--method", "absolute", *HIGH)
     with measuring("loop", *arguments) as lines:
         hog(1, 30, 100, 20, 99)
-    told, count = facts(lines, "absolute"), threads(lines)["absolute"]["count"]
+    reported, count = facts(lines, "absolute"), threads(lines)["absolute"]["count"]
     assert count >= 195
-    assert told["in_range_20pct"] > 0.9 * count
-    assert told["observer_gap_max_ns"] >= 25e6, "most of a burst"
-    assert told["observer_gaps"] >= 18
-    assert told["uncertain"] > 0.2 * count
-    assert told["unseen"] == 0
+    assert reported["in_range_20pct"] > 0.9 * count
+    assert reported["observer_gap_max_ns"] >= 25e6, "most of a burst"
+    assert reported["observer_gaps"] >= 18
+    assert reported["uncertain"] > 0.2 * count
+    assert reported["unseen"] == 0
 
 
 @needs_two_cpus
@@ -133,7 +133,7 @@ def test_a_stopped_process_is_found_with_the_length_of_its_stop() -> None:
         stop_ns = (time.monotonic() - stopped) * 1e9
         process.send_signal(signal.SIGCONT)
         lines = lines_left(process)
-    told = facts(lines, "absolute")
-    assert told["longest_ns"] == pytest.approx(stop_ns, rel=0.1)
-    assert told["observer_gap_max_ns"] == pytest.approx(stop_ns, rel=0.1), "it was stopped too"
-    assert told["under_20pct"] >= 20, "the deadlines of the stop are caught up with"
+    reported = facts(lines, "absolute")
+    assert reported["longest_ns"] == pytest.approx(stop_ns, rel=0.1)
+    assert reported["observer_gap_max_ns"] == pytest.approx(stop_ns, rel=0.1), "it was stopped too"
+    assert reported["under_20pct"] >= 20, "the deadlines of the stop are caught up with"

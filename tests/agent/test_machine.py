@@ -152,8 +152,8 @@ def test_firmware_is_asked_for_its_interrupts_only_where_they_are_counted() -> N
     info = Path("/proc/cpuinfo").read_text()
     counts = "GenuineIntel" in info and not re.search(r"^flags.*\bhypervisor\b", info, re.MULTILINE)
     may = os.access("/dev/cpu/0/msr", os.R_OK)
-    told = [path for path in files if path.startswith("msr:")]
-    assert told == (["msr:smi_count", "msr:smi_count_later"] if counts and may else [])
+    reported = [path for path in files if path.startswith("msr:")]
+    assert reported == (["msr:smi_count", "msr:smi_count_later"] if counts and may else [])
     assert not any(path.startswith("msr:") for path in files_sent())
 
 

@@ -102,11 +102,15 @@ def test_disturbances_are_measured_with_half_of_the_caches_too() -> None:
         for one, other in zip(row, others, strict=True)
     )
     threads = {str(thread["tid"]) for thread in of_type(lines, "start")[0]["threads"]}
-    told = dict(re.findall(r"==> (\S+) <==\n(\S*)", done.stderr))
-    assert (told["schemata"], told["rtscope-victim/schemata"]) == ("L3:0=7ff", "L3:0=7e0")
-    assert told["rtscope-others/schemata"] == "L3:0=1f"
-    assert {told["tasks"], told["rtscope-victim/tasks"], told["rtscope-others/tasks"]} <= threads
-    assert told["rtscope-victim/tasks"] != told["rtscope-others/tasks"]
+    reported = dict(re.findall(r"==> (\S+) <==\n(\S*)", done.stderr))
+    assert (reported["schemata"], reported["rtscope-victim/schemata"]) == ("L3:0=7ff", "L3:0=7e0")
+    assert reported["rtscope-others/schemata"] == "L3:0=1f"
+    assert {
+        reported["tasks"],
+        reported["rtscope-victim/tasks"],
+        reported["rtscope-others/tasks"],
+    } <= threads
+    assert reported["rtscope-victim/tasks"] != reported["rtscope-others/tasks"]
 
 
 HUGE_PAGE = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")

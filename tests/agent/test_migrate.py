@@ -32,10 +32,10 @@ def test_the_highest_threads_run_at_once_and_the_lowest_when_a_cpu_is_free() -> 
     assert middle_ns(lines, "rank 2") < 2e6
     assert middle_ns(lines, "rank 3") == pytest.approx(20e6, rel=0.1)
     for thread in of_type(lines, "thread"):
-        told = thread["facts"]
-        assert told["rounds"] == thread["count"] == 20
-        assert told["violations"] <= 4
-        assert told["cpu0"] + told["cpu1"] == 20
+        reported = thread["facts"]
+        assert reported["rounds"] == thread["count"] == 20
+        assert reported["violations"] <= 4
+        assert reported["cpu0"] + reported["cpu1"] == 20
 
 
 @needs_root

@@ -46,7 +46,7 @@ static int played_getrlimit(int resource, struct rlimit *given)
 
 static char code[64], text[512];
 
-static void heard(const char *warned, const char *sentence)
+static void received(const char *warned, const char *sentence)
 {
 	strncpy(code, warned, sizeof(code) - 1);
 	strncpy(text, sentence, sizeof(text) - 1);
@@ -72,7 +72,7 @@ TEST(a_user_gets_the_priority_allowed_and_a_warning_where_it_is_less)
 		highest_allowed = each->allowed;
 		limit = each->allowed == 99 ? 0 : (rlim_t)each->allowed;
 		*code = *text = '\0';
-		given = realtime_allowed(wanted, heard);
+		given = realtime_allowed(wanted, received);
 		assert_int_equal(given.policy, each->given_policy);
 		assert_int_equal(given.priority, each->given_priority);
 		assert_string_equal(code, each->code);

@@ -17,7 +17,7 @@ from tests.agent.probing import (
 SHORT = ("-D", "600ms", "-i", "4000", "--policy", "other")
 
 
-def told(lines: list[dict[str, Any]]) -> dict[str, float]:
+def reported(lines: list[dict[str, Any]]) -> dict[str, float]:
     [thread] = of_type(lines, "thread")
     facts: dict[str, float] = thread["facts"]
     return facts
@@ -27,7 +27,7 @@ def test_the_parts_of_a_period_add_up_to_its_time() -> None:
     lines = measure("scaling", "-a", "0", *SHORT)
     [thread] = of_type(lines, "thread")
     assert thread["count"] > 0
-    facts = told(lines)
+    facts = reported(lines)
     assert sum(facts.values()) == pytest.approx(thread["mean_ns"], rel=1e-6)
     assert facts["share_ns"] > facts["serial_ns"] > 0
 
@@ -44,12 +44,12 @@ def test_two_cpus_share_what_two_threads_on_one_cpu_do_in_turns() -> None:
     least = [of_type(lines, "thread")[0]["min_ns"] for lines in (one, two, turns)]
     assert least[1] < 0.8 * least[0]
     assert least[2] > 0.9 * least[0]
-    assert told(turns)["wait_ns"] > 0.5 * told(turns)["share_ns"]
+    assert reported(turns)["wait_ns"] > 0.5 * reported(turns)["share_ns"]
 
 
 def test_what_is_not_parallel_is_computed_by_one_thread() -> None:
-    serial = told(measure("scaling", "-a", "0", "--parallel", "0", *SHORT))
-    parallel = told(measure("scaling", "-a", "0", "--parallel", "100", *SHORT))
+    serial = reported(measure("scaling", "-a", "0", "--parallel", "0", *SHORT))
+    parallel = reported(measure("scaling", "-a", "0", "--parallel", "100", *SHORT))
     assert serial["share_ns"] < 0.1 * serial["serial_ns"]
     assert parallel["serial_ns"] < 0.1 * parallel["share_ns"]
 

@@ -34,11 +34,11 @@ TEST(a_late_iteration_fails_and_a_late_start_is_reported_and_fails_none)
 	struct measuring start = measured(20 * NSEC_PER_SEC, 10 * NSEC_PER_SEC);
 	struct measuring iteration = measured(0, 1);
 
-	assert_true(fact(&start, "start_ns") >= 20e9);
-	assert_true(fact(&start, "failed") == 0);
-	assert_true(fact(&start, "pass") == (start.record.missed == 0));
-	assert_true(fact(&iteration, "failed") == 5);
-	assert_true(fact(&iteration, "pass") == 0);
+	assert_true(metric(&start, "start_ns") >= 20e9);
+	assert_true(metric(&start, "failed") == 0);
+	assert_true(metric(&start, "pass") == (start.record.missed == 0));
+	assert_true(metric(&iteration, "failed") == 5);
+	assert_true(metric(&iteration, "pass") == 0);
 }
 
 TEST(the_wait_for_a_late_lease_is_no_latency_and_its_periods_are_missed)

@@ -37,7 +37,7 @@ TEST(signals_that_wait_together_are_not_merged_and_those_never_taken_are_lost, s
 	events_tell(&events, &measuring, RECIPIENTS_MAX - 1);
 	events_mask(&events, SIG_UNBLOCK);
 	assert_int_equal(measuring.record.count, 100);
-	assert_true(fact(&measuring, "lost") == 2);
+	assert_true(metric(&measuring, "lost") == 2);
 }
 
 TEST(recipients_are_counted_and_a_worst_event_has_its_recipients_cpu, set_up)
@@ -53,10 +53,10 @@ TEST(recipients_are_counted_and_a_worst_event_has_its_recipients_cpu, set_up)
 	sched_setaffinity(0, sizeof(before), &before);
 	events_collect(&events, &measuring);
 	events_tell(&events, &measuring, 3);
-	assert_true(fact(&measuring, "threads_that_took") == 4);
-	assert_true(fact(&measuring, "taken_by_own_thread") == 1);
-	assert_true(fact(&measuring, "taken_by_others") == 6);
-	assert_true(fact(&measuring, "jitter_ns") ==
+	assert_true(metric(&measuring, "threads_that_took") == 4);
+	assert_true(metric(&measuring, "taken_by_own_thread") == 1);
+	assert_true(metric(&measuring, "taken_by_others") == 6);
+	assert_true(metric(&measuring, "jitter_ns") ==
 		    (double)(measuring.record.max_ns - measuring.record.min_ns));
 	for (unsigned int i = 0; i < 7; i++)
 		assert_int_equal(measuring.record.worst[i].cpu, cpu);

@@ -25,14 +25,14 @@ def test_functions_are_named_with_their_addresses() -> None:
     done = symbols(AGENT)
     lines = [decode_line(line) for line in done.stdout.splitlines()]
     check_hello(lines[0])
-    told = [line.text for line in lines if isinstance(line, Symbols)]
+    reported = [line.text for line in lines if isinstance(line, Symbols)]
     kernel = Path("/proc/kallsyms").read_text().splitlines()
     shown = {" ".join(line.split()[::2]) for line in kernel}
 
     assert done.returncode == 0
     assert isinstance(lines[-1], End)
-    assert all(len(text) < 65536 and text.endswith("\n") for text in told)
-    rows = "".join(told).splitlines()
+    assert all(len(text) < 65536 and text.endswith("\n") for text in reported)
+    rows = "".join(reported).splitlines()
     assert all(re.fullmatch(r"[0-9a-f]+ [^ ]+( \[[^ ]+\])?", row) for row in rows)
     assert sum(row.endswith(" schedule") for row in rows) == 1
     for row in rows[::997]:

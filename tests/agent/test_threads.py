@@ -150,13 +150,13 @@ ISOLATED = Path("/sys/devices/system/cpu/isolated")
 @needs_kernel_threads
 @pytest.mark.skipif(LAST_CPU == 0 or not ISOLATED.exists(), reason="needs two CPUs and their list")
 def test_threads_that_sit_on_an_isolated_cpu_are_told(tmp_path: Path) -> None:
-    told = tmp_path / "isolated"
-    told.write_text(f"{LAST_CPU}\n")
+    reported = tmp_path / "isolated"
+    reported.write_text(f"{LAST_CPU}\n")
     before = (
         *unshare("--mount"),
         "sh",
         "-c",
-        f'mount --bind {told} {ISOLATED} && exec "$@"',
+        f'mount --bind {reported} {ISOLATED} && exec "$@"',
         "sh",
     )
     with waiting_threads() as pid:

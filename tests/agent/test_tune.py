@@ -55,6 +55,17 @@ def entries(journal: Path) -> list[str]:
     return (journal / "journal").read_text().splitlines()
 
 
+def test_a_running_program_that_undoes_such_changes_is_named(journal: Path, tmp_path: Path) -> None:
+    """In a PID namespace, so that no other test sees it."""
+    shutil.copy(shutil.which("sleep") or "", tmp_path / "tuned")
+    script = f'mount -t proc proc /proc; {tmp_path}/tuned 60 & exec "$@"'
+    before = (*unshare("--mount", "--pid", "--fork", "--kill-child"), "sh", "-c", script, "sh")
+    rules = (f"file path={DOMAIN} value=other.example", "latency limit=0")
+    shown = tune(journal, "show", *rules, before=before)
+    assert list(shown.warnings) == ["rival-running"]
+    assert "of the kind file (1 here)" in shown.warnings["rival-running"]
+
+
 def test_show_tells_each_change_and_makes_none(journal: Path, tids: list[int]) -> None:
     before = [given(tid) for tid in tids]
     shown = tune(journal, "show", "--profile", "p", RULE)

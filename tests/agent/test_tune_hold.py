@@ -140,13 +140,13 @@ def states(lines: list[Line]) -> list[str]:
     return [line["state"] for line in lines if line["type"] == "change"]
 
 
-@pytest.mark.parametrize(("words", "told"), [((), "left"), (("--keep",), "set-back")])
+@pytest.mark.parametrize(("words", "reported"), [((), "left"), (("--keep",), "set-back")])
 def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
-    journal: Path, program: Start, words: tuple[str, ...], told: str
+    journal: Path, program: Start, words: tuple[str, ...], reported: str
 ) -> None:
     with program() as stays, program() as changed:
         try:
-            with held(journal, *words, FIFO_7) as holding:
+            with held(journal, "--poll", "0", *words, FIFO_7) as holding:
                 for _ in range(2):
                     holding.next_change("applied")
                 os.sched_setscheduler(changed.pid, os.SCHED_BATCH, os.sched_param(0))
@@ -155,10 +155,27 @@ def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
         finally:
             stays.kill()
             changed.kill()
-    assert [(line["where"], line["why"][-12:]) for line in lines if line["state"] == told] == [
+    assert [(line["where"], line["why"][-12:]) for line in lines if line["state"] == reported] == [
         (f"tid {changed.pid}", "is batch now")
     ]
     assert len(lines) == (1 if words else 2)
+
+
+def test_a_setting_that_others_change_is_set_again_until_they_insist(
+    journal: Path, program: Start
+) -> None:
+    with ended(program()) as pid, held(journal, "--poll", "10ms", FIFO_7) as holding:
+        holding.next_change("applied")
+        told: list[Line] = []
+        while not told or told[-1]["state"] != "set-back":
+            os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
+            change = holding.next_change("applied", "set-back")
+            if change["why"]:  # else the check of what was tuned lately was first
+                told.append(change)
+        assert [line["state"] for line in told] == ["applied"] * 6 + ["set-back"]
+        assert {(line["old"], line["new"]) for line in told} == {("batch", "fifo:7")}
+        assert not is_fifo(pid)
+        holding.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -32,7 +32,7 @@ class Daemon:
 
     def __init__(self, path: Path) -> None:
         self.banned = ""
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.bind(str(path))
         self.socket.listen()
@@ -54,10 +54,10 @@ class Daemon:
                     mask = sum(1 << int(cpu) for cpu in self.banned.split(",") if cpu)
                     caller.sendall(f"SLEEP 10 IRQ 24 LOAD 7 CLASS 0 BANNED {mask:08x}".encode())
                 elif words.startswith(b"settings cpus "):
-                    self.told.append(words.decode().removeprefix("settings cpus "))
+                    self.reported.append(words.decode().removeprefix("settings cpus "))
 
     def look(self) -> None:
-        self.banned = self.told[-1].replace("NULL", "")
+        self.banned = self.reported[-1].replace("NULL", "")
 
 
 class Machine:
@@ -162,19 +162,19 @@ def test_the_running_daemon_is_told_and_told_back(machine: Machine) -> None:
         socket_change, _ = machine.tune("apply", RULE).changes
         assert (socket_change["old"], socket_change["new"]) == ("", str(LAST_CPU))
         assert (socket_change["state"], socket_change["why"]) == ("applied", LATER)
-        assert daemon.told == [str(LAST_CPU)]
+        assert daemon.reported == [str(LAST_CPU)]
         daemon.look()
         assert machine.tune("status").states() == ["in-effect"] * 2
         undone = machine.tune("undo")
         assert undone.states() == ["restored"] * 2
-        assert daemon.told[-1] == "NULL"
+        assert daemon.reported[-1] == "NULL"
 
 
 def test_a_daemon_that_has_not_looked_yet_is_told_back_too(machine: Machine) -> None:
     with machine.daemon() as daemon:
         machine.tune("apply", RULE)
         machine.tune("undo")
-        assert daemon.told[-1] == "NULL"
+        assert daemon.reported[-1] == "NULL"
 
 
 def test_a_daemon_that_has_ended_is_gone(machine: Machine) -> None:

@@ -20,7 +20,7 @@ WAIT_S = 25.0
 
 
 @contextmanager
-def tethered(silence: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+def bound_to_parent(silence: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """An agent on a tether, measuring for longer than any test."""
     words = words or ("cyclic", "--json", *LONG)
     with subprocess.Popen(
@@ -76,7 +76,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_when_nobody_holds_the_other_end_what_was_measured_is_told() -> None:
-    with tethered("1h") as process:
+    with bound_to_parent("1h") as process:
         measuring(process)
         assert process.stdin is not None
         process.stdin.close()
@@ -84,13 +84,13 @@ def test_when_nobody_holds_the_other_end_what_was_measured_is_told() -> None:
 
 
 def test_silence_ends_it_too() -> None:
-    with tethered("1s") as process:
+    with bound_to_parent("1s") as process:
         assert ending(process) == ("interrupted", 0)
 
 
 def test_a_byte_now_and_then_keeps_it() -> None:
     words = ("cyclic", "--json", "--duration=3s", "--policy=other")
-    with tethered("2s", *words) as process:
+    with bound_to_parent("2s", *words) as process:
         assert process.stdin is not None
         for _ in range(8):
             time.sleep(0.3)
@@ -101,14 +101,14 @@ def test_a_byte_now_and_then_keeps_it() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_reaches_what_measures(number: signal.Signals) -> None:
-    with tethered("1h") as process:
+    with bound_to_parent("1h") as process:
         measuring(process)
         process.send_signal(number)
         assert ending(process) == ("interrupted", 0)
 
 
 def test_nothing_outlives_a_tether_that_is_killed() -> None:
-    with tethered("1h") as process:
+    with bound_to_parent("1h") as process:
         pid = measuring(process)
         process.kill()
         assert is_gone(pid)
@@ -116,7 +116,7 @@ def test_nothing_outlives_a_tether_that_is_killed() -> None:
 
 @pytest.mark.kernels
 def test_what_does_not_end_when_asked_is_killed() -> None:
-    with tethered("1h") as process:
+    with bound_to_parent("1h") as process:
         pid = measuring(process)
         os.kill(pid, signal.SIGSTOP)
         assert process.stdin is not None
@@ -130,7 +130,7 @@ def test_what_does_not_end_when_asked_is_killed() -> None:
 
 
 def test_the_status_is_that_of_what_was_run() -> None:
-    with tethered("1h", "cyclic", "--nonsense") as process:
+    with bound_to_parent("1h", "cyclic", "--nonsense") as process:
         assert process.wait(WAIT_S) == 2
         assert process.stderr is not None
         said = process.stderr.read()

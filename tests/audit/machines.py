@@ -303,7 +303,7 @@ FAULTS: Final[dict[str, tuple[dict[str, Content], str]]] = {
     "group-set-shared": (cpuset("/loop", "2-3", balanced=0, exclusive=0), "cpuset/loop"),
     "group-cpu-quota": ({GROUPS + "/a/b/cpu.max": "50000 100000\n"}, "CPU time for a/b"),
     "services-rtkit": (thread(81, "rtkit-daemon"), "priority 20 at most"),
-    "services-set-back": (thread(82, "power-profiles-"), "power-profiles-daemon runs"),
+    "services-set-back": (thread(82, "power-profiles-"), "power-profiles-daemon runs and"),
     "virtual-machine": ({"cpuid:hypervisor": "KVMKVMKVM\n"}, "KVM"),
     "limits-priority": (USER | {"/proc/self/limits": LIMITS.format("unlimited", 0, 0)},
      "may not use a real-time priority"),

@@ -40,8 +40,8 @@ def shown(found: Audit) -> str:
 @given(st.dictionaries(st.sampled_from(PATHS), CONTENT, max_size=12), st.booleans())
 def test_garbled_files_are_audited(files: dict[str, str | bytes], beside_sound_ones: bool) -> None:
     found = audit(State((SOUND if beside_sound_ones else {}) | files), "local", [])
-    told = len(found.findings) + len(found.unseen) + len(found.sound)
-    assert told == len(RULES)
+    reported = len(found.findings) + len(found.unseen) + len(found.sound)
+    assert reported == len(RULES)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Audit) == found
     for one in found.findings:
         assert len(one.found) < 1500

@@ -84,10 +84,10 @@ def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> N
         env=environment,
     )
     assert done.returncode == 0, done.stderr
-    told = {one["rule"]: one["found"] for one in json.loads(done.stdout)["findings"]}
-    assert "may not use a real-time priority" in told["limits-priority"]
-    assert "65536 bytes" in told["limits-memory"]
-    assert "200000 us in real time" in told["limits-timeout"]
+    reported = {one["rule"]: one["found"] for one in json.loads(done.stdout)["findings"]}
+    assert "may not use a real-time priority" in reported["limits-priority"]
+    assert "65536 bytes" in reported["limits-memory"]
+    assert "200000 us in real time" in reported["limits-timeout"]
 
 
 def test_help_shows_examples_and_the_page_has_every_rule(rtscope: Rtscope) -> None:

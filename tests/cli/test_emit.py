@@ -45,7 +45,7 @@ def test_lines_follow_the_results_and_github_gets_its_summary(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--emit", "tapp"), "'tapp' is not FORMAT"),
         (("--emit", "tap:"), "'tap:' is not FORMAT"),
@@ -57,12 +57,12 @@ def test_lines_follow_the_results_and_github_gets_its_summary(
     ],
 )
 def test_what_cannot_be_written_is_refused_first(
-    rtscope: Rtscope, tmp_path: Path, options: tuple[str, ...], told: str
+    rtscope: Rtscope, tmp_path: Path, options: tuple[str, ...], reported: str
 ) -> None:
     (tmp_path / "kept").write_text("mine")
     done = rtscope("measure", "-D", "1h", *options)
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert reported in done.stderr
     assert (tmp_path / "kept").read_text() == "mine"
 
 

@@ -35,9 +35,9 @@ def test_json_and_a_page_of_standard_input(
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (0, "page: page.html\n")
-    told = json.loads(done.stdout)
-    assert (told["patches"], told["bytes"]) == (1, len(PATCH))
-    assert [area["name"] for area in told["areas"]] == ["arch", "mm"]
+    reported = json.loads(done.stdout)
+    assert (reported["patches"], reported["bytes"]) == (1, len(PATCH))
+    assert [area["name"] for area in reported["areas"]] == ["arch", "mm"]
     assert "arch/mips" in (tmp_path / "page.html").read_text()
 
     again = rtscope(*command)

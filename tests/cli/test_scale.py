@@ -90,13 +90,13 @@ def test_two_threads_forced_on_one_cpu_are_found_and_named(rtscope: Rtscope) -> 
             "200ms", "--json", "--no-report",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    [advice] = told["advice"]
+    reported = json.loads(done.stdout)
+    [advice] = reported["advice"]
     assert (advice["kind"], advice["best"]["cpus"]) == ("best-placement", [FIRST_CPU])
-    turns = told["findings"][0]
+    turns = reported["findings"][0]
     assert (turns["kind"], turns["threads"]["cpus"]) == ("threads-take-turns", [FIRST_CPU])
     assert turns["threads"]["count"] == 2
-    assert [len(cell["medians_ns"]) for cell in told["sweep"]["cells"]] == [5, 5]
+    assert [len(cell["medians_ns"]) for cell in reported["sweep"]["cells"]] == [5, 5]
 
 
 @contended
@@ -169,18 +169,18 @@ def test_a_program_that_crashes_loses_nothing_that_was_measured_before(
 def test_in_a_container_its_cpus_are_used_and_it_is_said_of_the_others(
     contained: tuple[str, ...], environment: dict[str, str]
 ) -> None:
-    def told(*words: str) -> dict[str, Any]:
+    def reported(*words: str) -> dict[str, Any]:
         short = ("--form", "scalar", "-D", "30ms", "--rounds", "2", "--json", "--no-report")
         command = [*contained, *COMMAND, *words, *short]
         done = subprocess.run(command, capture_output=True, env=environment, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    scaled = told("scale")
+    scaled = reported("scale")
     assert [one["kind"] for one in scaled["advice"]] == ["only-placement"]
     unused = scaled["findings"][-1]
     assert (unused["kind"], unused["cpus"][0], unused["offline"]) == ("cpus-not-measured", 0, False)
-    disturbed = told("interfere", "--load", "cpu")
+    disturbed = reported("interfere", "--load", "cpu")
     assert "the loads ran on the measured CPUs too" in disturbed["warnings"][0]["text"]
     assert disturbed["sweep"]["load_cpus"] == [LAST_CPU]
 

@@ -56,4 +56,4 @@ def test_a_cpu_of_which_another_program_has_half_is_slower(rtscope: Rtscope) -> 
         (one.cpus, one.than, one.reported)
         for one in found
         if isinstance(one, CpusSlower) and one.is_so == "yes" and "scalar" in one.times
-    ] == [([LAST_CPU], [0], "")]
+    ] == [([LAST_CPU], [0], None)]

@@ -84,8 +84,8 @@ def changes(printed: str) -> list[dict[str, Any]]:
 def test_the_profiles_are_listed_and_completed(rtscope: Rtscope) -> None:
     printed = rtscope("tune", "list").stdout
     assert re.search(r"^isolated-cores +--cpus +\w", printed, re.MULTILINE)
-    told = changes(rtscope("tune", "list", "--json").stdout)
-    assert "isolated-cores" in [one["name"] for one in told]
+    reported = changes(rtscope("tune", "list", "--json").stdout)
+    assert "isolated-cores" in [one["name"] for one in reported]
     words = {"COMP_WORDS": "rtscope tune show i", "COMP_CWORD": "3"}
     completed = rtscope(_RTSCOPE_COMPLETE="complete_bash", **words)
     assert "isolated-cores" in completed.stdout.split()
@@ -118,12 +118,12 @@ def test_applied_told_and_taken_back(tune: Rtscope, own: int) -> None:
     assert state(own) == AFTER
     assert "all is as the profile wants it" in tune("apply", "./ours.toml", "--yes").stdout
 
-    told = tune("status", "--json")
-    assert {line["state"] for line in changes(told.stdout)} == {"in-effect"}
+    reported = tune("status", "--json")
+    assert {line["state"] for line in changes(reported.stdout)} == {"in-effect"}
     os.sched_setscheduler(own, os.SCHED_OTHER, os.sched_param(0))
-    told = tune("status")
-    assert "set-back" in told.stdout
-    assert told.returncode == 1
+    reported = tune("status")
+    assert "set-back" in reported.stdout
+    assert reported.returncode == 1
     os.sched_setscheduler(own, os.SCHED_BATCH, os.sched_param(0))
 
     done = tune("undo", "ours", "--json")

@@ -195,8 +195,8 @@ def test_the_steps_of_a_profile_that_take_no_boot_are_a_dimension_of_each_round(
         ("isolated-cores", 0, "1-N", 1, []),
         ("isolated-cores", 1, "1-N", 2, ["tasks away={cpus}"]),
     ]
-    (told,) = unmeasured_steps(parse_plan('title = "x"' + TUNED, Path("plan.toml")))
-    assert "'at the next boot' of isolated-cores is not measured" in told
+    (reported,) = unmeasured_steps(parse_plan('title = "x"' + TUNED, Path("plan.toml")))
+    assert "'at the next boot' of isolated-cores is not measured" in reported
 
     step = '[[step]]\nname = "a"\ntasks = { away = "1" }\n'
     (tmp_path / "ours.toml").write_text(f'description = "x"\n{step}')

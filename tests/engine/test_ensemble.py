@@ -79,20 +79,20 @@ def test_reports_show_each_seed_and_the_mean_of_all_with_its_limits() -> None:
 
 def test_agents_are_interrupted_together_with_those_that_come_late() -> None:
     class Stopped:
-        told = ""
+        reported = ""
 
         def interrupt(self) -> None:
-            self.told += "interrupt "
+            self.reported += "interrupt "
 
         def kill(self) -> None:
-            self.told += "kill "
+            self.reported += "kill "
 
     agents, early, late = AgentGroup(), Stopped(), Stopped()
     agents.watch(early)
     agents.interrupt()
     agents.watch(late)
     agents.kill()
-    assert (early.told, late.told) == ("interrupt kill ", "interrupt kill ")
+    assert (early.reported, late.reported) == ("interrupt kill ", "interrupt kill ")
 
 
 @pytest.mark.parametrize("failure", [RtscopeError("no disk"), ZeroDivisionError()])

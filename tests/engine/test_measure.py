@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtscope.engine.measure import hear_run, in_lab
+from rtscope.engine.measure import in_lab, receive_run
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
-from rtscope.model.run import Lab, LoadWork, Matrix, Run, Taker
+from rtscope.model.run import Lab, LoadWork, Matrix, Run, Waiter
 from rtscope.statistics.metrics import quantile_ns
 from rtscope.store.runfile import decode_run, encode_run
 from rtscope.target.protocol import AnyLine, decode_line, files_of
@@ -45,9 +45,9 @@ def progress(**more: object) -> dict[str, Any]:
     return {"type": "progress", "time_ns": 10**8, "threads": [seen | more]}
 
 
-def heard(*lines: dict[str, Any]) -> Run:
+def run_from(*lines: dict[str, Any]) -> Run:
     decoded = [decode_line(json.dumps(line).encode()) for line in lines]
-    return hear_run(Request(), Machine(), decoded, lambda line: None)
+    return receive_run(Request(), Machine(), decoded, lambda line: None)
 
 
 def both(**more: object) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_a_worst_sample_is_dated_to_the_microsecond_and_on_the_monotonic_clock()
         {"name": "load alone", "from_ns": -20_000_000, "to_ns": 0},
         {"name": "measuring", "from_ns": 0, "to_ns": 10**9},
     ]
-    run = heard(HELLO, START, *both(), END | {"phases": phases})
+    run = run_from(HELLO, START, *both(), END | {"phases": phases})
     assert [msgspec.structs.asdict(phase) for phase in run.phases] == phases
     assert run.created == "2026-11-21T22:01:30.571357+00:00"
     assert run.start_monotonic_ns == 6_978_635_333_883
@@ -90,13 +90,13 @@ def test_a_figure_out_of_all_bounds_is_refused_where_it_is_read(line: dict[str, 
     "lie", [{"min_ns": 6000}, {"mean_ns": 9_000_000}, {"max_ns": 4000}, {"count": 3}]
 )
 def test_a_result_that_contradicts_itself_leaves_what_was_seen_before(lie: dict[str, int]) -> None:
-    run = heard(HELLO, START, progress(), *both(**lie), END)
+    run = run_from(HELLO, START, progress(), *both(**lie), END)
     assert run.status == "failed"
     assert run.threads[0].max_ns == 5000
     assert "contradicts itself" in run.warnings[0].text
     assert decode_run(encode_run(run)) == run
     with pytest.raises(RtscopeError, match="contradicts itself"):
-        heard(HELLO, START, *both(**lie), END)
+        run_from(HELLO, START, *both(**lie), END)
 
 
 def vanished(start: dict[str, Any], *lines: dict[str, Any]) -> Run:
@@ -107,7 +107,7 @@ def vanished(start: dict[str, Any], *lines: dict[str, Any]) -> Run:
             yield decode_line(json.dumps(line).encode())
         raise RtscopeError("the network fell silent")
 
-    return hear_run(Request(), Machine(), said(), lambda line: None)
+    return receive_run(Request(), Machine(), said(), lambda line: None)
 
 
 def test_a_run_whose_agent_vanished_has_the_histogram_that_was_heard_of() -> None:
@@ -144,14 +144,14 @@ def test_a_histogram_that_cannot_be_is_refused_as_it_comes(gained: list[list[int
 
 
 def test_a_thread_that_the_agent_forgets_is_told() -> None:
-    run = heard(HELLO, START, thread(), histogram(), END)
+    run = run_from(HELLO, START, thread(), histogram(), END)
     assert [warning.code for warning in run.warnings] == ["threads-missing"]
     assert "threads 1 " in run.warnings[0].text
 
 
 def test_an_agent_that_warns_for_ever_does_not_fill_the_memory() -> None:
     many = [{"type": "warning", "code": "x", "text": str(number)} for number in range(1000)]
-    run = heard(HELLO, *many, START, *both(), END)
+    run = run_from(HELLO, *many, START, *both(), END)
     assert len(run.warnings) == 101
     assert run.warnings[-1].code == "more-warnings"
 
@@ -174,11 +174,11 @@ def test_what_a_guest_complained_of_is_a_warning_of_its_run(line: str, complains
         kernel="x", kernel_source="", kernel_sha256="", config_sha256=None, initramfs_sha256="",
         console=f"one\n{line}\nmore\n",
     )  # fmt: skip
-    run = in_lab(heard(HELLO, START, *both(), END), lab, "2026-11-22T00:00:00+00:00")
+    run = in_lab(run_from(HELLO, START, *both(), END), lab, "2026-11-22T00:00:00+00:00")
 
-    told = [warning.text for warning in run.warnings if warning.code == "guest-complained"]
-    assert bool(told) == complains
-    assert all(line in text for text in told)
+    reported = [warning.text for warning in run.warnings if warning.code == "guest-complained"]
+    assert bool(reported) == complains
+    assert all(line in text for text in reported)
 
 
 TAKERS = [
@@ -194,10 +194,10 @@ MATRIX = {
 
 
 def test_matrices_and_who_took_events_are_in_the_run_and_kept_with_it() -> None:
-    run = heard(HELLO, START, *both(takers=TAKERS), MATRIX, END)
+    run = run_from(HELLO, START, *both(takers=TAKERS), MATRIX, END)
     assert run.matrices == [Matrix("message", "ns", LABELS, LABELS, ROWS, ROWS, ROWS)]
-    takers = [Taker("main", 4711, 0, None, 1), Taker("signal/3", 4714, 10, 1, 1)]
-    assert [one.takers for one in run.threads] == [takers, []]
+    waiters = [Waiter("main", 4711, 0, None, 1), Waiter("signal/3", 4714, 10, 1, 1)]
+    assert [one.waiters for one in run.threads] == [waiters, []]
     assert decode_run(encode_run(run)) == run
 
 
@@ -207,15 +207,15 @@ def test_matrices_and_who_took_events_are_in_the_run_and_kept_with_it() -> None:
 )
 def test_an_impossible_matrix_or_waiter_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(RtscopeError, match=r"matrix|not of protocol"):
-        heard(HELLO, START, *both(), MATRIX | wrong, END)
+        run_from(HELLO, START, *both(), MATRIX | wrong, END)
     for waiter in ({"count": -1}, {"priority": 100}, {"cpu": -1}, {"name": "x" * 99}):
         with pytest.raises(RtscopeError):
-            heard(HELLO, START, *both(takers=[TAKERS[0] | waiter]), END)
+            run_from(HELLO, START, *both(takers=[TAKERS[0] | waiter]), END)
 
 
 def test_an_agent_that_sends_for_ever_is_not_heard_out() -> None:
     with pytest.raises(RtscopeError, match="more than 64 matrices"):
-        heard(HELLO, START, *both(), *[MATRIX] * 65, END)
+        run_from(HELLO, START, *both(), *[MATRIX] * 65, END)
     lines = (decode_line(b'{"type":"file","path":"/%d","text":""}' % n) for n in range(100_000))
     with pytest.raises(RtscopeError, match="more than 40000 files"):
         files_of(lines)

@@ -130,21 +130,21 @@ def test_an_interrupt_before_anything_was_measured_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "told"),
+    ("target", "said", "reported"),
     [
         ("local", "ended with exit status 3: no such file", "ended with exit status 3"),
         ("ssh:board", "could not be started: No such file", "file: copy it to ssh:board first"),
     ],
 )
 def test_a_program_that_fails_is_told_with_its_last_words(
-    target: str, said: str, told: str
+    target: str, said: str, reported: str
 ) -> None:
     def run(request: Request) -> Run:
         failed = RunWarning("thread-failed", f"thread 0 could not measure on: ./app {said}")
         warnings = [failed, RunWarning("no-samples", "none"), RunWarning("virtualised", "yes")]
         return run_of(thread_of([]), status="failed", target=target, warnings=warnings)
 
-    with pytest.raises(RtscopeError, match=rf"CPU 0 could not be measured: \./app .*{told}"):
+    with pytest.raises(RtscopeError, match=rf"CPU 0 could not be measured: \./app .*{reported}"):
         measure_rounds(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rtscope.engine.measure import hear_run
+from rtscope.engine.measure import receive_run
 from rtscope.engine.tuned import filled
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Cpu, Machine
@@ -34,9 +34,9 @@ def change(number: int, state: str, why: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def heard(*lines: dict[str, Any]) -> Run:
+def run_from(*lines: dict[str, Any]) -> Run:
     decoded = [decode_line(json.dumps(line).encode()) for line in lines]
-    return hear_run(Request(tuning=STEP), MACHINE, decoded, lambda line: None)
+    return receive_run(Request(tuning=STEP), MACHINE, decoded, lambda line: None)
 
 
 def test_the_agent_gets_the_rules_for_this_machine_but_those_that_take_a_boot() -> None:
@@ -47,20 +47,20 @@ def test_the_agent_gets_the_rules_for_this_machine_but_those_that_take_a_boot() 
 
 
 def test_the_idle_states_of_a_run_are_recorded_and_older_agents_tell_none() -> None:
-    told = {"idle_states": {"mode": "limit", "limit_ns": 50_000, "effective_ns": 0}}
-    run = heard(HELLO, START | told, END)
+    reported = {"idle_states": {"mode": "limit", "limit_ns": 50_000, "effective_ns": 0}}
+    run = run_from(HELLO, START | reported, END)
     assert run.idle_states == IdleStates("limit", 50_000, 0)
     assert decode_run(encode_run(run)) == run
-    assert heard(HELLO, START, END).idle_states is None
+    assert run_from(HELLO, START, END).idle_states is None
 
 
 def test_what_held_is_counted_and_what_did_not_is_kept() -> None:
     made = [change(1, "applied"), change(2, "immovable", "no"), change(3, "not-held", "a daemon")]
     made += [change(5, "applied"), change(6, "applied")]
     warnings = {"rule-unmatched": "nothing is called x", "rt-throttling": "throttled"}
-    told = [{"type": "warning", "code": code, "text": text} for code, text in warnings.items()]
+    reported = [{"type": "warning", "code": code, "text": text} for code, text in warnings.items()]
     undone = [change(1, "restored"), change(4, "gone"), change(5, "left")]
-    run = heard(HELLO, *told, *made, START, *undone, END)
+    run = run_from(HELLO, *reported, *made, START, *undone, END)
     assert run.tuning
     assert run.tuning.held == 2
     assert run.tuning.left_out == ["boot add=nohz_full=1-2"]
@@ -74,8 +74,8 @@ def test_what_held_is_counted_and_what_did_not_is_kept() -> None:
 def test_a_machine_with_one_cpu_is_measured_as_booted() -> None:
     alone, booted = Machine(cpus=[Cpu(0)]), TuningStep("ours", 0, "as booted", "1-N", [])
     decoded = [decode_line(json.dumps(line).encode()) for line in (HELLO, START, END)]
-    run = hear_run(Request(tuning=booted), alone, decoded, lambda line: None)
+    run = receive_run(Request(tuning=booted), alone, decoded, lambda line: None)
     assert run.tuning
     assert run.tuning.cpus == ""
     with pytest.raises(RtscopeError, match="1-0"):
-        hear_run(Request(tuning=STEP), alone, decoded, lambda line: None)
+        receive_run(Request(tuning=STEP), alone, decoded, lambda line: None)

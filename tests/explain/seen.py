@@ -5,9 +5,9 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rtscope.explain.witness import INTERRUPTS_KNOWN, INTERRUPTS_OFF, PREEMPT_KNOWN
+from rtscope.explain.recording import INTERRUPTS_KNOWN, INTERRUPTS_OFF, PREEMPT_KNOWN
 
-MAGIC = b"rtscope witness1"
+MAGIC = b"rtscope record 1"
 IDLE, MINE, OTHER = 0xFFFF888000001000, 0xFFFF888000002000, 0xFFFF888000003000
 NAME_AT, PID_AT = 1500, 700
 PLACES = {
@@ -55,7 +55,7 @@ TASKS = {
 }
 
 
-def witnessed(number: int, blocks: Sequence[Block], known: bool = True) -> bytes:
+def recorded(number: int, blocks: Sequence[Block], known: bool = True) -> bytes:
     """One call's part of the file, after the head."""
     before = 1_000_000
     entries = b""

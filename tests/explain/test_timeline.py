@@ -4,11 +4,11 @@
 import msgspec
 import pytest
 
+from rtscope.explain.recording import HALTS, READS_CLOCK, read_recordings
 from rtscope.explain.symbols import USER_SPACE, Symbols
 from rtscope.explain.timeline import ASLEEP, BEFORE, Late, explanation
-from rtscope.explain.witness import HALTS, READS_CLOCK, read_witness
 from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
-from tests.explain.seen import IDLE, MAGIC, MINE, OTHER, SYMBOLS, Block, witnessed
+from tests.explain.seen import IDLE, MAGIC, MINE, OTHER, SYMBOLS, Block, recorded
 
 STACK = 0xFFFFC90000013F00
 IDLE_STACK = 0xFFFFC90000203F00
@@ -31,7 +31,7 @@ ASLEEP_BEFORE = [Block("idle_loop", 40, 0, IDLE, IDLE_STACK, flags=HALTS), *AWAK
 def told(
     blocks: list[Block], latency_ns: int, *, shift: int = 0, known: bool = True
 ) -> Explanation:
-    seen = read_witness(MAGIC + witnessed(1, blocks, known))[1]
+    seen = read_recordings(MAGIC + recorded(1, blocks, known))[1]
     late = Late(0, 5000, latency_ns, "cyclic/0", 118, 116)
     return explanation(late, seen, Symbols(SYMBOLS), 1 << shift)
 

@@ -13,10 +13,10 @@ from typing import Final
 from rtscope.lab.boards import find_board
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import Kernel, cache_directory, kernel_file
+from rtscope.lab.lifetime import bound_to_parent
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, MONITOR, Spec, qemu_command
 from rtscope.lab.monitor import Monitor
 from rtscope.lab.packages import apt_options
-from rtscope.lab.tether import tethered
 from rtscope.lab.vm import vm_target
 from rtscope.lab.workfolder import work_folder
 from tests.target.board import clients_of, give_ssh, left_of
@@ -138,7 +138,7 @@ def running_board(kernel: Kernel, folder: Path) -> Iterator[EmulatedBoard]:
         *("-qmp", f"unix:{MONITOR},server=on,wait=off"),
     ]
     with subprocess.Popen(
-        tethered(command, "KILL"),
+        bound_to_parent(command, "KILL"),
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -12,8 +12,8 @@ from rtscope.lab.boards import find_board
 from rtscope.lab.emulator import STALE_CODE, panic_in
 from rtscope.lab.image import initramfs
 from rtscope.lab.kernels import Kernel, kernel_file, kernel_modules
+from rtscope.lab.lifetime import bound_to_parent
 from rtscope.lab.machine import CONSOLE, INITRAMFS, KERNEL, qemu_command
-from rtscope.lab.tether import tethered
 from rtscope.lab.vm import VmTarget, vm_target
 from tests.lab.complaints import complaints
 
@@ -30,7 +30,7 @@ _COMES_AND_GOES = {
 }
 
 
-class Heard(msgspec.Struct, frozen=True):
+class GuestOutput(msgspec.Struct, frozen=True):
     """What came out of the machine until its end."""
 
     said: str
@@ -39,7 +39,7 @@ class Heard(msgspec.Struct, frozen=True):
     """by the kernel, the loudest of it"""
 
 
-def heard(
+def run_guest(
     target: VmTarget,
     source: str,
     directory: Path,
@@ -47,7 +47,7 @@ def heard(
     modules: Sequence[str] = (),
     files: Mapping[str, bytes] | None = None,
     limit_s: int,
-) -> Heard:
+) -> GuestOutput:
     """Boot the machine in an empty directory until its program ends.
 
     Beside the program lie `files`, and each of `modules` as NAME.ko.
@@ -78,7 +78,7 @@ def ran(
     executables: Collection[str],
     directory: Path,
     limit_s: int,
-) -> Heard:
+) -> GuestOutput:
     """Boot the machine with these files in an empty directory until its /init says the end.
 
     Boots it again where the emulator itself made the kernel panic.
@@ -88,7 +88,7 @@ def ran(
     command = qemu_command(target.board, target.spec, target.kernel_options())
     for last in (False, False, True):
         done = subprocess.run(
-            tethered(command, "KILL"),
+            bound_to_parent(command, "KILL"),
             cwd=directory,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -104,7 +104,7 @@ def ran(
         f"{panic}\n{done.stdout[-2000:]}{console[-2000:]}"
     )
     assert [line for line in done.stdout.splitlines() if "@ failed" in line] == []
-    return Heard(done.stdout, console)
+    return GuestOutput(done.stdout, console)
 
 
 def results(said: str) -> dict[str, str]:
@@ -119,7 +119,7 @@ def tried(module: str, kernel: Kernel, directory: Path) -> tuple[dict[str, str],
     """
     cpus = min(2, find_board(kernel.board, kernel.arch).most_cpus)
     debug = kernel.name.endswith("-debug")
-    came = heard(
+    came = run_guest(
         vm_target(f"vm:{kernel.name},mode=fast,cpus={cpus}"),
         f"{module}_guest.c",
         directory,
@@ -128,7 +128,7 @@ def tried(module: str, kernel: Kernel, directory: Path) -> tuple[dict[str, str],
     )
     leaks = "none" if debug and kernel.arch == "x86_64" else "not looked for"
     expected = _COMES_AND_GOES | {"leaks": leaks}
-    told = results(came.said)
-    assert {what: told.pop(what, None) for what in expected} == expected
+    reported = results(came.said)
+    assert {what: reported.pop(what, None) for what in expected} == expected
     assert complaints(came.console, lockdep=debug) == []
-    return told, came.console
+    return reported, came.console

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rtscope.lab.kernels import kernel_modules
 from rtscope.lab.vm import VmTarget
-from tests.lab.guest_program import Heard, ran
+from tests.lab.guest_program import GuestOutput, ran
 
 # The port is raw, so that no line is changed on its way; the end of the machine is a reboot.
 _INIT = """#!/bin/busybox sh
@@ -31,7 +31,7 @@ reboot -f
 """
 
 
-def shell_heard(
+def run_script(
     target: VmTarget,
     script: str,
     agent: Path,
@@ -41,7 +41,7 @@ def shell_heard(
     modules: Sequence[str] = (),
     programs: Mapping[str, bytes] | None = None,
     files: Mapping[str, bytes] | None = None,
-) -> Heard:
+) -> GuestOutput:
     """Boot the machine in an empty directory until the script, busybox's, has ended.
 
     The agent is /bin/agent; `programs` lie in /bin too, `files` in /, and each of `modules` is

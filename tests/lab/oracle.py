@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from rtscope.engine.explain import Heard, explained
+from rtscope.engine.explain import Received, explained
 from rtscope.engine.measure import measure
 from rtscope.engine.traced import Windows, explained_by_trace
 from rtscope.lab.vm import vm_target
@@ -56,16 +56,16 @@ class Outlier(msgspec.Struct, frozen=True):
 def outliers(kernel: str, by: str, count: int = OUTLIERS) -> list[Outlier]:
     """Measure with injected delays; the worst samples in which they took long."""
     target = vm_target(f"vm:{kernel},load=rtdelay delay_us={DELAY_US} by={by}")
-    heard, windows = Heard(), Windows()
+    received, windows = Received(), Windows()
 
-    def hear(line: AnyLine) -> None:
-        heard.hear(line)
-        windows.hear(line)
+    def receive(line: AnyLine) -> None:
+        received.receive(line)
+        windows.receive(line)
 
     request = Request(samples=count * 40, explain=count, worst=count)
-    run = measure(request, Machine(), lambda agent: None, hear, target)
+    run = measure(request, Machine(), lambda agent: None, receive, target)
     traced = explained_by_trace(run, windows).explanations
-    seen = explained(run, heard, request, target, count, lambda agent: None).explanations
+    seen = explained(run, received, request, target, count, lambda agent: None).explanations
     assert [one.latency_ns for one in traced] == [one.latency_ns for one in seen]
     found = [_outlier(one, oracle, by) for one, oracle in zip(traced, seen, strict=True)]
     return [one for one in found if one.seen_ns >= LEAST_NS]

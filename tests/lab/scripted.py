@@ -17,7 +17,7 @@ from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.target.local import agent_path
 from rtscope.target.protocol import AnyLine, decode_line, files_of
 from tests.lab.guest_program import compiled
-from tests.lab.guest_shell import sections, shell_heard
+from tests.lab.guest_shell import run_script, sections
 
 _LIMIT_S = 600
 _BOOTS = 4
@@ -59,7 +59,7 @@ def machine_of(
     )
 
 
-def told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLine]]:
+def reported(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLine]]:
     """The lines of what the script has run by `tell NAME COMMAND ...`, by name.
 
     The kernel writes to the same console. Where it has damaged what was sent, boot again.
@@ -74,7 +74,7 @@ def told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLi
 
 def _told(target: VmTarget, script: str, directory: Path) -> dict[str, list[AnyLine]]:
     arch = target.kernel.arch
-    came = shell_heard(
+    came = run_script(
         target,
         _FUNCTIONS + script,
         agent_path(arch),
@@ -91,7 +91,9 @@ def looked(target: VmTarget, script: str, directory: Path) -> dict[str, Files]:
     release, config = target.kernel.release, kernel_config(target.kernel) or b""
     # It does not change, and is most of what there would be to send.
     kept: Files = {f"/boot/config-{release}": config.decode()}
-    return {name: kept | files_of(lines) for name, lines in told(target, script, directory).items()}
+    return {
+        name: kept | files_of(lines) for name, lines in reported(target, script, directory).items()
+    }
 
 
 def _lines(text: str) -> list[AnyLine]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.engine.explain import Heard, explained
+from rtscope.engine.explain import Received, explained
 from rtscope.engine.measure import measure
 from rtscope.lab.additions import additions
 from rtscope.lab.kernels import Kernel
@@ -84,11 +84,11 @@ def test_a_directory_is_laid_over_the_guests_root(tmp_path: Path) -> None:
     assert added.executables == ["bin/tool", "bin/busybox"]
 
 
-def run_of(target: str, samples: int = 400) -> tuple[Run, Heard]:
-    heard = Heard()
+def run_of(target: str, samples: int = 400) -> tuple[Run, Received]:
+    received = Received()
     request = Request(samples=samples)
-    run = measure(request, Machine(), lambda agent: None, heard.hear, vm_target(target))
-    return run, heard
+    run = measure(request, Machine(), lambda agent: None, received.receive, vm_target(target))
+    return run, received
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -97,14 +97,14 @@ def test_the_users_driver_is_built_measured_and_named_as_the_cause(
 ) -> None:
     target = f"vm:{kernel_named(name).name},load={DRIVER}"
     sources = {path: path.read_bytes() for path in DRIVER.iterdir()}
-    run, heard = run_of(target)
+    run, received = run_of(target)
     machine = vm_target(target)
-    (told,) = explained(
-        run, heard, Request(samples=400), machine, 1, lambda agent: None
+    (reported,) = explained(
+        run, received, Request(samples=400), machine, 1, lambda agent: None
     ).explanations
-    assert told.functions[0].function.endswith(" [ticker]")
+    assert reported.functions[0].function.endswith(" [ticker]")
     # The deadline may come while the driver already works.
-    assert WORK_NS / 2 < told.functions[0].ns < WORK_NS + 2000
+    assert WORK_NS / 2 < reported.functions[0].ns < WORK_NS + 2000
     threaded, _ = run_of(f"{target} threaded=Y")
     assert (threaded.threads[0].max_ns or 0) < WORK_NS / 2
     assert {path: path.read_bytes() for path in DRIVER.iterdir()} == sources

@@ -111,13 +111,13 @@ def copied_kernel(kernel: Kernel, cache: Path, **changed: object) -> Path:
 def test_a_guest_that_vanishes_leaves_the_histogram_that_it_told_of(rt_kernel: Kernel) -> None:
     agents: list[Agent] = []
 
-    def heard(line: AnyLine) -> None:
+    def on_line(line: AnyLine) -> None:
         if isinstance(line, Progress) and line.threads[0].count > 100:
             agents[-1].kill()
 
     request = Request(duration_ns=600 * 10**9)
     target = vm_target(f"vm:{rt_kernel.name},mode=fast")
-    run = measure(request, Machine(), agents.append, heard, target)
+    run = measure(request, Machine(), agents.append, on_line, target)
 
     assert run.status == "failed"
     assert "agent-died" in {warning.code for warning in run.warnings}
@@ -133,12 +133,12 @@ def test_an_interrupted_measurement_keeps_what_it_saw_and_modules_load(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     agents: list[Agent] = []
 
-    def heard(line: AnyLine) -> None:
+    def on_line(line: AnyLine) -> None:
         if isinstance(line, Start):
             agents[0].interrupt()
 
     request = Request(duration_ns=3600 * 10**9)
-    run = measure(request, Machine(), agents.append, heard, target_of("vm:copy"))
+    run = measure(request, Machine(), agents.append, on_line, target_of("vm:copy"))
 
     assert {"udp_tunnel", "vxlan"} < set(modules)
     assert run.status == "interrupted"

@@ -36,7 +36,11 @@ def expected(booted: Booted) -> Iterator[tuple[Look, Told]]:
     """What is to be found at each look."""
     found: Told = {}
     for look in booted.looks:
-        found = {rule: told for rule, told in (found | look.adds).items() if rule not in look.ends}
+        found = {
+            rule: reported
+            for rule, reported in (found | look.adds).items()
+            if rule not in look.ends
+        }
         yield look, found
 
 
@@ -68,7 +72,9 @@ def test_what_is_wrong_is_found_and_nothing_else(
         found = {one.rule: one.found for one in seen[look.name].findings}
         silent = [rule for rule, words in wanted.items() if words not in found.get(rule, "")]
         assert (look.name, {rule: found.get(rule) for rule in silent}) == (look.name, {})
-        more = {rule: told for rule, told in found.items() if rule not in {*wanted, *booted.may}}
+        more = {
+            rule: reported for rule, reported in found.items() if rule not in {*wanted, *booted.may}
+        }
         assert (look.name, more) == (look.name, {})
         unseen = {one.rule: one.reason for one in seen[look.name].unseen}
         assert unseen.keys() == (booted.blind | look.blind) - found.keys(), look.name

@@ -35,8 +35,8 @@ def test_a_boot_with_nothing_to_complain_of_has_no_complaint() -> None:
     ],
 )
 def test_a_complaint_is_heard_with_its_line(line: str) -> None:
-    told = f"[    1.000000] {line}"
-    assert complaints(f"{BOOTED}{told}\n[    1.100000] random: crng init done\n") == [told]
+    reported = f"[    1.000000] {line}"
+    assert complaints(f"{BOOTED}{reported}\n[    1.100000] random: crng init done\n") == [reported]
 
 
 def test_a_kernel_without_lockdep_does_not_pass_for_a_debug_kernel_without_complaints() -> None:

@@ -157,9 +157,9 @@ def test_eight_digitizers_are_read_by_eight_threads(kernel_named: KernelNamed) -
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:
-    told, console = tried("rtdaq", kernel_named(name), tmp_path)
+    reported, console = tried("rtdaq", kernel_named(name), tmp_path)
 
-    assert told == {
+    assert reported == {
         "parameters": "8 of 8 refused",
         "setups": "11 of 11 refused",
         "no buffer": "Invalid argument",

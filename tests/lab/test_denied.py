@@ -9,7 +9,7 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from tests.agent.probing import Lines, of_type, threads
-from tests.lab.guest_program import heard
+from tests.lab.guest_program import run_guest
 
 LIMIT_S = 300
 
@@ -19,7 +19,7 @@ def said(
     rt_kernel: Kernel, agent_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
     """By the agent, for each probe."""
-    came = heard(
+    came = run_guest(
         vm_target(f"vm:{rt_kernel.name},mode=fast"),
         "denied_guest.c",
         tmp_path_factory.mktemp("denied"),

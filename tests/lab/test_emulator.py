@@ -101,9 +101,9 @@ def test_a_boot_that_panics_each_time_ends_and_is_told(
     hello = subprocess.check_output(command, text=True).splitlines(keepends=True)[0]
     with (
         guest(tmp_path, agent_path, panics=9, said=hello if said else "") as one,
-        pytest.raises(RtscopeError) as told,
+        pytest.raises(RtscopeError) as reported,
     ):
         list(one.lines(60.0))
-    assert STALE_CODE in str(told.value)
-    assert isinstance(told.value, BootError) != said
+    assert STALE_CODE in str(reported.value)
+    assert isinstance(reported.value, BootError) != said
     assert (tmp_path / "boots").read_text().count("\n") == 3

@@ -44,8 +44,8 @@ def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
     assert thread.metrics["deadline_violations"] == 0
     assert thread.metrics["taken_by_own_thread"] == EVENTS
     assert thread.metrics["merged"] == 0
-    (taker,) = thread.takers
-    assert (taker.priority, taker.count) == (94, EVENTS)
+    (waiter,) = thread.waiters
+    assert (waiter.priority, waiter.count) == (94, EVENTS)
 
 
 @pytest.mark.parametrize("name", [*DEBIAN, *BUILT])
@@ -67,7 +67,7 @@ def test_a_handler_in_any_thread_does_not(name: str, kernel_named: KernelNamed) 
     assert thread.metrics["deadline_violations"] > EVENTS / 10
     assert thread.metrics["taken_by_own_thread"] == 0
     assert thread.metrics["merged"] > 0
-    assert thread.takers[0].name == "main"
+    assert thread.waiters[0].name == "main"
 
 
 @pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtscope.engine.explain import Heard, explained
+from rtscope.engine.explain import Received, explained
 from rtscope.engine.measure import measure
 from rtscope.explain.timeline import ASLEEP
 from rtscope.lab.kernels import Kernel
@@ -38,15 +38,17 @@ def measured(kernel: Kernel, folder: Path, *options: str) -> tuple[Run, bytes]:
     return msgspec.json.decode(done.stdout, type=Run), samples.read_bytes()
 
 
-def check_story(told: Explanation) -> None:
+def check_story(reported: Explanation) -> None:
     """It is whole, in the order of time, and every piece of it has a name."""
-    assert sum(function.ns for function in told.functions) == told.latency_ns
-    assert sum(call.ns for call in told.calls if not call.depth) <= told.latency_ns
-    assert sum(call.ns for call in told.calls if not call.depth) > 0.95 * told.latency_ns
-    assert [call.start_ns for call in told.calls] == sorted(call.start_ns for call in told.calls)
-    assert not [one for one in told.functions if one.function.startswith("0x")]
-    assert told.cause
-    assert told.notes == []
+    assert sum(function.ns for function in reported.functions) == reported.latency_ns
+    assert sum(call.ns for call in reported.calls if not call.depth) <= reported.latency_ns
+    assert sum(call.ns for call in reported.calls if not call.depth) > 0.95 * reported.latency_ns
+    assert [call.start_ns for call in reported.calls] == sorted(
+        call.start_ns for call in reported.calls
+    )
+    assert not [one for one in reported.functions if one.function.startswith("0x")]
+    assert reported.cause
+    assert reported.notes == []
 
 
 def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
@@ -59,37 +61,41 @@ def test_the_worst_idle_latency_of_the_standard_kernel_is_named_by_function(
     assert run.threads == plain.threads
     assert plain.explanations == []
     worst = [sample.latency_ns for sample in run.threads[0].worst[:2]]
-    assert [told.latency_ns for told in run.explanations] == worst
-    for told in run.explanations:
-        check_story(told)
+    assert [reported.latency_ns for reported in run.explanations] == worst
+    for reported in run.explanations:
+        check_story(reported)
         # Nothing else ran at the deadline: the timer is late by next to nothing, or by nothing.
-        assert sum(call.ns for call in told.calls if call.function == ASLEEP) < 150
-        first = next(call for call in told.calls if call.function != ASLEEP)
+        assert sum(call.ns for call in reported.calls if call.function == ASLEEP) < 150
+        first = next(call for call in reported.calls if call.function != ASLEEP)
         assert first.start_ns < 150
-        assert {call.function for call in told.calls} > TIMER_PATH
-        assert told.tasks is not None
-        assert told.tasks[0].name == "swapper/0"
-        assert told.tasks[-1].name.startswith("cyclic/0/")
-        assert told.interrupts_off
-        assert told.preemption_off
+        assert {call.function for call in reported.calls} > TIMER_PATH
+        assert reported.tasks is not None
+        assert reported.tasks[0].name == "swapper/0"
+        assert reported.tasks[-1].name.startswith("cyclic/0/")
+        assert reported.interrupts_off
+        assert reported.preemption_off
 
 
 @pytest.mark.kernels
 def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
     arm64_kernel: Kernel,
 ) -> None:
-    target, request, heard = vm_target(f"vm:{arm64_kernel.name}"), Request(samples=100), Heard()
-    run = measure(request, Machine(), lambda agent: None, heard.hear, target)
-    (told,) = explained(run, heard, request, target, 1, lambda agent: None).explanations
+    target, request, received = (
+        vm_target(f"vm:{arm64_kernel.name}"),
+        Request(samples=100),
+        Received(),
+    )
+    run = measure(request, Machine(), lambda agent: None, received.receive, target)
+    (reported,) = explained(run, received, request, target, 1, lambda agent: None).explanations
 
-    check_story(told)
-    assert {call.function for call in told.calls} > TIMER_PATH
-    assert told.tasks is not None
-    assert told.tasks[-1].name.startswith("cyclic/0/")
-    assert told.interrupts_off
+    check_story(reported)
+    assert {call.function for call in reported.calls} > TIMER_PATH
+    assert reported.tasks is not None
+    assert reported.tasks[-1].name.startswith("cyclic/0/")
+    assert reported.interrupts_off
     other = msgspec.structs.replace(run, elapsed_ns=(run.elapsed_ns or 0) + 1)
     with pytest.raises(RtscopeError, match="part in their end"):
-        explained(other, heard, request, target, 1, lambda agent: None)
+        explained(other, received, request, target, 1, lambda agent: None)
 
 
 @pytest.mark.kernels

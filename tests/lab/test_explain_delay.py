@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rtscope.engine.explain import Heard, explained
+from rtscope.engine.explain import Received, explained
 from rtscope.engine.measure import measure
 from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Machine
@@ -33,18 +33,18 @@ def test_the_module_that_turned_them_off_is_named(kernel: str, what: str, udelay
     parameters = f"delay_us={DELAY_NS // 1000} preemption={int(what == 'preemption')}"
     parameters += f" udelay={udelay}"
     target = vm_target(f"vm:{kernel},load=rtdelay {parameters}")
-    request, heard = Request(samples=400), Heard()
-    run = measure(request, Machine(), lambda agent: None, heard.hear, target)
-    (told,) = explained(run, heard, request, target, 1, lambda agent: None).explanations
+    request, received = Request(samples=400), Received()
+    run = measure(request, Machine(), lambda agent: None, received.receive, target)
+    (reported,) = explained(run, received, request, target, 1, lambda agent: None).explanations
 
-    assert told.latency_ns > DELAY_NS / 2
-    assert told.cause[0].function.endswith(" [rtdelay]")
-    assert told.cause[0].ns > 0.9 * told.latency_ns
-    assert sum(function.ns for function in told.functions) == told.latency_ns
-    assert told.functions[0].function.endswith(" [rtdelay]") or not udelay
-    assert told.tasks is not None
-    assert told.tasks[0].name.startswith("rtdelay/")
-    off = {"interrupts": told.interrupts_off, "preemption": told.preemption_off}
+    assert reported.latency_ns > DELAY_NS / 2
+    assert reported.cause[0].function.endswith(" [rtdelay]")
+    assert reported.cause[0].ns > 0.9 * reported.latency_ns
+    assert sum(function.ns for function in reported.functions) == reported.latency_ns
+    assert reported.functions[0].function.endswith(" [rtdelay]") or not udelay
+    assert reported.tasks is not None
+    assert reported.tasks[0].name.startswith("rtdelay/")
+    off = {"interrupts": reported.interrupts_off, "preemption": reported.preemption_off}
     longest = {name: max((one.ns for one in found or []), default=0) for name, found in off.items()}
-    assert longest[what] > 0.9 * told.latency_ns
+    assert longest[what] > 0.9 * reported.latency_ns
     assert longest["interrupts" if what == "preemption" else "preemption"] < 0.1 * DELAY_NS

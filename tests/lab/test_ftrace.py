@@ -9,7 +9,7 @@ import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
-from tests.lab.guest_program import heard
+from tests.lab.guest_program import run_guest
 
 Built = Callable[[str], Kernel]
 Traced = Callable[[str], dict[str, list[str]]]
@@ -33,7 +33,7 @@ def traced(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         built(name)
         target = vm_target(f"vm:{name},mode=fast")
         directory = tmp_path_factory.mktemp(name)
-        said = heard(target, "trace_guest.c", directory, limit_s=LIMIT_S).said
+        said = run_guest(target, "trace_guest.c", directory, limit_s=LIMIT_S).said
         parts = said.split("@ ")[1:]
         return {part.split()[0]: part.splitlines()[1:] for part in parts}
 

@@ -43,8 +43,8 @@ def test_samples_that_do_not_fit_are_told_and_the_run_is_kept(
     request = Request(samples=20_000, samples_file=str(tmp_path / "samples"))
     run = measure(request, Machine(), ignore, ignore, target)
 
-    told = {warning.code: warning.text for warning in run.warnings}
-    assert f"did not fit on the disk of {disk}" in told["samples-file-failed"]
+    reported = {warning.code: warning.text for warning in run.warnings}
+    assert f"did not fit on the disk of {disk}" in reported["samples-file-failed"]
     assert (run.status, run.threads[0].count) == ("complete", 20_000)
     assert not (tmp_path / "samples").exists()
     assert list(disk.iterdir()) == []

@@ -11,7 +11,7 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.target.local import agent_path
-from tests.lab.guest_shell import shell_heard
+from tests.lab.guest_shell import run_script
 
 KernelNamed = Callable[[str], Kernel]
 
@@ -51,7 +51,7 @@ def test_it_keeps_2_7_ms_under_load_on_the_real_time_kernel_and_shows_its_points
     kernel = kernel_named(name)
     (tmp_path / "example").mkdir()
     (tmp_path / "machine").mkdir()
-    came = shell_heard(
+    came = run_script(
         vm_target(f"vm:{kernel.name},mode=exact"),
         SCRIPT,
         agent_path(kernel.arch),

@@ -89,8 +89,8 @@ def counted(changes: list[FileChange]) -> list[tuple[str, str, str]]:
 def numstat(patch: bytes, folder: Path, strip: int = 1) -> list[tuple[str, str, str]]:
     file = folder / "one.patch"
     file.write_bytes(patch)
-    told = git(folder, "apply", "--numstat", "-z", f"-p{strip}", str(file)).decode()
-    rows = [row.split("\t") for row in told.split("\0") if row]
+    reported = git(folder, "apply", "--numstat", "-z", f"-p{strip}", str(file)).decode()
+    rows = [row.split("\t") for row in reported.split("\0") if row]
     return [(added, removed, path) for added, removed, path in rows]
 
 

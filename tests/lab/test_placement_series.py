@@ -21,7 +21,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
 
-def told(*words: str) -> dict[str, Any]:
+def reported(*words: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "rtscope", *words, *SHORT],
         capture_output=True, timeout=300, check=False,
@@ -32,7 +32,7 @@ def told(*words: str) -> dict[str, Any]:
 
 
 def test_an_offline_cpu_is_left_alone_and_named(rt_kernel: Kernel) -> None:
-    run = told("scale", "--target", f"vm:{rt_kernel.name},shape=1x1x2,offline=1")
+    run = reported("scale", "--target", f"vm:{rt_kernel.name},shape=1x1x2,offline=1")
     assert [cell["placement"]["cpus"] for cell in run["sweep"]["cells"]] == [[0]]
     assert [one["kind"] for one in run["advice"]] == ["only-placement"]
     assert run["findings"] == [
@@ -44,8 +44,8 @@ def test_an_offline_cpu_is_left_alone_and_named(rt_kernel: Kernel) -> None:
 
 def test_a_machine_of_one_cpu_gives_sense(rt_kernel: Kernel) -> None:
     target = f"vm:{rt_kernel.name}"
-    run = told("scale", "--target", target)
+    run = reported("scale", "--target", target)
     assert [one["kind"] for one in run["advice"]] == ["only-placement"]
-    run = told("interfere", "--target", target, "--load", "cpu")
+    run = reported("interfere", "--target", target, "--load", "cpu")
     assert run["warnings"][0]["code"] == "loads-not-beside"
     assert [cell["load"] for cell in run["sweep"]["cells"]] == ["idle", "cpu"]

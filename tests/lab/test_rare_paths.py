@@ -15,7 +15,7 @@ from rtscope.lab.vm import VmTarget, vm_target
 from rtscope.model.machine import Machine
 from rtscope.model.request import Request
 from tests.lab.complaints import complaints
-from tests.lab.guest_program import heard, results
+from tests.lab.guest_program import results, run_guest
 
 Built = Callable[[str], Kernel]
 
@@ -76,12 +76,12 @@ def test_what_programs_seldom_do_does_not_make_it_complain(
     built(name)
     cpus = min(2, BOARDS[board].most_cpus)
     target = machine_of(name, board, f",cpus={cpus}")
-    came = heard(target, "rare_paths_guest.c", tmp_path, modules=["rtdelay"], limit_s=LIMIT_S)
-    told, _, log = came.said.partition("@ log")
+    came = run_guest(target, "rare_paths_guest.c", tmp_path, modules=["rtdelay"], limit_s=LIMIT_S)
+    reported, _, log = came.said.partition("@ log")
     dumps = DUMP.findall(log)
 
     assert complaints(DUMP.sub(lambda dump: dump[0].replace("Call Trace:", ""), log)) == []
-    assert results(told) == SEEN | SEEN_ELSEWHERE.get(board, {})
+    assert results(reported) == SEEN | SEEN_ELSEWHERE.get(board, {})
     assert ("Show backtrace of all active CPUs" in dumps[0]) == (cpus > 1)
     if target.board.arch == "mips64el":
         assert "Show TLB entries" in dumps[1]

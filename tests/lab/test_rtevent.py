@@ -17,9 +17,9 @@ KernelNamed = Callable[[str], Kernel]
 def test_it_refuses_what_is_wrong_and_ends_with_its_files(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:
-    told, console = tried("rtevent", kernel_named(name), tmp_path)
+    reported, console = tried("rtevent", kernel_named(name), tmp_path)
 
-    assert told == {
+    assert reported == {
         "parameters": "5 of 5 refused",
         "defaults": "every 2000000, data 300000, seed 5, cpu 0, priority 70, eventfd -1",
         "setups": "7 of 7 refused",

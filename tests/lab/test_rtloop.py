@@ -137,9 +137,9 @@ def test_work_that_a_timer_queues_is_delayed_by_what_a_loop_of_its_own_is_not(
 def test_no_use_of_the_module_leaves_a_thread_or_makes_the_kernel_complain(
     name: str, kernel_named: KernelNamed, tmp_path: Path
 ) -> None:
-    told, console = tried("rtloop", kernel_named(name), tmp_path)
+    reported, console = tried("rtloop", kernel_named(name), tmp_path)
 
-    assert told == {
+    assert reported == {
         "parameters": "7 of 7 refused",
         "setups": "10 of 10 refused",
         "memory": "refused",

@@ -11,7 +11,7 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.target.local import agent_path
-from tests.lab.guest_shell import sections, shell_heard
+from tests.lab.guest_shell import run_script, sections
 
 MOST_NS = 20_000
 """from the sample's clock to the marker"""
@@ -51,7 +51,7 @@ fi
 def booted(spec: str, directory: Path) -> dict[str, str]:
     target = vm_target(f"vm:{spec}")
     agent = agent_path(target.kernel.arch)
-    came = shell_heard(target, SCRIPT, agent, directory, limit_s=600, modules=["rtevent"])
+    came = run_script(target, SCRIPT, agent, directory, limit_s=600, modules=["rtevent"])
     return sections(came.said)
 
 

@@ -106,8 +106,8 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[Any]:
 
 
 def findings(done: subprocess.CompletedProcess[str]) -> set[str]:
-    (told,) = lines(done)
-    return {one["rule"] for one in told["findings"]}
+    (reported,) = lines(done)
+    return {one["rule"] for one in reported["findings"]}
 
 
 def test_the_agent_of_its_architecture_is_brought_once(
@@ -141,9 +141,9 @@ def test_what_is_wrong_there_is_found_and_what_is_right_is_not(
 
 
 def test_its_threads_are_told_as_they_are(board: EmulatedBoard, rtscope: Rtscope) -> None:
-    (told,) = lines(rtscope("threads", "--json"))
+    (reported,) = lines(rtscope("threads", "--json"))
     known = state(board)
-    fifo = {one["name"]: one for one in told["threads"] if one["policy"] == "fifo"}
+    fifo = {one["name"]: one for one in reported["threads"] if one["policy"] == "fifo"}
     assert {"ktimers/0", "ktimers/1", "migration/1"} <= set(fifo)
     assert any(one["irq"] and "virtio0" in name for name, one in fifo.items())
     for one in fifo.values():
@@ -208,8 +208,8 @@ def assert_kept(process: subprocess.Popen[str]) -> None:
     assert process.returncode == 1, complaints
     run = msgspec.json.decode(out, type=Run)
     assert run.status == "failed"
-    (told,) = [one.text for one in run.warnings if one.code == "agent-died"]
-    assert "the connection to ssh:board was lost" in told
+    (reported,) = [one.text for one in run.warnings if one.code == "agent-died"]
+    assert "the connection to ssh:board was lost" in reported
     assert all(thread.count == sum(thread.histogram.count) > 10 for thread in run.threads)
 
 

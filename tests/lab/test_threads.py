@@ -12,7 +12,7 @@ from rtscope.model.request import ThreadsRequest
 from rtscope.model.thread_finding import InterruptBelowWaiter
 from rtscope.model.threads import Threads
 from rtscope.statistics.threadorder import thread_findings
-from tests.lab.scripted import machine_of, told
+from tests.lab.scripted import machine_of, reported
 
 WAITING = """
 agent event --via read --irq-priority 50 --interval 500ms --busy 0 --duration 1h > /dev/null &
@@ -72,7 +72,7 @@ def test_an_interrupt_below_the_thread_that_waits_for_it_is_remarked_upon_while_
     machine = machine_of(kernel_named(name), "mode=fast,load=rtevent", ["loglevel=1"])
     seen = {
         when: look
-        for when, lines in told(machine, WAITING, tmp_path).items()
+        for when, lines in reported(machine, WAITING, tmp_path).items()
         for look in lines
         if isinstance(look, Threads)
     }

@@ -12,7 +12,7 @@ from rtscope.lab.vm import vm_target
 from rtscope.model.machine import Throttle, Throttling
 from rtscope.target.protocol import AgentWarning, AnyLine, Start, decode_line
 from rtscope.tuning.profile import read_profile, steps_of
-from tests.lab.guest_program import heard, results
+from tests.lab.guest_program import results, run_guest
 
 Built = Callable[[str], Kernel]
 
@@ -80,7 +80,7 @@ def test_what_the_agent_says_is_what_a_spinning_thread_loses(
 ) -> None:
     kernel = built(name)
     rules = "\n".join(steps_of(read_profile("minimal"), None)[-1].rules)
-    said = heard(
+    said = run_guest(
         vm_target(f"vm:{kernel.name},mips=62.5"),
         "throttling_guest.c",
         tmp_path,

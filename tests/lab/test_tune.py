@@ -9,7 +9,7 @@ import pytest
 
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
-from tests.lab.guest_shell import sections, shell_heard
+from tests.lab.guest_shell import run_script, sections
 
 LIMIT_S = 400
 
@@ -104,7 +104,7 @@ cat /sys/fs/cgroup/cpuset.cpus.isolated; ls /sys/fs/cgroup | grep rtscope; ls -A
 """
     target = vm_target(f"vm:{rt_kernel.name},cpus=4,mode=fast")
     folder = tmp_path_factory.mktemp("steps")
-    return sections(shell_heard(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
+    return sections(run_script(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
 
 
 def test_as_booted_programs_run_and_interrupts_come_everywhere(steps: dict[str, str]) -> None:
@@ -145,12 +145,12 @@ def test_all_of_it_is_taken_back(steps: dict[str, str]) -> None:
         assert status(steps[section]) == 0
         assert changes(steps[section], "left") == []
         assert changes(steps[section], "failed") == []
-    told = changes(steps["undo tasks and interrupts"], "restored")
+    reported = changes(steps["undo tasks and interrupts"], "restored")
     applied = [
         *changes(steps["apply tasks"], "applied"),
         *changes(steps["apply interrupts"], "applied"),
     ]
-    assert {(one["kind"], one["where"]) for one in told} >= {
+    assert {(one["kind"], one["where"]) for one in reported} >= {
         (one["kind"], one["where"]) for one in applied if one["kind"] != "thread-cpus"
     }
     assert steps["where undone"].split()[-2:] == ["f", "2-3"]
@@ -237,7 +237,7 @@ kill -TERM $hold; wait $hold; echo "exit $?"
         target, board=msgspec.structs.replace(target.board, options=port)
     )
     folder = tmp_path_factory.mktemp("comings")
-    return sections(shell_heard(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
+    return sections(run_script(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
 
 
 def test_without_cgroups_of_version_2_a_partition_is_refused(comings: dict[str, str]) -> None:
@@ -335,7 +335,7 @@ echo "@ partition beside version 2"; tune apply "partition cpus=2-3"; ls /tmp/jo
 """
     target = vm_target(f"vm:{oldest_kernel.name},cpus=4,mode=fast")
     folder = tmp_path_factory.mktemp("version1")
-    return sections(shell_heard(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
+    return sections(run_script(target, COMMON + script, agent_path, folder, limit_s=LIMIT_S).said)
 
 
 def allowed(text: str) -> list[str]:
@@ -387,8 +387,8 @@ echo "@ undo"; tune undo; echo "@ undone"; cat $pages $free
 echo never > $pages; echo always > $pages; echo "@ by hand"; cat $free
 """
     target = vm_target(f"vm:{oldest_kernel.name},mode=fast")
-    heard = shell_heard(target, COMMON + script, agent_path, tmp_path, limit_s=LIMIT_S)
-    seen = sections(heard.said)
+    output = run_script(target, COMMON + script, agent_path, tmp_path, limit_s=LIMIT_S)
+    seen = sections(output.said)
     assert seen["before"].split() == ["[always]", "madvise", "never", "3000"]
     assert (status(seen["apply"]), status(seen["undo"])) == (0, 0)
     assert seen["applied"].split() == ["always", "madvise", "[never]"]

@@ -9,7 +9,7 @@ import pytest
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from tests.agent.probing import Lines, of_type
-from tests.lab.guest_shell import sections, shell_heard
+from tests.lab.guest_shell import run_script, sections
 
 LIMIT_S = 300
 UNTOUCHED = {"isolated": "", "controllers": "", "program": "0-3", "cgroup": "none"}
@@ -51,7 +51,7 @@ def said(
 ) -> dict[str, str]:
     target = vm_target(f"vm:{rt_kernel.name},mode=fast,cpus=4")
     directory = tmp_path_factory.mktemp("tune")
-    return sections(shell_heard(target, SCRIPT, agent_path, directory, limit_s=LIMIT_S).said)
+    return sections(run_script(target, SCRIPT, agent_path, directory, limit_s=LIMIT_S).said)
 
 
 def state(said: dict[str, str], when: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from rtscope.engine.measure import measure
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import VmTarget, vm_target
-from rtscope.model.finding import CpuGroups, CpusNotSlower, Finding, ReportedTopology
+from rtscope.model.finding import CpuGroups, CpusNotSlower, Finding, ReportedSpeed, ReportedTopology
 from rtscope.model.machine import Machine
 from rtscope.model.placements import kinds_of, orders_of
 from rtscope.model.request import MachineRequest, Request
@@ -70,4 +70,4 @@ def test_capacities_that_are_not_so_are_told(big_little: VmTarget) -> None:
     [one] = wrong
     assert isinstance(one, CpusNotSlower)
     assert (one.cpus, one.than, one.partly) == ([1], [2], False)
-    assert one.reported == "capacity 446 of 1024"
+    assert one.reported == ReportedSpeed(capacity=446, highest_capacity=1024)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rtscope.engine.measure import hear_run
+from rtscope.engine.measure import receive_run
 from rtscope.lab.kernels import Kernel
 from rtscope.lab.vm import vm_target
 from rtscope.model.finding import CpusNotMeasured
@@ -17,7 +17,7 @@ from rtscope.statistics.findings import findings_of
 from rtscope.target.fingerprint import machine_of
 from rtscope.target.local import agent_path
 from rtscope.target.protocol import decode_line, files_of
-from tests.lab.guest_program import heard
+from tests.lab.guest_program import run_guest
 from tests.lab.guest_shell import sections
 
 
@@ -32,7 +32,7 @@ def test_all_is_measured_on_the_other_cpus(
     name: str, built: Callable[[str], Kernel], tmp_path: Path
 ) -> None:
     kernel = built(name)
-    came = heard(
+    came = run_guest(
         vm_target(f"vm:{kernel.name},cpus=3,mode=fast"),
         "offline_guest.c",
         tmp_path,
@@ -49,7 +49,7 @@ def test_all_is_measured_on_the_other_cpus(
     [order] = orders_of(machine, [1, 2], [1, 2])
     assert [one.cpus for one in order.placements] == [(1,), (1, 2)]
     runs: dict[str, Run] = {
-        verb: hear_run(Request(probe=verb), machine, said, lambda line: None)
+        verb: receive_run(Request(probe=verb), machine, said, lambda line: None)
         for verb, said in lines.items()
     }
     assert {run.status for run in runs.values()} == {"complete"}

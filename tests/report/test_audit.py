@@ -43,8 +43,10 @@ def test_sarif_has_a_result_for_each_finding_and_tells_what_was_not_seen() -> No
     assert results == [("bad", "error"), ("so-so", "warning"), ("small", "note")]
     assert rules["bad"]["helpUri"] == "https://docs.kernel.org/bad.html"
     assert "\x1b" not in run["results"][0]["message"]["text"]
-    told = [one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]]
-    assert [told[0], told[3]] == ["blind was not checked: no /a/file", AUDIT.warnings[0]]
+    reported = [
+        one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]
+    ]
+    assert [reported[0], reported[3]] == ["blind was not checked: no /a/file", AUDIT.warnings[0]]
 
 
 def test_junit_fails_from_the_severity_on_that_was_asked_for() -> None:

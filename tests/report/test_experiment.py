@@ -10,7 +10,7 @@ from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.terminal.experiment import ExperimentState
 from rtscope.report.terminal.live import LiveState
-from rtscope.statistics.cells import CellResult, unkept
+from rtscope.statistics.cells import CellResult, not_passed
 from tests.report.views import results
 
 RESULTS = results()
@@ -22,7 +22,7 @@ def test_each_cell_has_a_verdict_and_only_the_good_ones_are_good() -> None:
         "not begun",
     ]
     assert [one.is_bad for one in RESULTS] == [False, False, True, True, True, True, False, True]
-    assert [name for name, _ in unkept(RESULTS)] == ["broken", "broken", "unproven", "cut"]
+    assert [name for name, _ in not_passed(RESULTS)] == ["broken", "broken", "unproven", "cut"]
 
 
 def test_the_display_tells_what_is_done_and_what_is_left() -> None:

@@ -21,8 +21,8 @@ from tests.strategies import explanations
 TOLD = explanation()
 
 
-def a_run(*told: Explanation) -> Run:
-    return run_of(thread_of([1000, 10_000]), explanations=list(told))
+def a_run(*reported: Explanation) -> Run:
+    return run_of(thread_of([1000, 10_000]), explanations=list(reported))
 
 
 def shown(run: Run) -> str:
@@ -50,9 +50,9 @@ def test_the_sentence_names_who_ran_and_the_timeline_needs_no_script() -> None:
 
 
 @given(explanations())
-def test_parts_that_do_not_fit_together_are_shown_within_the_picture(told: Explanation) -> None:
-    drawn = lanes(told)
+def test_parts_that_do_not_fit_together_are_shown_within_the_picture(reported: Explanation) -> None:
+    drawn = lanes(reported)
 
     assert all(0 <= bar.x <= 1000 and 0 <= bar.width <= 1000 for bar in drawn.bars)
     assert all(0 <= bar.lane < drawn.lanes for bar in drawn.bars)
-    assert "\x1b" not in shown(a_run(told))
+    assert "\x1b" not in shown(a_run(reported))

@@ -89,5 +89,5 @@ def test_slowdowns_are_drawn_and_told_worst_first() -> None:
     assert rows.ticks[0].text == "memory"
     assert rows.scale.share([0.5])[0] > rows.scale.share([1.5])[0]
     assert bars.end[0] == pytest.approx(100, abs=3)
-    told = [line.split()[0] for line in shown(series).splitlines() if "./app  " in line]
-    assert told == ["idle", "memory", "cache"]
+    reported = [line.split()[0] for line in shown(series).splitlines() if "./app  " in line]
+    assert reported == ["idle", "memory", "cache"]

@@ -32,11 +32,11 @@ def test_whatever_lessens_the_figures_is_told_worst_first() -> None:
         machine=Machine(high_resolution_timers=False),
         warnings=[RunWarning("no-memlock", "memory is not locked")],
     )
-    told = caveats(run)
-    assert told[0] == "PARTIAL: interrupted after 1 min 0 s."
-    assert "CPU 5" in told[1]
-    assert "High-resolution timers were off" in told[2]
-    assert told[3] == "memory is not locked"
+    reported = caveats(run)
+    assert reported[0] == "PARTIAL: interrupted after 1 min 0 s."
+    assert "CPU 5" in reported[1]
+    assert "High-resolution timers were off" in reported[2]
+    assert reported[3] == "memory is not locked"
     assert caveats(run_of(thread_of([1000]))) == []
     assert caveats(run_of()) == ["This run has no samples."]
 

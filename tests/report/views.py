@@ -13,7 +13,7 @@ from rtscope.model.budget import parse_limit
 from rtscope.model.machine import Cpu, IdleState, Interrupt, Machine
 from rtscope.model.points import Point, Points
 from rtscope.model.progress import LoadProgress, Progress, ThreadProgress, WindowProgress
-from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Sample, Taker, Thread
+from rtscope.model.run import Asked, Lab, LoadWork, Phase, Run, RunWarning, Sample, Thread, Waiter
 from rtscope.model.threads import SeenThread, Threads, ThreadTimes
 from rtscope.model.timeline import (
     Call,
@@ -49,7 +49,7 @@ from rtscope.statistics.reference import beside
 from rtscope.statistics.steps import steps_among
 from rtscope.statistics.tail.bounds import ThreadTail, tails
 from rtscope.statistics.verdict import judge
-from rtscope.wording.history import differing_facts
+from rtscope.wording.history import differing_rows
 from tests.measured import run_of, thread_of
 from tests.placements import T2080, measured_on, run_of_series, vector_unit_a_core
 from tests.statistics.tail.synthetic import KNOWN
@@ -89,7 +89,7 @@ def a_run(name: str = "board") -> Run:
     )
 
 
-def explanation(name: str = "a witness") -> Explanation:
+def explanation(name: str = "a trace source") -> Explanation:
     return Explanation(
         0, 5_000_000, 10_000, name, CALLS[1:4], CALLS,
         [FunctionTime("slow_driver [driver]", 7_000), FunctionTime("timer_interrupt", 3_000)],
@@ -116,13 +116,13 @@ def traced(name: str) -> RenderableType:
     return summary(run_of(thread_of([1000, latency_ns]), explanations=[one, two]))
 
 
-def signal_run(takers: int, name: str = "main") -> Run:
-    """Events that the main thread took half of, and `takers` others the rest."""
-    others = [Taker(f"signal/{number}", 100 + number, 10, 1, 1) for number in range(takers)]
+def signal_run(waiters: int, name: str = "main") -> Run:
+    """Events that the main thread took half of, and `waiters` others the rest."""
+    others = [Waiter(f"signal/{number}", 100 + number, 10, 1, 1) for number in range(waiters)]
     series = replace(
-        thread_of([1000] * (2 * takers), None),
+        thread_of([1000] * (2 * waiters), None),
         name="asynchronous",
-        takers=[Taker(name, 99, 0, None, takers), *others],
+        waiters=[Waiter(name, 99, 0, None, waiters), *others],
         worst=[Sample(5, 1000, 3)],
     )
     return run_of(series, probe="signal")
@@ -365,9 +365,9 @@ def history(name: str) -> RenderableType:
     ]
     newer = replace(runs[0].machine, kernel_release="7.2")
     runs[8:] = [replace(run, machine=newer) for run in runs[8:]]
-    told = series_of([(run, name) for run in runs], ["p99", "p99.99", "max"])
-    differing = {(runs[7].id, runs[8].id): differing_facts(runs[7], runs[8])}
-    return HistoryView(told, differing)
+    reported = series_of([(run, name) for run in runs], ["p99", "p99.99", "max"])
+    differing = {(runs[7].id, runs[8].id): differing_rows(runs[7], runs[8])}
+    return HistoryView(reported, differing)
 
 
 def gated(name: str) -> Gate:

@@ -41,12 +41,12 @@ def test_they_are_those_of_a_walk_over_the_deadlines(
 ) -> None:
     expected = answers(latencies_ns, interval_ns)
     run = stalled(latencies_ns, len(expected) - len(latencies_ns), interval_ns=interval_ns)
-    told = responses(run, run.threads[0])
-    assert isinstance(told, Responses)
-    assert told.histogram.total == len(expected)
-    lower, width = told.histogram.lower_ns, told.histogram.width_ns
+    reported = responses(run, run.threads[0])
+    assert isinstance(reported, Responses)
+    assert reported.histogram.total == len(expected)
+    lower, width = reported.histogram.lower_ns, reported.histogram.width_ns
     at = 0
-    for low, wide, count in zip(lower, width, told.histogram.count, strict=True):
+    for low, wide, count in zip(lower, width, reported.histogram.count, strict=True):
         inside = expected[at : at + count]
         assert low <= inside[0]
         assert inside[-1] < low + wide
@@ -57,10 +57,10 @@ def test_they_are_those_of_a_walk_over_the_deadlines(
 def test_one_stall_of_fifty_periods_decides_the_tail_that_the_samples_hide() -> None:
     run = stalled([5_000] * 1950 + [50_000_000], 49)
     thread = run.threads[0]
-    told = responses(run, thread)
-    assert isinstance(told, Responses)
+    reported = responses(run, thread)
+    assert isinstance(reported, Responses)
     assert quantile_ns(thread.histogram, 99.0, thread.max_ns).value_ns == 5_000
-    assert quantile_ns(told.histogram, 99.0, thread.max_ns).value_ns == pytest.approx(
+    assert quantile_ns(reported.histogram, 99.0, thread.max_ns).value_ns == pytest.approx(
         30e6, rel=0.001
     )
     plain, late = judge(run, [parse_limit("p99<1ms"), parse_limit("p99.response<1ms")])
@@ -80,8 +80,11 @@ def test_without_missed_periods_they_are_the_samples() -> None:
 def test_missed_periods_that_no_sample_explains_leave_them_unknown() -> None:
     run = stalled([5_000] * 1950 + [50_000_000], 500)
     assert responses(run, run.threads[0]) == Reason("missed-unexplained", 49, 500)
-    (told,) = judge(run, [parse_limit("p99.response<1s")])
-    assert (told.outcome, told.reason) == ("inconclusive", Reason("missed-unexplained", 49, 500))
+    (reported,) = judge(run, [parse_limit("p99.response<1s")])
+    assert (reported.outcome, reported.reason) == (
+        "inconclusive",
+        Reason("missed-unexplained", 49, 500),
+    )
 
 
 def test_a_probe_without_periodic_deadlines_has_none() -> None:
@@ -92,8 +95,8 @@ def test_a_probe_without_periodic_deadlines_has_none() -> None:
 def test_a_day_of_missed_periods_takes_no_time() -> None:
     day_ns = 86_400_000_000_000
     run = stalled([1_000, day_ns], day_ns // 100_000 - 1, interval_ns=100_000)
-    told = responses(run, run.threads[0])
-    assert isinstance(told, Responses)
-    assert told.filled == day_ns // 100_000 - 1
-    assert len(told.histogram.count) < 50_000
-    assert isinstance(told.histogram, Histogram)
+    reported = responses(run, run.threads[0])
+    assert isinstance(reported, Responses)
+    assert reported.filled == day_ns // 100_000 - 1
+    assert len(reported.histogram.count) < 50_000
+    assert isinstance(reported.histogram, Histogram)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rtscope.model import finding
+from rtscope.model.finding import ReportedSpeed as Speed
 from rtscope.model.machine import Cpu, Machine
 from rtscope.model.run import Lab, Matrix, Run
 from rtscope.statistics.sharing import sharing
@@ -64,6 +65,7 @@ def summary(run: Run, taking_turns: Sequence[int] = ()) -> list[tuple[object, ..
 
 HELD = {"capacity": [512, 1024], "max_khz": [900_000, 1_800_000], "peak_khz": [1_800_000] * 2}
 OFFLINE = {"capacity": [446, 1024, 1024], "online": [1, 1, 0]}
+HALF = Speed(capacity=512, highest_capacity=1024, held_percent=50)
 EQUAL = (finding.CpusEquallyFast, [0, 1])
 
 
@@ -71,24 +73,24 @@ EQUAL = (finding.CpusEquallyFast, [0, 1])
     ("slowness", "reported", "found"),
     [
         ([2.3, 2.3, 1, 1], {"capacity": LITTLE},
-         [("slower", [0, 1], [2, 3], "yes", "capacity 446 of 1024")]),
-        ([1, 1, 2, 1], {}, [("slower", [2], [0, 1, 3], "yes", "")]),
-        ([2.3, 1, 0.5], OFFLINE, [("slower", [0, 1], [2], "yes", "")]),
+         [("slower", [0, 1], [2, 3], "yes", Speed(capacity=446, highest_capacity=1024))]),
+        ([1, 1, 2, 1], {}, [("slower", [2], [0, 1, 3], "yes", None)]),
+        ([2.3, 1, 0.5], OFFLINE, [("slower", [0, 1], [2], "yes", None)]),
         ([3, 1], {"max_khz": [600_000, 1_800_000]},
-         [("slower", [0], [1], "yes", "0.60 of 1.80 GHz")]),
+         [("slower", [0], [1], "yes", Speed(khz=600_000, highest_khz=1_800_000))]),
         ([4, 1], HELD,
-         [("slower", [0], [1], "yes", "capacity 512 of 1024, held to 50 % of its frequency")]),
-        ([1, 1.8], {"kind": ["core", "atom"]}, [("slower", [1], [0], "yes", "kind atom")]),
+         [("slower", [0], [1], "yes", HALF)]),
+        ([1, 1.8], {"kind": ["core", "atom"]}, [("slower", [1], [0], "yes", Speed(core="atom"))]),
         ([2, 1], {"kind": ["Cortex-A53", "Cortex-A72"]},
-         [("slower", [0], [1], "yes", "kind Cortex-A53")]),
-        ([2, 1], {"kind": ["core", "atom"]}, [("slower", [0], [1], "yes", "")]),
-        ([1, 1.1], {}, [("slower", [1], [0], "unknown", "")]),
+         [("slower", [0], [1], "yes", Speed(core="Cortex-A53"))]),
+        ([2, 1], {"kind": ["core", "atom"]}, [("slower", [0], [1], "yes", None)]),
+        ([1, 1.1], {}, [("slower", [1], [0], "unknown", None)]),
         ([1, 1], {"capacity": [446, 1024]}, [("not slower", [0], [1], "at all")]),
         ([1.2, 1], {"capacity": [446, 1024]}, [("not slower", [0], [1], "partly")]),
         ([1, 1, 2.3, 2.3], {"capacity": LITTLE},
-         [("not slower", [0, 1], [2, 3], "at all"), ("slower", [2, 3], [0, 1], "yes", "")]),
+         [("not slower", [0, 1], [2, 3], "at all"), ("slower", [2, 3], [0, 1], "yes", None)]),
         ([2, 2, 1], {"capacity": [446, 1024, 446]},
-         [("slower", [0, 1], [2], "yes", ""), ("not slower", [2], [1], "at all")]),
+         [("slower", [0, 1], [2], "yes", None), ("not slower", [2], [1], "at all")]),
         ([1, 1.05], {}, [EQUAL]),
         ([1, 1], {"capacity": [-5, 10]}, [EQUAL]),
         ([1, 1], {"max_khz": [0, 10]}, [EQUAL]),
@@ -118,7 +120,7 @@ def test_noise_that_is_less_than_the_reported_difference_does_not_hide_it() -> N
         run = run_with([1, 1], noise=0.12, seed=seed, capacity=[446, 1024])
         assert summary(run)[0][:3] == ("not slower", [0], [1])
     slow = summary(run_with([1.9, 1], noise=0.12, capacity=[446, 1024]))[0]
-    assert slow[-1] == "capacity 446 of 1024"
+    assert slow[-1] == Speed(capacity=446, highest_capacity=1024)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])
@@ -149,7 +151,7 @@ def test_equal_cpus_are_called_so_however_noisy() -> None:
 
 def test_too_few_repeats_decide_nothing() -> None:
     assert isinstance(speeds(run_with([1, 2], repeats=5))[0], finding.TooFewRepeats)
-    assert summary(run_with([1, 2], repeats=6)) == [("slower", [1], [0], "yes", "")]
+    assert summary(run_with([1, 2], repeats=6)) == [("slower", [1], [0], "yes", None)]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.run import Asked, Run, Thread
 from rtscope.store.exporter import to_cyclictest_histogram, to_cyclictest_json
 from rtscope.store.importer import import_bytes, import_file
+from rtscope.store.rteval import to_summary_xml
 from tests.measured import run_of
 from tests.strategies import runs
 
@@ -149,3 +150,19 @@ def test_exports_come_back_with_the_same_figures_to_the_microsecond(run: Run) ->
         assert table.histogram.beyond_count == ours.count - sum(first.values())
         if ours.mean_ns is not None:
             assert theirs.mean_ns == pytest.approx(ours.mean_ns, abs=6)
+
+
+@given(RUNS.filter(lambda run: bool(run.threads)))
+def test_a_summary_for_rteval_comes_back_with_every_sample(run: Run) -> None:
+    (read,) = import_bytes(to_summary_xml(run).encode(), WHEN)
+    assert (read.source, read.created[:10]) == ("rteval", run.created[:10])
+    for ours, theirs in zip(run.threads, read.threads, strict=True):
+        assert (theirs.count, theirs.priority) == (ours.count, ours.priority)
+        if ours.count and not ours.histogram.beyond_count:
+            assert microseconds(theirs) == microseconds(ours)
+
+
+def test_a_run_without_latencies_is_no_summary_for_rteval() -> None:
+    for run in (a_run(threads=[]), a_run(probe="gtod")):
+        with pytest.raises(RtscopeError, match="--format run"):
+            to_summary_xml(run)

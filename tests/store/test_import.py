@@ -26,6 +26,8 @@ TABLE = (FILES / "cyclictest-2.4-H.txt").read_text()
 RTLA = (FILES / "rtla-6.1.txt").read_text()
 OSLAT = (FILES / "oslat-2.4-bias.json").read_text()
 JITTER = (FILES / "jitterdebugger-3.json").read_text()
+LATMUS = (FILES / "latmus-user.txt").read_text()
+RTEVAL = (FILES / "rteval-3.xml").read_text()
 
 
 def one(data: bytes | str, format_name: str | None = None) -> Run:
@@ -163,6 +165,16 @@ def test_variants_of_rtla_are_read() -> None:
     assert (metrics(thread.threads[0]), irq.threads[0].histogram.width_ns) == (NONE, [1000])
 
 
+def test_what_latmus_says_against_its_numbers_is_a_warning() -> None:
+    doubtful = LATMUS.replace("# C-state", "# IN-BAND SWITCHES: 2\n# OVERRUNS: 5\n# C-state")
+    doubtful = doubtful.replace("CPU1", "CPU1-noisol").replace("min latency: 1", "min latency: -1")
+    run = one(doubtful.replace("sample count: 10000", "sample count: 10001"))
+    assert {warning.code for warning in run.warnings} == {
+        *("samples-differ", "negative-latency", "in-band-switches", "not-isolated")
+    }
+    assert (run.threads[0].missed, run.threads[0].min_ns, run.threads[0].count) == (5, 1000, 10_000)
+
+
 def test_cyclictest_json_samples_beyond_its_histogram_are_kept_as_beyond() -> None:
     thread = '"histogram": {"3": 40, "7": 50}, "cycles": 100, "min": 3, "max": 1406, "avg": 7.71'
     run = one(cyclictest(thread, '"cmdline:": "cyclictest -Sp99 -i200 -h400 -q",'))
@@ -238,6 +250,17 @@ def test_a_run_file_is_imported_as_it_is_and_other_files_get_an_id_by_their_byte
         (JITTER.replace('"version": 3', '"version": 4'), "version 4; rtscope reads 1 to 3"),
         (JITTER.replace('"count": 200', '"count": 20', 1), "count of 20, but 200 samples"),
         (JITTER.replace('ns": 1000', 'ns": 0'), "resolution of 0 ns"),
+        (LATMUS.replace("# sample", "# Sample"), "no line '# sample count:'"),
+        (LATMUS[: LATMUS.index("1 2210")], "no samples"),
+        (LATMUS.replace("2 6480", "7 6480"), "line 21 of this latmus file is out of order"),
+        (LATMUS + "200 1\n", "follows the last"),
+        (LATMUS.replace("avg latency: 2.373", "avg latency: nan"), "no time in us"),
+        (RTEVAL[: len(RTEVAL) // 2], "is it truncated?"),
+        (RTEVAL.replace("<samples>200<", "<samples>20<"), "core 0 has 20 samples, but 200"),
+        (RTEVAL.replace('index="41"', 'index="x"'), "bucket 'x'"),
+        (RTEVAL.replace("cyclictest", "timerlat"), "output of rtla itself"),
+        (re.sub("<core.*</core>", "", RTEVAL, flags=re.S), "more --cyclictest-buckets"),
+        (RTEVAL.replace("<rteval ", '<!DOCTYPE a [<!ENTITY b "c">]><rteval ', 1), "document type"),
     ],
 )
 def test_a_bad_file_is_refused_with_the_reason(data: bytes | str, words: str) -> None:

@@ -12,7 +12,7 @@ import msgspec
 import psycopg
 import pytest
 
-from rtscope.model.errors import KeptError, RtscopeError, StoreError, UnreachableError
+from rtscope.model.errors import NotSentError, RtscopeError, StoreError, UnreachableError
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
 from rtscope.model.run import Run, Status
@@ -36,7 +36,7 @@ def write(numbers: Sequence[int], server: Server) -> int:
     def save_one(number: int) -> bool:
         try:
             save(a_run(number), server)
-        except KeptError:
+        except NotSentError:
             return True
         return False
 
@@ -84,7 +84,9 @@ def test_a_run_is_kept_and_sent_once_in_its_last_form(
     begun, ended, other = a_run(1, "interrupted", experiment="aa"), a_run(1, experiment="aa"), 2
     own_cluster.kill()
     for run in (begun, a_run(other), ended):
-        with pytest.raises(KeptError, match=rf"cannot be reached.* run {run.id} is kept in .*unse"):
+        with pytest.raises(
+            NotSentError, match=rf"cannot be reached.* run {run.id} is kept in .*unse"
+        ):
             save(run, server)
     assert [run.id for run in list_reachable("aa", server)] == [ended.id]
     assert load(ended.id, server) == ended
@@ -117,7 +119,7 @@ def test_a_store_that_cannot_be_used_loses_no_run(
     server: Server, statement: str, words: str
 ) -> None:
     executed(server, statement.format(server.url.partition("?")[0].rpartition("/")[2]))
-    with pytest.raises(KeptError, match=words) as caught:
+    with pytest.raises(NotSentError, match=words) as caught:
         save(a_run(1), server)
     assert "secret" not in str(caught.value)
     assert Unsent(server).runs.load("1".zfill(16)) == a_run(1)
@@ -125,7 +127,7 @@ def test_a_store_that_cannot_be_used_loses_no_run(
 
 def test_one_refused_run_does_not_hold_up_the_others(server: Server) -> None:
     executed(server, "ALTER TABLE rtscope.runs ADD CHECK (host <> 'bad')")
-    with pytest.raises(KeptError, match="does not take this run"):
+    with pytest.raises(NotSentError, match="does not take this run"):
         save(a_run(1, machine=Machine(hostname="bad")), server)
     Unsent(server).runs.save(a_run(2))
     assert save(a_run(3), server)

@@ -290,7 +290,7 @@ METAL = "flags\t\t: fpu lahf_lm\n"
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "reported"),
     [
         ({CPUINFO: METAL}, "none"),
         ({CPUINFO: METAL, VENDOR: "Amazon EC2\n", PRODUCT: "m5.metal\n"}, "none"),
@@ -324,6 +324,6 @@ METAL = "flags\t\t: fpu lahf_lm\n"
     ],
 )  # fmt: skip
 def test_the_hypervisor_is_named_or_its_absence_told(
-    files: dict[str, str], told: str | None
+    files: dict[str, str], reported: str | None
 ) -> None:
-    assert machine_of(dict(files)).virtualisation == told
+    assert machine_of(dict(files)).virtualisation == reported

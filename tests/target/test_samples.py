@@ -28,10 +28,10 @@ class Silent(Connection):
 def test_a_board_that_answers_no_more_is_told_and_not_raised(tmp_path: Path) -> None:
     board = Silent()
     samples = Samples(board, "/there", Request(samples_file=f"{tmp_path}/samples"))
-    (told,) = samples.fetched()
-    assert told.code == "samples-file-failed"
-    assert "was silent for 120 s" in told.text
-    assert "; the samples are on the board in /there/samples-" in told.text
+    (reported,) = samples.fetched()
+    assert reported.code == "samples-file-failed"
+    assert "was silent for 120 s" in reported.text
+    assert "; the samples are on the board in /there/samples-" in reported.text
     assert not list(tmp_path.iterdir())
 
 

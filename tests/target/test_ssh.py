@@ -45,7 +45,7 @@ def measured(target: SshTarget, *, samples_file: Path | None = None, stop: bool 
     """A short run beside a load; with `stop` a long one that is interrupted."""
     agents: list[Agent] = []
 
-    def heard(line: AnyLine) -> None:
+    def on_line(line: AnyLine) -> None:
         if stop and isinstance(line, Progress):
             agents[0].interrupt()
 
@@ -54,7 +54,7 @@ def measured(target: SshTarget, *, samples_file: Path | None = None, stop: bool 
         duration_ns=60_000_000_000 if stop else 600_000_000,
         samples_file=str(samples_file) if samples_file else None,
     )
-    return measure(request, read_machine(target), agents.append, heard, target)
+    return measure(request, read_machine(target), agents.append, on_line, target)
 
 
 def codes(run: Run) -> set[str]:
@@ -90,8 +90,8 @@ def test_an_interrupted_run_tells_what_it_measured(
 def test_samples_that_have_no_place_here_are_told_of(reach: Reach, board: Board) -> None:
     run = measured(reach("ssh:board"), samples_file=Path("/dev/full"))
     assert run.status == "complete"
-    (told,) = [one.text for one in run.warnings if one.code == "samples-file-failed"]
-    left = told.rpartition(" ")[2]
+    (reported,) = [one.text for one in run.warnings if one.code == "samples-file-failed"]
+    left = reported.rpartition(" ")[2]
     assert int(board.sh(f"wc -l < {left}")) == 1 + sum(thread.count for thread in run.threads)
 
 
@@ -119,9 +119,9 @@ def test_sudo_is_used_where_it_is_allowed_and_its_lack_is_told(
     assert not board.still_running()
     run = measured(reach("ssh:pi@board"))
     assert {"not-root", "no-rt-priority"} <= codes(run)
-    (told,) = [one.text for one in run.warnings if one.code == "not-root"]
-    assert "ssh:pi@board" in told
-    assert "a password is required" in told
+    (reported,) = [one.text for one in run.warnings if one.code == "not-root"]
+    assert "ssh:pi@board" in reported
+    assert "a password is required" in reported
 
 
 def test_the_agent_is_brought_whole_and_once_and_replaces_older_ones(
@@ -169,8 +169,8 @@ def test_a_placement_series_runs_there_and_is_in_the_store(
     assert done.returncode == status, done.stderr
     assert said in " ".join(done.stderr.split())
     if not status:
-        told = json.loads(done.stdout)
-        assert (told["target"], told["advice"][0]["workload"]) == ("ssh:board", "scalar")
+        reported = json.loads(done.stdout)
+        assert (reported["target"], reported["advice"][0]["workload"]) == ("ssh:board", "scalar")
         assert list(tmp_path.rglob("runs.sqlite"))
     assert not board.agents()
 
@@ -193,8 +193,8 @@ def test_a_board_with_nothing_but_busybox_will_do(reach: Reach, board: Board) ->
     run = measured(reach("ssh:pi@board"), stop=True)
     assert reach("ssh:pi@board").installed.folder == "/home/pi/.cache/rtscope/agents"
     assert run.status == "interrupted"
-    (told,) = [one.text for one in run.warnings if one.code == "not-root"]
-    assert "sudo: not found" in told
+    (reported,) = [one.text for one in run.warnings if one.code == "not-root"]
+    assert "sudo: not found" in reported
 
 
 def test_where_nothing_may_run_or_fits_another_place_is_taken(reach: Reach, board: Board) -> None:

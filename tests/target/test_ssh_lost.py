@@ -82,9 +82,9 @@ def test_a_lost_connection_ends_load_and_threads_there_and_the_run_is_kept(
         assert not board.still_running()
         status, run, _ = outcome(process)
     assert (status, run.status) == (1, "failed")
-    (told,) = [one.text for one in run.warnings if one.code == "agent-died"]
-    assert f"the connection to ssh:{user}@board was lost" in told
-    assert ("(ssh was ended here by SIGKILL)" in told) == (cut == "ssh")
+    (reported,) = [one.text for one in run.warnings if one.code == "agent-died"]
+    assert f"the connection to ssh:{user}@board was lost" in reported
+    assert ("(ssh was ended here by SIGKILL)" in reported) == (cut == "ssh")
     for thread in run.threads:
         assert thread.count == sum(thread.histogram.count) > 100
         assert sum(thread.windows.count) == pytest.approx(thread.count, abs=2)

@@ -29,9 +29,9 @@ LINE: dict[str, Any] = {
 
 
 def decoded(line: object) -> Threads:
-    told = decode_line(json.dumps(line).encode())
-    assert isinstance(told, Threads)
-    return told
+    reported = decode_line(json.dumps(line).encode())
+    assert isinstance(reported, Threads)
+    return reported
 
 
 def test_a_line_is_what_was_sent() -> None:

@@ -35,6 +35,7 @@ from rtscope.model.finding import (
     Partitioning,
     PartitionUndecided,
     Range,
+    ReportedSpeed,
     ReportedTopology,
     Sharing,
     TooFewRepeats,
@@ -69,6 +70,7 @@ from rtscope.model.thread_finding import (
 from rtscope.model.threads import SeenThread
 
 _ONE: Final = {"scalar": Range(2.0, 2.0)}
+_SLOW = ReportedSpeed(capacity=446, highest_capacity=1024)
 _TWO: Final = {"scalar": Range(1.02, 2.31), "vector": Range(3.0, 3.0)}
 _SHARED: Final = Range(1.52, 1.93)
 
@@ -76,12 +78,18 @@ CPUS: Final[list[Finding]] = [
     TooFewRepeats(comparisons=1, repeats=1, needed=5),
     TooFewRepeats(comparisons=196, repeats=8, needed=12),
     TooFewRepeats(comparisons=7, repeats=0, needed=8),
-    CpusSlower(cpus=[0, 1], than=[2, 3], is_so="yes", times=_TWO, reported="capacity 446 of 1024"),
+    CpusSlower(cpus=[0, 1], than=[2, 3], is_so="yes", times=_TWO, reported=_SLOW),
     CpusSlower(cpus=[2], than=[], is_so="yes", times=_ONE, severity="unexpected"),
     CpusSlower(cpus=[2], than=[0], is_so="changing", times=_TWO, virtual=True),
     CpusSlower(cpus=[2], than=[0], is_so="unknown", times=_TWO),
-    CpusNotSlower(cpus=[0, 1], than=[2], times=_ONE, reported="capacity 446 of 1024", partly=False),
-    CpusNotSlower(cpus=[0], than=[2], times=_ONE, reported="0.60 of 1.80 GHz", partly=True),
+    CpusNotSlower(cpus=[0, 1], than=[2], times=_ONE, reported=_SLOW, partly=False),
+    CpusNotSlower(
+        cpus=[0],
+        than=[2],
+        times=_ONE,
+        reported=ReportedSpeed(khz=600_000, highest_khz=1_800_000),
+        partly=True,
+    ),
     CpusEquallyFast(cpus=[0, 1], work=["scalar", "vector"]),
     CpusEquallyFast(cpus=[3], work=["scalar"]),
     CpusIdle(cpus=[2]),

@@ -79,8 +79,8 @@ def reasons() -> Iterator[str]:
 
 def lines() -> str:
     differences = map(difference_sentence, DIFFERENCES)
-    told = [*judgements(), *comparisons(), *differences, *series(), *reasons()]
-    return "".join(f"{one}\n" for one in told)
+    reported = [*judgements(), *comparisons(), *differences, *series(), *reasons()]
+    return "".join(f"{one}\n" for one in reported)
 
 
 def test_the_sentences_are_those_of_the_golden_file() -> None:

@@ -17,14 +17,18 @@ _RTKIT_UNIT: Final = re.compile(
 _RTKIT_PRIORITY: Final = re.compile(r"^ExecStart=.*--max-realtime-priority=([0-9]{1,2})", re.M)
 _RTKIT_USUAL: Final = 20
 _SET_BACK: Final = {
-    "power-profiles-": "power-profiles-daemon",
-    "auto-cpufreq": "auto-cpufreq",
-    "cpufreqd": "cpufreqd",
-    "thermald": "thermald",
-    "numad": "numad",
-    "ksmtuned": "ksmtuned",
+    "power-profiles-": ("power-profiles-daemon", "CPU governors and energy preferences"),
+    "auto-cpufreq": ("auto-cpufreq", "CPU governors and frequencies"),
+    "cpufreqd": ("cpufreqd", "CPU governors and frequencies"),
+    "thermald": ("thermald", "CPU frequencies and idle injection"),
+    "tlp": ("tlp", "CPU governors and devices' power"),
+    "tuned": ("tuned", "sysctls, CPU governors, thread priorities and CPUs of interrupts"),
+    "tuna": ("tuna", "thread priorities and CPUs of threads and interrupts"),
+    "stalld": ("stalld", "the policy of starving threads, which then run before real-time ones"),
+    "numad": ("numad", "CPUs and memory of processes"),
+    "ksmtuned": ("ksmtuned", "merging of equal pages"),
 }
-"""Services by the name of their thread, which the kernel cuts to 15 letters."""
+"""by the name of its thread, which the kernel cuts to 15 letters: the program, what it changes"""
 _SYSTEMD: Final = "https://docs.kernel.org/scheduler/index.html"
 
 
@@ -83,7 +87,7 @@ def _late(path: str) -> tuple[bool, bool, str]:
 
 def _set_back(state: State) -> str | None:
     found = [_SET_BACK[name] for name in sorted(_running(state) & _SET_BACK.keys())]
-    return f"{', '.join(found)} {'runs' if len(found) == 1 else 'run'}" if found else None
+    return "; ".join(f"{name} runs and changes {what}" for name, what in found) or None
 
 
 RULES: Final = [
@@ -111,11 +115,12 @@ RULES: Final = [
     Rule(
         id="services-set-back",
         severity="medium",
-        wanted="no service that changes frequencies, idle states or memory settings by itself or "
-        "over D-Bus",
+        wanted="no program that changes frequencies, priorities, interrupts or memory settings by "
+        "itself or over D-Bus",
         why="A setting made for latency changes with the next click, temperature or load, and "
         "thermald stops CPUs for milliseconds to cool them.",
-        how="systemctl mask --now NAME, or configure the settings there",
+        how="systemctl mask --now NAME, or configure the settings there; rtscope tune hold sets "
+        "them again",
         link=ADMIN + "pm/cpufreq.html",
         check=_set_back,
     ),

@@ -129,8 +129,10 @@ class BudgetRule:
 
     def _advice(self, good: Sequence[Run], bad: Sequence[Run]) -> str:
         pairs = zip(self.figures(good), self.figures(bad), strict=False)
-        told = [f"{a.metric} {_text(a)} and {_text(b)}" for a, b in pairs if a.metric == b.metric]
-        values = f" ({', '.join(told)}, medians)" if told else ""
+        changed = [
+            f"{a.metric} {_text(a)} and {_text(b)}" for a, b in pairs if a.metric == b.metric
+        ]
+        values = f" ({', '.join(changed)}, medians)" if changed else ""
         return f"Give a limit between the figures of both ends{values}, or more --seeds"
 
     def _text(self) -> str:

@@ -143,9 +143,9 @@ def _case_of_limit(cell: str, run: Run, one: Judgement) -> Case:
 def _distinct(cases: Sequence[Case]) -> list[Case]:
     """The cases with a number behind a name that occurs again."""
     seen: dict[str, int] = {}
-    told = []
+    named = []
     for case in cases:
         number = seen[case.name] = seen.get(case.name, 0) + 1
         name = case.name if number == 1 else f"{case.name} ({number})"
-        told.append(msgspec.structs.replace(case, name=name))
-    return told
+        named.append(msgspec.structs.replace(case, name=name))
+    return named

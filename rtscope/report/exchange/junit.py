@@ -44,11 +44,11 @@ def gate_junit_report(verdict: Gate) -> bytes:
     cases = []
     for row in verdict.rows:
         case = junitparser.TestCase(metric_name(row), classname="rtscope.gate")
-        told = row_sentence(row)
+        sentence = row_sentence(row)
         if row.outcome == "pass":
-            case.system_out = told
+            case.system_out = sentence
         else:
-            case.result = [junitparser.Failure(told, row.outcome)]
+            case.result = [junitparser.Failure(sentence, row.outcome)]
         cases.append(case)
     return _document(f"rtscope gate: {gate_sentence(verdict)}", cases)
 
@@ -59,7 +59,7 @@ def cases_junit_report(title: str, cases: Sequence[Case]) -> bytes:
 
 
 def _plain_case(case: Case) -> junitparser.TestCase:
-    told = junitparser.TestCase(case.name, classname=f"rtscope.{case.group}")
+    converted = junitparser.TestCase(case.name, classname=f"rtscope.{case.group}")
     kinds = {
         "failure": junitparser.Failure,
         "error": junitparser.Error,
@@ -67,10 +67,10 @@ def _plain_case(case: Case) -> junitparser.TestCase:
     }
     kind = kinds.get(WORDS[case.state]["junit"])
     if kind:
-        told.result = [kind(case.reason, case.state)]
+        converted.result = [kind(case.reason, case.state)]
     else:
-        told.system_out = case.reason
-    return told
+        converted.system_out = case.reason
+    return converted
 
 
 def _document(title: str, cases: Sequence[junitparser.TestCase]) -> bytes:
@@ -112,10 +112,10 @@ def _failure(judgement: Judgement) -> junitparser.Failure:
 
 def _finding_case(found: Finding, fail_on: Severity) -> junitparser.TestCase:
     case = junitparser.TestCase(found.rule, classname="rtscope.check")
-    told = plain(f"is: {found.found}; should be: {found.wanted}")
+    text = plain(f"is: {found.found}; should be: {found.wanted}")
     if at_least(found.severity, fail_on):
-        case.result = [junitparser.Failure(told, found.severity)]
+        case.result = [junitparser.Failure(text, found.severity)]
         case.system_out = plain(f"{found.why} Remedy: {found.how} ({found.link})")
     else:
-        case.system_out = f"{found.severity}: {told}"
+        case.system_out = f"{found.severity}: {text}"
     return case

@@ -15,7 +15,7 @@ from rtscope.report.exchange.formats import LINES, WRITERS
 from rtscope.report.exchange.github import github_summary
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.exchange.states import Format
-from rtscope.report.terminal.streams import complain, told, why_not_written
+from rtscope.report.terminal.streams import complain, output_written, why_not_written
 from rtscope.statistics.cells import CellResult
 from rtscope.store.files import write_file
 
@@ -50,7 +50,7 @@ def emitted(
 
 def _written(emit: Emit, document: bytes, *, force: bool) -> bool:
     if emit.path is None:
-        return told(lambda: print(document.decode(), end=""))
+        return output_written(lambda: print(document.decode(), end=""))
     try:
         write_file(document, emit.path, f"the {emit.format} file", overwrite=force)
     except RtscopeError as error:

@@ -16,7 +16,7 @@ from rtscope.model.run import Run
 from rtscope.references.library import reference_named
 from rtscope.report.exchange.junit import junit_report
 from rtscope.report.page.report import html_report
-from rtscope.report.terminal.streams import complain, told, why_not_written
+from rtscope.report.terminal.streams import complain, output_written, why_not_written
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.reference import tables_beside
 from rtscope.store.database import report_path
@@ -95,7 +95,7 @@ class Page(Observer):
             return
         if not self._quiet:
             place = sys.stderr if self._to_stderr else sys.stdout
-            self.lost |= not told(lambda: print(f"report: {path}", file=place))
+            self.lost |= not output_written(lambda: print(f"report: {path}", file=place))
 
     def _reference_of(self, runs: list[Run]) -> Reference | None:
         """Return the published tables; None, with a sentence, where none of them fits the runs."""

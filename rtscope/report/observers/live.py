@@ -80,7 +80,7 @@ class LiveProgress(Observer):
         self._next_line_ns = _FIRST_PROGRESS_NS
         self.tick()
 
-    def heard(self, cell: Cell, line: AnyLine) -> None:
+    def received(self, cell: Cell, line: AnyLine) -> None:
         """Show the metrics so far."""
         state = self._state.cell
         if state is None or _emulated(cell):

@@ -10,9 +10,9 @@ from rtscope.report.exchange.jsonlines import print_json, print_run
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.experiment import CellTable
 from rtscope.report.terminal.run import judgement_line, marked_line, summary
-from rtscope.report.terminal.streams import told
+from rtscope.report.terminal.streams import output_written
 from rtscope.report.terminal.tuning import StepsView
-from rtscope.statistics.cells import CellResult, unkept
+from rtscope.statistics.cells import CellResult, not_passed
 from rtscope.statistics.steps import steps_among
 from rtscope.store.address import user_place
 from rtscope.store.database import by_sudo
@@ -26,7 +26,7 @@ class JsonLines(Observer):
         """Print a run."""
         run = result.run
         if run:
-            self.lost |= not told(lambda: print_run(run))
+            self.lost |= not output_written(lambda: print_run(run))
 
     def ended(self, experiment: Experiment, results: Sequence[CellResult]) -> None:
         """Print the steps."""
@@ -35,7 +35,7 @@ class JsonLines(Observer):
             for one in steps_among([result.run for result in results if result.run]):
                 print_json(one)
 
-        self.lost |= not told(show)
+        self.lost |= not output_written(show)
 
 
 class Summaries(Observer):
@@ -67,7 +67,7 @@ class Summaries(Observer):
                 console.print(said, markup=False, soft_wrap=True)
             console.print()
 
-        self.lost |= not told(show)
+        self.lost |= not output_written(show)
 
 
 class Table(Observer):
@@ -89,10 +89,10 @@ class Table(Observer):
             for one in steps_among([result.run for result in results if result.run]):
                 console.print(StepsView(one))
                 console.print()
-            for name, judgement in unkept(results):
+            for name, judgement in not_passed(results):
                 console.print(f"{name}: ", judgement_line(judgement), sep="", markup=False)
             if not self._quiet:
                 listed = f"rtscope list --experiment {experiment.id}"
                 console.print(f"experiment {experiment.id}: {listed}")
 
-        self.lost |= not told(show)
+        self.lost |= not output_written(show)

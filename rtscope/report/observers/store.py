@@ -3,7 +3,7 @@
 
 from rtscope.engine.cells import Cell
 from rtscope.engine.observer import Observer
-from rtscope.model.errors import KeptError, RtscopeError
+from rtscope.model.errors import NotSentError, RtscopeError
 from rtscope.model.run import Run
 from rtscope.report.terminal.streams import complain
 from rtscope.statistics.cells import CellResult
@@ -24,7 +24,7 @@ class Store(Observer):
         try:
             database.save(run)
             self.stored.add(run.id)
-        except KeptError as error:
+        except NotSentError as error:
             self.lost = True
             complain(str(error))
         except RtscopeError as error:

@@ -196,11 +196,11 @@ def _over_time(lines: Lines) -> Chart:
         for line in series:
             # A window begins where the one before it ended, the first at the start of the run.
             t = np.r_[0, line.time.t]
-            for y, look in (
+            for y, style in (
                 (line.time.max, {}),
                 (line.time.mean, {"dash": 2, "soft": True, "legend": False}),
             ):
-                marks.append(lines.mark(line, t, np.r_[y[:1], y], "vh", **look))
+                marks.append(lines.mark(line, t, np.r_[y[:1], y], "vh", **style))
             if line.spikes:
                 at, us = zip(*line.spikes, strict=True)
                 marks.append(lines.mark(line, at, us, "dots", legend=False))

@@ -63,5 +63,5 @@ def _explained(run: Run, told: Explanation, most_bars: int) -> ExplainedView:
         "ledger" if told.ledger else "as a table",
         ledger_columns(told) if told.ledger else tree_columns(told),
         [line for line in (off_line(told), totals_line(told)) if line],
-        [plain(note) for note in [f"source: {told.witness}", *told.notes]],
+        [plain(note) for note in [f"source: {told.source}", *told.notes]],
     )

@@ -36,7 +36,7 @@ from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.references import columns_beside
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.steps import step_columns
-from rtscope.report.tables.takers import takers_columns
+from rtscope.report.tables.waiters import waiters_columns
 from rtscope.statistics.metrics import PERCENTS, Metrics, metrics, percent_name
 from rtscope.statistics.reference import beside, column_label, tables_beside
 from rtscope.statistics.steps import steps_among
@@ -49,7 +49,13 @@ from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.plain import plain
 from rtscope.wording.reason import reason_text
-from rtscope.wording.references import beside_lines, citation, column_lines, entry_lines, facts_of
+from rtscope.wording.references import (
+    beside_lines,
+    citation,
+    column_lines,
+    entry_lines,
+    properties_of,
+)
 from rtscope.wording.run import (
     caveats_of_all,
     instructions_line,
@@ -153,7 +159,7 @@ class _View(msgspec.Struct, frozen=True):
     members: list[Column]
     member_lines: list[str]
     metrics_table: list[Column]
-    takers: list[Column]
+    waiters: list[Column]
     matrices: list[tuple[str, list[Column]]]
     by_microsecond: list[Column]
     rows_left_out: int
@@ -161,7 +167,7 @@ class _View(msgspec.Struct, frozen=True):
     phases: str
     worst: list[tuple[str, str, Sample, str, str]]
     rankings: list[RankedView]
-    told: list[ExplainedView]
+    explanations: list[ExplainedView]
     command: str
     quantity: str
     facts: list[tuple[str, str]]
@@ -217,7 +223,7 @@ def html_report(
         charts_first=all(run.matrices for run in runs),
         reference=reference,
         citation=citation(reference) if reference else "",
-        reference_facts=facts_of(reference) if reference else [],
+        reference_facts=properties_of(reference) if reference else [],
         beside=published,
         stepped=stepped,
         named=any(thread.name for run in runs for thread in run.threads),
@@ -285,7 +291,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         member_columns(run),
         member_lines(run),
         metrics_columns(run.threads),
-        takers_columns(run.threads),
+        waiters_columns(run.threads),
         [
             *response_table(run),
             *((matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices),

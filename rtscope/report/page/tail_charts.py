@@ -31,15 +31,15 @@ def _chart(one: Labelled) -> Chart:
     colours = thread_colours([one.run])
     levels: list[Mark] = []
     shapes: list[Mark] = []
-    told = []
+    lines = []
     for thread in sorted(largest, key=lambda thread: thread.thread):
         tail, name = thread_tail(one.run, thread), thread_name(thread)
         colour = colours[thread_key(thread)]
         if tail.fitted:
             levels += _levels(tail.fitted, name, colour)
-            told.append(f"{name}: {shape_sentence(tail.fitted)}.")
+            lines.append(f"{name}: {shape_sentence(tail.fitted)}.")
         else:
-            told.append(f"{name}: no bound: {refusal(tail)}.")
+            lines.append(f"{name}: no bound: {refusal(tail)}.")
         if tail.stability:
             shapes.append(_shapes(tail, name, colour))
     title = "How late in longer times"
@@ -47,7 +47,7 @@ def _chart(one: Labelled) -> Chart:
         title=f"{one.label}: {title[0].lower()}{title[1:]}" if one.label else title,
         note=" ".join(
             [
-                *told,
+                *lines,
                 "Dots: the largest samples, where their rank places them; line: the fit; bars: "
                 "limits of 95 % for an hour, a day and a year of this load. It is no worst case.",
             ]

@@ -11,17 +11,20 @@ from rtscope.wording.plain import plain
 from rtscope.wording.values import time_text
 
 
-def tree_columns(told: Explanation) -> list[Column]:
+def tree_columns(explanation: Explanation) -> list[Column]:
     """The tree as a table: instants are since the deadline."""
-    rows = tree(told)
+    rows = tree(explanation)
     outer = [row.calls[0] for row in rows]
     columns = [
         Column("at", 2, [time_text(call.start_ns) for call in outer]),
         Column("for", 1, [time_text(call.ns) for call in outer]),
     ]
-    if told.tasks is not None:
-        columns.append(Column("task", 3, [task_of(told, call) for call in outer], left=True))
-    for title, stretches in (("irqs", told.interrupts_off), ("preempt", told.preemption_off)):
+    if explanation.tasks is not None:
+        columns.append(Column("task", 3, [task_of(explanation, call) for call in outer], left=True))
+    for title, stretches in (
+        ("irqs", explanation.interrupts_off),
+        ("preempt", explanation.preemption_off),
+    ):
         if stretches is not None:
             words = [off_text(stretches, call) for call in outer]
             columns.append(Column(title, 4, list(words), left=True))
@@ -36,11 +39,13 @@ def _names(calls: Sequence[Call]) -> str:
     return " › ".join(names)
 
 
-def ledger_columns(told: Explanation) -> list[Column]:
+def ledger_columns(explanation: Explanation) -> list[Column]:
     """The ledger as a table, longest term first, with the sum."""
-    terms = told.ledger
+    terms = explanation.ledger
     return [
-        Column("for", 0, [*(time_text(term.ns) for term in terms), time_text(told.latency_ns)]),
+        Column(
+            "for", 0, [*(time_text(term.ns) for term in terms), time_text(explanation.latency_ns)]
+        ),
         Column(
             "",
             0,

@@ -92,6 +92,6 @@ def _table(
         row = [cells.get(key, (None, None)) for key in keys]
         shown = [time_text(time_ns(cell) if cell else None) for cell, _ in row]
         times.append(Column(f"{label}\ntime", 0, [*shown]))
-        told = [ratio_text(one) if one else NOTHING for _, one in row]
-        ratios.append(Column(f"{label}\n{what}", 0, [*told]))
+        texts = [ratio_text(one) if one else NOTHING for _, one in row]
+        ratios.append(Column(f"{label}\n{what}", 0, [*texts]))
     return [*columns, *times, *ratios]

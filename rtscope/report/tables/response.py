@@ -16,8 +16,8 @@ def response_table(run: Run) -> list[tuple[str, list[Column]]]:
     """The title and the columns; empty where the samples are the response times."""
     rows = [(thread_name(thread), [thread]) for thread in run.threads if thread.missed]
     rows += [(group.label, group.threads) for group in groups_of(run) if not group.lone]
-    told = [(name, threads, responses_of_run(run, threads)) for name, threads in rows]
-    known = [(n, threads, one) for n, threads, one in told if isinstance(one, Responses)]
+    estimates = [(name, threads, responses_of_run(run, threads)) for name, threads in rows]
+    known = [(n, threads, one) for n, threads, one in estimates if isinstance(one, Responses)]
     if not any(one.filled for _, _, one in known):
         return []
     columns = [

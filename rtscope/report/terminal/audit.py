@@ -118,7 +118,7 @@ def summary_line(audit: Audit) -> str:
         for severity in SEVERITIES
     }
     rules = len(audit.findings) + len(audit.sound) + len(audit.unseen)
-    told = [f"{count} {severity}" for severity, count in counts.items() if count]
-    told += [f"{len(audit.sound)} found nothing"]
-    told += [f"{len(audit.unseen)} not checked"] if audit.unseen else []
-    return f"{rules} rules: {', '.join(told)}"
+    parts = [f"{count} {severity}" for severity, count in counts.items() if count]
+    parts += [f"{len(audit.sound)} found nothing"]
+    parts += [f"{len(audit.unseen)} not checked"] if audit.unseen else []
+    return f"{rules} rules: {', '.join(parts)}"

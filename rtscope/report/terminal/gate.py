@@ -75,34 +75,34 @@ class GateView:
 class CalibrationView:
     """Renders itself to the width it gets."""
 
-    told: Calibration
+    calibration: Calibration
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
-        told = self.told
-        margin = f"{100 * told.margin:g} %"
+        calibration = self.calibration
+        margin = f"{100 * calibration.margin:g} %"
         yield Text(
-            f"{told.runs} runs; the smallest change that a gate with a margin of {margin} finds in "
-            "9 of 10 cases, by the number of runs a side:"
+            f"{calibration.runs} runs; the smallest change that a gate with a margin of {margin} "
+            "finds in 9 of 10 cases, by the number of runs a side:"
         )
-        for warning in told.warnings:
+        for warning in calibration.warnings:
             yield marked_line("! ", plain(warning.text), "bold yellow")
-        for cell in dict.fromkeys(row.cell for row in told.rows):
+        for cell in dict.fromkeys(row.cell for row in calibration.rows):
             yield Text(f"\n{plain(cell)}" if cell else "", style="bold")
-            rows = [row for row in told.rows if row.cell == cell]
+            rows = [row for row in calibration.rows if row.cell == cell]
             columns = [
                 Column("metric", 0, [row.metric for row in rows], left=True),
                 Column("median", 9, [time_text(row.median_ns) for row in rows]),
                 Column("runs differ by", 8, [_percent(1 + row.spread) for row in rows]),
             ]
-            for rank, number in enumerate(told.numbers):
+            for rank, number in enumerate(calibration.numbers):
                 cells = [_found_text(row.found[rank]) for row in rows]
                 columns.append(Column(f"{number} runs", rank, [*cells]))
             needed = [str(row.runs_to_find or "none") for row in rows]
-            columns.append(Column(f"for +{100 * told.change:g} %", 7, [*needed]))
+            columns.append(Column(f"for +{100 * calibration.change:g} %", 7, [*needed]))
             yield fitted(columns, options.max_width)
-        yield Text(advice_sentence(told))
-        if said := drift_sentence(told):
+        yield Text(advice_sentence(calibration))
+        if said := drift_sentence(calibration):
             yield marked_line("! ", plain(said), "bold yellow")
 
 

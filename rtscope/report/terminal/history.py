@@ -44,14 +44,14 @@ class HistoryView:
                 ],
                 options.max_width,
             )
-            told = set()
+            marked = set()
             for metric in one.metrics:
                 for change in metric.changes:
                     worse = change.ratio > 1
                     style = "bold red" if worse else "bold green"
                     mark = "▲ " if worse else "▼ "
                     yield marked_line(mark, f"{metric.metric} {change_sentence(change)}", style)
-                    told.add((change.before, change.after))
-            for pair in sorted(told):
+                    marked.add((change.before, change.after))
+            for pair in sorted(marked):
                 for fact in self.differing.get(pair, ()):
                     yield marked_line("≠ ", f"at run {pair[1][:8]}: {fact}", "bold cyan")

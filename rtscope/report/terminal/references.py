@@ -20,7 +20,7 @@ from rtscope.wording.references import (
     citation,
     column_lines,
     entry_lines,
-    facts_of,
+    properties_of,
 )
 from rtscope.wording.values import NOTHING
 
@@ -52,7 +52,7 @@ def reference_page(reference: Reference) -> RenderableType:
 
 def reference_head(reference: Reference) -> RenderableType:
     """Authors, hardware and kernel of the publication."""
-    facts = [Text.assemble((f"{name}: ", "bold"), text) for name, text in facts_of(reference)]
+    facts = [Text.assemble((f"{name}: ", "bold"), text) for name, text in properties_of(reference)]
     caveats = [_item(text) for text in reference.caveats]
     return Group(Text(citation(reference), style="bold"), *facts, *caveats)
 

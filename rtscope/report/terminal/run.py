@@ -28,7 +28,7 @@ from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.placement_series import table_of
 from rtscope.report.tables.response import response_table
-from rtscope.report.tables.takers import takers_columns
+from rtscope.report.tables.waiters import waiters_columns
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.metrics import Metrics, metrics
 from rtscope.statistics.verdict import Judgement, Outcome
@@ -169,7 +169,7 @@ def _tables(run: Run, width: int) -> RenderResult:
         yield Text()
         yield Text(title, style="bold")
         yield fitted(columns, width)
-    for columns in (metrics_columns(run.threads), takers_columns(run.threads)):
+    for columns in (metrics_columns(run.threads), waiters_columns(run.threads)):
         if columns:
             yield Text()
             yield fitted(columns, width)

@@ -28,7 +28,7 @@ def abandon_output() -> None:
     os.close(null)
 
 
-def told(show: Callable[[], None]) -> bool:
+def output_written(show: Callable[[], None]) -> bool:
     """Write results with `show`; False, and a sentence on standard error, where that fails.
 
     A reader that goes away, such as head(1), has enough, which is no failure.

@@ -34,9 +34,9 @@ class TailView:
         """Rich's protocol."""
         names = [thread_name(thread) for thread in self.run.threads]
         bounded = [
-            (name, told.max_ns, told.fitted)
-            for name, told in zip(names, self.tails, strict=True)
-            if told.fitted
+            (name, tail.max_ns, tail.fitted)
+            for name, tail in zip(names, self.tails, strict=True)
+            if tail.fitted
         ]
         if bounded:
             yield Text(
@@ -55,39 +55,39 @@ class TailView:
                 cells = [found[0] if found else NOTHING for found in levels]
                 columns.append(Column(period, len(PERIODS_S) - 1 - rank, [*cells]))
             yield fitted(columns, options.max_width)
-        for name, told in zip(names, self.tails, strict=True):
-            if told.fitted:
-                yield Text(f"{name}: {shape_sentence(told.fitted)}")
-                yield Text(evidence_sentence(told.fitted), style="dim")
+        for name, tail in zip(names, self.tails, strict=True):
+            if tail.fitted:
+                yield Text(f"{name}: {shape_sentence(tail.fitted)}")
+                yield Text(evidence_sentence(tail.fitted), style="dim")
             else:
-                yield Text.assemble((f"{name}: no bound: ", "bold yellow"), refusal(told))
+                yield Text.assemble((f"{name}: no bound: ", "bold yellow"), refusal(tail))
             if self.details:
-                yield from _details(told, options.max_width)
+                yield from _details(tail, options.max_width)
 
 
-def _details(told: ThreadTail, width: int) -> Iterator[RenderableType]:
+def _details(tail: ThreadTail, width: int) -> Iterator[RenderableType]:
     columns = [
-        Column("test", 0, [ASSUMPTIONS[test.assumption] for test in told.tests], left=True),
-        Column("", 1, [test_text(test) for test in told.tests]),
+        Column("test", 0, [ASSUMPTIONS[test.assumption] for test in tail.tests], left=True),
+        Column("", 1, [test_text(test) for test in tail.tests]),
         Column(
             "result",
             0,
             [
                 Text("pass", style="green") if test.passed else Text("fail", style="bold red")
-                for test in told.tests
+                for test in tail.tests
             ],
         ),
     ]
     yield fitted(columns, width)
-    if told.stability:
+    if tail.stability:
         yield fitted(
             [
-                Column("threshold", 0, [time_text(one.threshold_ns) for one in told.stability]),
-                Column("clusters", 0, [f"{one.clusters:,}" for one in told.stability]),
+                Column("threshold", 0, [time_text(one.threshold_ns) for one in tail.stability]),
+                Column("clusters", 0, [f"{one.clusters:,}" for one in tail.stability]),
                 Column(
                     "shape",
                     0,
-                    [f"{one.shape:+.2f} ± {1.96 * one.error:.2f}" for one in told.stability],
+                    [f"{one.shape:+.2f} ± {1.96 * one.error:.2f}" for one in tail.stability],
                 ),
             ],
             width,

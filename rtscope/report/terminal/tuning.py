@@ -106,8 +106,8 @@ def counts_line(changes: Sequence[Change]) -> str:
     kinds = Counter(plain(one.kind) for one in changes)
     states = Counter(one.state for one in changes)
     count = f"{len(changes):,} change{'' if len(changes) == 1 else 's'}"
-    told = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-    return f"{count} ({told}): " + ", ".join(f"{n:,} {state}" for state, n in states.items())
+    totals = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    return f"{count} ({totals}): " + ", ".join(f"{n:,} {state}" for state, n in states.items())
 
 
 def _columns(changes: Sequence[Change]) -> list[Column]:

@@ -89,16 +89,16 @@ def percentiles_ns(run: Run, threads: Sequence[Thread] | None = None) -> dict[fl
     too few samples is left out.
     """
     measured = run.threads if threads is None else list(threads)
-    told = responses_of_run(run, measured)
-    if not isinstance(told, Responses):
-        told = responses_of_run(
+    response = responses_of_run(run, measured)
+    if not isinstance(response, Responses):
+        response = responses_of_run(
             msgspec.structs.replace(run, threads=[]),
             [msgspec.structs.replace(thread, missed=0) for thread in measured],
         )
-    assert isinstance(told, Responses)
+    assert isinstance(response, Responses)
     maxima = [thread.max_ns for thread in measured if thread.max_ns is not None]
     quantiles = {
-        percent: quantile_ns(told.histogram, percent, max(maxima, default=None))
+        percent: quantile_ns(response.histogram, percent, max(maxima, default=None))
         for percent in PERCENTS
     }
     return {

@@ -138,7 +138,7 @@ def thread_tail(run: Run, thread: Thread) -> ThreadTail:
     """The tail of one thread."""
     seconds = (run.elapsed_ns or 0) / _SECOND_NS
     kept = thread.exceedances
-    told = ThreadTail(
+    tail = ThreadTail(
         thread=thread.thread,
         name=thread.name,
         cpu=thread.cpu,
@@ -149,14 +149,14 @@ def thread_tail(run: Run, thread: Thread) -> ThreadTail:
     )
     tests = [Test("recorded", kept is not None and thread.count > 0 and seconds > 0)]
     if not kept or not tests[0].passed:
-        return msgspec.structs.replace(told, tests=tests)
+        return msgspec.structs.replace(tail, tests=tests)
     tests.append(Test("complete", not kept.dropped, has=kept.dropped, needs=0))
     if kept.dropped:
-        return msgspec.structs.replace(told, tests=tests)
+        return msgspec.structs.replace(tail, tests=tests)
     period_ns = seconds * _SECOND_NS / thread.count
     times = np.asarray(kept.time_ns, dtype=float) / period_ns
     values, least, resolution = _continuous(kept.latency_ns, kept.above_ns)
-    return _tail(told, tests, _Data(times, values, least, resolution))
+    return _tail(tail, tests, _Data(times, values, least, resolution))
 
 
 def return_level_ns(fitted: Fit, hours: float) -> float:
@@ -182,18 +182,18 @@ def _continuous(latencies: list[int], above_ns: int) -> tuple[Floats, float, int
     return values + spread, float((above_ns // resolution + 1) * resolution), resolution
 
 
-def _tail(told: ThreadTail, tests: list[Test], data: _Data) -> ThreadTail:
+def _tail(tail: ThreadTail, tests: list[Test], data: _Data) -> ThreadTail:
     """Test the assumptions in order; fit if all hold."""
     found = clusters(data.times, data.values)
     varied = len(np.unique(data.values // data.resolution))
     enough = len(found.times) >= LEAST_CLUSTERS and varied > 2
     tests.append(Test("enough", enough, has=len(found.times), needs=LEAST_CLUSTERS))
     if not enough:
-        return msgspec.structs.replace(told, tests=tests)
+        return msgspec.structs.replace(tail, tests=tests)
     over = _thresholds(data)
     stable = _chosen(over)
     chosen = over[0] if stable is None else over[stable]
-    periods = float(told.samples)
+    periods = float(tail.samples)
     excesses = chosen.found.maxima - chosen.threshold
     half = chosen.found.times < periods / 2
 
@@ -212,10 +212,10 @@ def _tail(told: ThreadTail, tests: list[Test], data: _Data) -> ThreadTail:
         tests.append(Test(assumption, value >= ERROR, value))
         if not tests[-1].passed:
             break
-    told = msgspec.structs.replace(told, tests=tests, stability=[_stability(one) for one in over])
+    tail = msgspec.structs.replace(tail, tests=tests, stability=[_stability(one) for one in over])
     if not tests[-1].passed:
-        return told
-    return msgspec.structs.replace(told, fitted=_fit(told, chosen))
+        return tail
+    return msgspec.structs.replace(tail, fitted=_fit(tail, chosen))
 
 
 def _thresholds(data: _Data) -> list[_Over]:
@@ -254,10 +254,10 @@ def _stability(one: _Over) -> Stability:
     return Stability(one.threshold, one.fitted.number, one.fitted.shape, one.fitted.shape_error)
 
 
-def _fit(told: ThreadTail, chosen: _Over) -> Fit:
+def _fit(tail: ThreadTail, chosen: _Over) -> Fit:
     excesses = np.sort(chosen.found.maxima - chosen.threshold)
     fitted = chosen.fitted
-    per_second = fitted.number / told.seconds
+    per_second = fitted.number / tail.seconds
     shape = shape_limits(excesses, fitted, LEVEL)
     bounded = shape.high is not None and shape.high < 0
     levels = []

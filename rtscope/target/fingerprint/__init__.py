@@ -95,9 +95,9 @@ def _board(files: Files, cpuinfo: Fields) -> str | None:
         return model
     for vendor, product in (("sys_vendor", "product_name"), ("board_vendor", "board_name")):
         names = [line_of(files, f"/sys/class/dmi/id/{file}") for file in (vendor, product)]
-        told = [name for name in names if name and name.lower() not in _PLACEHOLDERS]
-        if told and told[-1] == names[1]:
-            return told[-1] if told[-1].startswith(told[0]) else " ".join(told)
+        known = [name for name in names if name and name.lower() not in _PLACEHOLDERS]
+        if known and known[-1] == names[1]:
+            return known[-1] if known[-1].startswith(known[0]) else " ".join(known)
     if first(cpuinfo, "flags") is not None:
         return None  # x86, whose "model" is a number of the processor
     for key in ("machine", "model", "system type", "hardware"):

@@ -122,5 +122,5 @@ def _model(files: Files) -> str:
 
 def _nothing_seen(files: Files) -> str | None:
     """Whether a device tree or DMI names show no hypervisor; a MIPS system has neither."""
-    told = _model(files) or line_of(files, "/sys/class/dmi/id/sys_vendor")
-    return "none" if told else None
+    hardware = _model(files) or line_of(files, "/sys/class/dmi/id/sys_vendor")
+    return "none" if hardware else None

@@ -21,7 +21,7 @@
   const shareOf = (axis, value) => axis.log ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low);
   const percentile = (value) => `${+(100 * (1 - 1 / value)).toFixed(Math.max(1, Math.ceil(Math.log10(value))))} %`;
   const isPercentile = (axis) => axis.unit === "%" && axis.log;
-  const told = (axis, value) => isPercentile(axis) ? percentile(value) : `${number(value, 3)} ${axis.unit}`;
+  const text = (axis, value) => isPercentile(axis) ? percentile(value) : `${number(value, 3)} ${axis.unit}`;
 
   /* Round values between low and high: 1, 2, 5 of each decade where there are several, else equal steps. */
   function ticks(axis, low, high) {
@@ -108,9 +108,9 @@
       const found = from ? null : nearest(event);
       if (!found) return;
       const { path, point, index, at } = found, texts = path.dataset.t ? JSON.parse(path.dataset.t) : null;
-      const across = [point.from, point.to].map((unit) => told(x, valueAt(x, unit / SPAN)));
+      const across = [point.from, point.to].map((unit) => text(x, valueAt(x, unit / SPAN)));
       const where = across[0] === across[1] || isPercentile(x) ? across[1] : `${across[0].replace(/ [^ ]*$/, "")} to ${across[1]}`;
-      const up = y.rows ? "" : `${told(y, valueAt(y, 1 - point.y / SPAN))}, `;
+      const up = y.rows ? "" : `${text(y, valueAt(y, 1 - point.y / SPAN))}, `;
       const box = document.createElement("div");
       box.className = "reading";
       box.textContent = `${names[path.dataset.k] ?? path.dataset.n}: ${texts ? texts[index] : up + where}`;

@@ -113,15 +113,15 @@ def list_runs(
 
 def _no_runs() -> str:
     place = user_place()
-    told = f"no runs yet in {place}: rtscope measure makes one"
+    message = f"no runs yet in {place}: rtscope measure makes one"
     if place != default_path():
-        return told
+        return message
     where = (
         "without sudo is in your own store"
         if database.by_sudo()
         else "with sudo is in root's store"
     )
-    return f"{told}; what was measured {where}"
+    return f"{message}; what was measured {where}"
 
 
 def show(

@@ -5,9 +5,9 @@ import shutil
 from typing import Literal
 
 
-def tethered(command: list[str], signal: Literal["KILL", "TERM"]) -> list[str]:
+def bound_to_parent(command: list[str], signal: Literal["KILL", "TERM"]) -> list[str]:
     """Wrap `command` so that it gets the signal when the thread that started it ends. Without
     setpriv(1) of util-linux it is unchanged.
     """
-    keeper = ["setpriv", f"--pdeathsig={signal}", "--"] if shutil.which("setpriv") else []
-    return [*keeper, *command]
+    wrapper = ["setpriv", f"--pdeathsig={signal}", "--"] if shutil.which("setpriv") else []
+    return [*wrapper, *command]

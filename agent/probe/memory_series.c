@@ -8,14 +8,14 @@
 
 #include "base/clock.h"
 #include "base/matrix.h"
-#include "probe/memory_sweep.h"
+#include "probe/memory_series.h"
 #include "probe/memory_work.h"
 #include "probe/partition_groups.h"
 #include "probe/reach.h"
 
 #define PASSES 3 /* of all disturbances in a repeat of the curves, which take far longer */
 
-static const struct sweep *plan;
+static const struct series *plan;
 
 static struct {
 	struct matrix curve[ACCESSES];
@@ -75,9 +75,9 @@ static int make_fields(void)
 	return 0;
 }
 
-int sweep_init(const struct sweep *sweep, unsigned int repeats)
+int series_init(const struct series *series, unsigned int repeats)
 {
-	plan = sweep;
+	plan = series;
 	return make_curves(repeats) || make_slowdown(&table.slowdown, "disturbance", repeats) ||
 			       make_slowdown(&table.partitioned, "partitioned", repeats) ||
 			       make_fields() ?
@@ -254,7 +254,7 @@ static bool link_victims(void)
 }
 
 /* However short the time that was asked for, everything is done once. */
-void sweep_conduct(struct measuring *measuring)
+void series_conduct(struct measuring *measuring)
 {
 	uint64_t repeat = 0;
 
@@ -290,7 +290,7 @@ static void warn_of_pages(void)
 	session_warn("no-huge-pages", text);
 }
 
-void sweep_write(struct json *json)
+void series_write(struct json *json)
 {
 	if (!fields_had_memory())
 		session_warn("little-memory",
@@ -306,7 +306,7 @@ void sweep_write(struct json *json)
 		session_warn("no-partitions", partitions.why);
 }
 
-void sweep_print(FILE *out, const struct measuring *measuring, unsigned int count)
+void series_print(FILE *out, const struct measuring *measuring, unsigned int count)
 {
 	(void)measuring;
 	(void)count;

@@ -5,7 +5,7 @@
  * Each block of instructions leaves one entry in a ring: its address, how many
  * instructions came before it, which task ran, its stack pointer, and whether
  * interrupts and preemption were off. When the guest calls one function for the
- * n-th time, what led there is written to a file (rtscope/explain/witness.py
+ * n-th time, what led there is written to a file (rtscope/explain/recording.py
  * reads it). The guest cannot tell: no instruction is added and none takes
  * longer in virtual time.
  *
@@ -32,7 +32,7 @@
 EXPORTED int qemu_plugin_version = 1;
 
 /* The file: a head, then for each call that was wanted a struct call, its entries and its tasks. */
-#define MAGIC	   "rtscope witness1"
+#define MAGIC	   "rtscope record 1"
 #define WANTED_MAX 64
 #define TASKS_MAX  256
 #define TASK_SIZE  8192

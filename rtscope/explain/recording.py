@@ -16,7 +16,7 @@ INTERRUPTS_KNOWN: Final = 8
 PREEMPT_KNOWN: Final = 16
 """flags of an entry, as in the plugin"""
 
-_MAGIC: Final = b"rtscope witness1"
+_MAGIC: Final = b"rtscope record 1"
 _TASK_SIZE: Final = 8192
 _CALL: Final = np.dtype([(n, "<u8") for n in ("number", "instructions", "entries", "tasks")])
 _TASK: Final = np.dtype([("address", "<u8"), ("memory", f"V{_TASK_SIZE}")])
@@ -33,7 +33,7 @@ ENTRY: Final = np.dtype(
 """a block of instructions that was executed; `before`: how many came before it"""
 
 
-class Witnessed(msgspec.Struct, frozen=True):
+class Recording(msgspec.Struct, frozen=True):
     """What was executed before one call of the agent's function that notices worst samples."""
 
     number: int
@@ -46,11 +46,11 @@ class Witnessed(msgspec.Struct, frozen=True):
     """the memory of each task's own structure, by address"""
 
 
-def read_witness(data: bytes) -> dict[int, Witnessed]:
+def read_recordings(data: bytes) -> dict[int, Recording]:
     """The calls that were wanted and came, by number. Raises RtscopeError."""
     if not data.startswith(_MAGIC):
         raise _bad("it does not begin as one")
-    found: dict[int, Witnessed] = {}
+    found: dict[int, Recording] = {}
     at = len(_MAGIC)
     while at < len(data):
         call, at = _taken(data, at, _CALL, 1)
@@ -63,7 +63,7 @@ def read_witness(data: bytes) -> dict[int, Witnessed]:
         if (before[1:] < before[:-1]).any() or before[-1] > instructions:
             raise _bad(f"the instructions before call {number} are not in order")
         memory = {int(task["address"]): task["memory"].tobytes() for task in tasks}
-        found[number] = Witnessed(number, instructions, entries, memory)
+        found[number] = Recording(number, instructions, entries, memory)
     return found
 
 

@@ -18,18 +18,18 @@ from rtscope.target.agent import Agent
 from rtscope.target.bounds import Span
 from rtscope.target.protocol import AgentWarning
 
-Look = TypeVar("Look")
+Reading = TypeVar("Reading")
 
 _MOST_WARNINGS: Final = 100
 
 
 def follow(
     started: AbstractContextManager[Agent],
-    kind: type[Look],
+    kind: type[Reading],
     silence_s: float,
     *,
-    view: Callable[[Look, list[RunWarning]], RenderableType],
-    line_of: Callable[[Look], bytes] | None,
+    view: Callable[[Reading, list[RunWarning]], RenderableType],
+    line_of: Callable[[Reading], bytes] | None,
     live: bool,
     busy: AbstractContextManager[object] | None = None,
 ) -> None:
@@ -42,7 +42,7 @@ def follow(
     table = Live(console=console, auto_refresh=False) if live and not line_of else None
     interrupt = Interrupt()
     warnings: list[RunWarning] = []
-    last: Look | None = None
+    last: Reading | None = None
     with interrupt.installed(), started as agent, table or nullcontext(), busy or nullcontext():
         interrupt.watch(agent)
         for line in agent.lines(silence_s, Span(math.inf) if live else Span()):

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtscope.explain.witness import read_witness
+from rtscope.explain.recording import read_recordings
 from rtscope.model.errors import RtscopeError
-from tests.explain.seen import MAGIC, PLACES, TASKS, Block, witnessed
+from tests.explain.seen import MAGIC, PLACES, TASKS, Block, recorded
 
-GOOD = MAGIC + witnessed(3, [Block("idle_loop", 7), Block("user", 4)]) + witnessed(
+GOOD = MAGIC + recorded(3, [Block("idle_loop", 7), Block("user", 4)]) + recorded(
     9, [Block("user", 5)]
 )  # fmt: skip
 
 
 def test_calls_are_found_by_their_number() -> None:
-    found = read_witness(GOOD)
+    found = read_recordings(GOOD)
 
     assert sorted(found) == [3, 9]
     assert found[3].instructions == 1_000_011
@@ -31,14 +31,14 @@ def test_calls_are_found_by_their_number() -> None:
         b"something else",
         GOOD[:-1],
         GOOD[: len(MAGIC) + 8],
-        MAGIC + witnessed(3, []),
-        MAGIC + witnessed(3, [Block("user", 1)]) * 2,
-        MAGIC + witnessed(3, [Block("user", -5), Block("user", 5)]),
+        MAGIC + recorded(3, []),
+        MAGIC + recorded(3, [Block("user", 1)]) * 2,
+        MAGIC + recorded(3, [Block("user", -5), Block("user", 5)]),
     ],
 )
 def test_what_is_damaged_is_refused_in_a_sentence(data: bytes) -> None:
     with pytest.raises(RtscopeError, match="what the emulator's plugin wrote cannot be read"):
-        read_witness(data)
+        read_recordings(data)
 
 
 @given(st.data())
@@ -49,7 +49,7 @@ def test_no_bytes_do_any_harm(data: st.DataObject) -> None:
         damaged[place] = data.draw(st.integers(0, 255))
     for tail in (GOOD[200:], b"", data.draw(st.binary(max_size=99))):
         try:
-            found = read_witness(bytes(damaged) + tail)
+            found = read_recordings(bytes(damaged) + tail)
         except RtscopeError:
             continue
         assert all(len(one.entries) for one in found.values())

@@ -53,7 +53,7 @@ def watched(
     words += [f"wanted={call.number}:{call.instructions}" for call in calls]
     words += [f"{key}={value:#x}" for key, value in _running_task(target, symbols).items()]
     limit_s = target.boot_limit_s * _SLOWER
-    machine = with_plugin(target, built_plugin("witness.c", "guest.c"), words)
+    machine = with_plugin(target, built_plugin("recording.c", "guest.c"), words)
     return msgspec.structs.replace(machine, boot_limit_s=limit_s)
 
 
@@ -81,21 +81,21 @@ def kernel_symbols(target: VmTarget, on_start: Callable[[Agent], None]) -> Symbo
 
 
 def _asked(target: VmTarget, request: SymbolsRequest, on_start: Callable[[Agent], None]) -> str:
-    told: list[str] = []
+    texts: list[str] = []
     with target.started_agent(request) as agent:
         on_start(agent)
         for line in agent.lines(_SILENCE_S):
             if isinstance(line, SymbolsLine):
-                told.append(line.text)
+                texts.append(line.text)
             if isinstance(line, End) and line.status != "complete":
                 raise RtscopeError(
                     f"the kernel {target.kernel.name} does not report the addresses of its "
                     "functions"
                 )
-    return "".join(told)
+    return "".join(texts)
 
 
-WITNESSED: Final = ("x86_64", "aarch64", "riscv64")
+RECORDED_ARCHITECTURES: Final = ("x86_64", "aarch64", "riscv64")
 """the architectures that the plugin and `_running_task` support"""
 
 
