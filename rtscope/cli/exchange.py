@@ -199,8 +199,11 @@ def _seconds_ns(text: str, option: str) -> int:
 def _explained(file: Path, now: str, question: Question) -> Run:
     """The explained sample of a trace. Raises RtscopeError that begins with the path."""
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return explained_trace(data, now, question)
+        if str(file) == "-":
+            return explained_trace(sys.stdin.buffer.read(), now, question)
+        changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        created = changed.isoformat(timespec="seconds")
+        return explained_trace(file.read_bytes(), created, question)
     except OSError as error:
         raise RtscopeError(f"{file} cannot be read: {error.strerror}") from None
     except RtscopeError as error:

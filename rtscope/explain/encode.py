@@ -72,21 +72,28 @@ _IDS: Final = {name: 300 + number for number, name in enumerate(_FIELDS)}
 
 def format_text(name: str) -> str:
     """The file `format` of an event."""
-    lines = [
-        f"\tfield:{words};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n"
-        for words, offset, size, signed in (*_COMMON, *_FIELDS[name])
-    ]
-    shown = [words.split()[-1].partition("[")[0] for words, *_ in _FIELDS[name]]
-    text = [
-        f"{one}=%s" if "char" in words else f"{one}=%llu"
-        for one, (words, *_) in zip(shown, _FIELDS[name], strict=True)
-    ]
+    common, fields = (
+        "".join(
+            f"\tfield:{words};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n"
+            for words, offset, size, signed in some
+        )
+        for some in (_COMMON, _FIELDS[name])
+    )
+    shown = [(words, words.split()[-1].partition("[")[0], size)
+             for words, _, size, _ in _FIELDS[name]]  # fmt: skip
+    text = [f"{one}={_printed(words, size)}" for words, one, size in shown]
     values = [
         f"__get_str({one})" if "__data_loc char" in words else f"REC->{one}"
-        for one, (words, *_) in zip(shown, _FIELDS[name], strict=True)
+        for words, one, _ in shown
     ]
     printed = f'print fmt: "{" ".join(text)}", {", ".join(values)}'
-    return f"name: {name}\nID: {_IDS[name]}\nformat:\n{''.join(lines)}\n{printed}\n"
+    return f"name: {name}\nID: {_IDS[name]}\nformat:\n{common}\n{fields}\n{printed}\n"
+
+
+def _printed(words: str, size: int) -> str:
+    if "char" in words:
+        return "%s"
+    return "%d" if size <= 4 else "0x%llx"
 
 
 FORMATS: Final[list[Format]] = [format_of(f"sys/{name}", format_text(name)) for name in _FIELDS]

@@ -87,7 +87,7 @@ def read_trace_text(data: bytes) -> TextTrace:
         for cpu, events in sorted(by_cpu.items())
     ]
     recording = Recording(
-        clock="text",
+        clock="mono",
         page_size=_LAYOUT.page_size,
         commit_size=8,
         little_endian=True,

@@ -69,6 +69,8 @@ SUBSTITUTIONS: Final = [
     (r"^(rtscope gate) (?!--calibrate)(.*--plan .*--baseline )(\S+)(.*)",
      r"\1 --calibrate \2\3\4 && \1 \2\3\4"),
     (r"before-1.json before-2.json -- after-1.json after-2.json", "run-[12].json -- run-[34].json"),
+    (r"^rtscope export last -F (perfetto|trace)", "rtscope import trace.dat --thread control "
+     r"--deadline 1234.567000 && rtscope export last -F \1"),
     (r"^rtscope compare --paths", "rtscope measure -qt vm:x86_64-rt -l 50 --explain 1 && "
      "rtscope measure -qt vm:x86_64-std -l 50 --explain 1 && rtscope compare --paths"),
     (r"^rtscope history board7", "rtscope history"),

@@ -42,6 +42,12 @@ loads = ["idle"]
 intervals = ["1ms"]
 samples = 100
 """
+TRACE = """
+  make-7    [001] d.h2. 1234.567003: sched_waking: comm=control pid=100 prio=19 target_cpu=001
+  make-7    [001] d..2. 1234.567045: sched_switch: prev_comm=make prev_pid=7 prev_prio=120 \
+prev_state=R ==> next_comm=control next_pid=100 next_prio=19
+  control-100 [001] d.h1. 1234.567050: local_timer_entry: vector=236
+"""
 APP = "#!/bin/sh\nn=0\nwhile [ $n -lt 2000 ]; do n=$((n + 1)); done\n"
 
 LINES: dict[str, str] = {}
@@ -148,6 +154,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
 def folder(tmp_path: Path) -> Path:
     """The files that the documents name, as a user has them in some folder."""
     shutil.copy(ROOT / "tests" / "store" / "files" / "cyclictest-2.4.json", tmp_path)
+    (tmp_path / "trace.dat").write_text(TRACE)
     (tmp_path / "cyclictest-2.4.json").rename(tmp_path / "cyclictest.json")
     (tmp_path / "loop.c").write_text(POINTS_C)
     (tmp_path / "app").write_text(APP)

@@ -44,7 +44,10 @@ def test_trace_cmd_reads_the_export(tmp_path: Path) -> None:
     ]
     assert len(lines) == len(CPU_0) + len(CPU_1)
     assert sum("[001]" in line for line in lines) == len(CPU_1)
-    assert "12345.678003000" in next(line for line in lines if "sched_waking" in line)
+    waking = next(line for line in lines if "sched_waking" in line)
+    assert "12345.678003000" in waking
+    assert "pid=100" in report_of(path, "-t")
+    assert "FAILED" not in report_of(path)
 
 
 @pytest.mark.parametrize("version", [[], ["--compression", "any"], ["--compression", "none"]])
