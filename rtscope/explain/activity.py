@@ -109,23 +109,21 @@ class Moments:
                 a[which] = events.numbers(one.name, first, which)
             if second:
                 b[which] = events.numbers(one.name, second, which)
-        tids = events.tids
+        self._columns = events.time_ns, events.tids, code, a, b
         self._by_cpu: dict[int, list[Moment]] = {}
-        for cpu in np.unique(events.cpu).tolist():
-            which = np.flatnonzero(events.cpu == cpu)
-            columns = (events.time_ns, tids, code, a, b)
-            self._by_cpu[cpu] = list(
-                map(Moment, *(column[which].tolist() for column in columns), which.tolist())
-            )
 
     @property
     def cpus(self) -> list[int]:
         """The CPUs with events."""
-        return list(self._by_cpu)
+        return [int(cpu) for cpu in np.unique(self.events.cpu)]
 
     def of(self, cpu: int) -> list[Moment]:
         """The events of one CPU."""
-        return self._by_cpu.get(cpu, [])
+        if cpu not in self._by_cpu:
+            which = np.flatnonzero(self.events.cpu == cpu)
+            fields = (column[which].tolist() for column in self._columns)
+            self._by_cpu[cpu] = list(map(Moment, *fields, which.tolist()))
+        return self._by_cpu[cpu]
 
     def handler(self, moment: Moment) -> str:
         """The name of the hard interrupt that an event begins or ends."""
