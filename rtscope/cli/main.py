@@ -71,6 +71,10 @@ class _Commands(LazyGroup):
             "rtscope.cli.tune:app",
             "Change settings by a profile, prove that it helped, and undo it.",
         ),
+        "prove": Source(
+            "rtscope.cli.prove:prove",
+            "Measure with and without a cause of late samples, and undo the change.",
+        ),
         "lab": Source(
             "rtscope.cli.lab:app",
             "Measure on real kernels in emulated machines whose time is counted in instructions.",

@@ -84,7 +84,7 @@ def _step(cause: Cause) -> str:
     if cause.kind in _STEPS:
         return _STEPS[cause.kind]
     match cause.kind:
-        case "hard-interrupt":
+        case "hard-interrupt" if cause.name:
             return f'interrupt = [{{ name = {_pattern(cause.name)}, cpus = "{{others}}" }}]'
         case "thread" | "preemption-off" | "timer-late" | "lock" if cause.name not in {"", "idle"}:
             moved = f'thread = [{{ name = {_pattern(cause.name)}, cpus = "{{others}}" }}]'

@@ -37,6 +37,10 @@ NOT_RUN: Final = {
         "boots a VM for each step and round: tests/lab/test_tune_steps.py, tests/cli/test_tune.py",
     ),
     "sudo systemctl enable --now rtscope-isolated": "changes this computer",
+    **dict.fromkeys(
+        ["sudo rtscope prove 1", "sudo rtscope prove last"],
+        "changes this computer for ten rounds: tests/engine/test_proving.py",
+    ),
     "rtscope lab shell 6.12-rt-amd64 --file ./my-loop": "interactive: tests/lab/test_console.py",
     "rtscope lab kernel build x86_64-rt --name mine --source ~/linux --config my.config "
     "--patches ~/series": "tests/lab/test_build.py builds from trees, fragments and series",
