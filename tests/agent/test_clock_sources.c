@@ -4,7 +4,7 @@
 #include "unit.h"
 
 /* Symbols 3 to 7 in two chains, of which the second is longer. */
-TEST(a_gnu_hash_table_tells_how_many_symbols_there_are)
+TEST(a_gnu_hash_table_reports_how_many_symbols_there_are)
 {
 	static const uint32_t table[] = { 2, 3, 1, 0, 0, 0, 3, 5, 10, 11, 20, 22, 25 };
 	static const uint32_t empty[] = { 1, 4, 1, 0, 0, 0, 0 };

@@ -43,7 +43,7 @@ def test_lines_come_in_the_order_of_the_protocol() -> None:
     assert end(lines)["status"] == "complete"
 
 
-def test_figures_agree_with_the_histogram() -> None:
+def test_metrics_agree_with_the_histogram() -> None:
     lines = measure("cyclic", "-l", "2000", "-i", "200us")
     for thread, histogram in zip(
         of_type(lines, "thread"), of_type(lines, "histogram"), strict=True
@@ -110,13 +110,13 @@ def test_the_phase_sweep_finds_what_a_fixed_phase_can_never_meet() -> None:
     assert undisturbed > thread["count"] / 4
 
 
-def test_a_load_that_ends_late_in_the_run_is_told() -> None:
+def test_a_load_that_ends_late_in_the_run_is_reported() -> None:
     lines = measure("cyclic", "-D", "3s", "--load", "cmd:timeout 2 yes > /dev/null")
     (reported,) = [line for line in of_type(lines, "warning") if line["code"] == "load-ended"]
     assert reported["text"].startswith("load cmd: it ended by itself")
 
 
-def test_ctrl_c_while_loads_start_is_heard() -> None:
+def test_ctrl_c_while_loads_start_ends_it() -> None:
     with subprocess.Popen(
         [AGENT, "cyclic", "--json", "--load", "memory:1000"],
         stdout=subprocess.PIPE,
@@ -171,7 +171,7 @@ def test_what_the_progress_lines_add_to_the_histogram_is_all_of_it_to_3_percent(
 
 
 @needs_root
-def test_memory_that_cannot_be_locked_is_told(public_agent: Path) -> None:
+def test_memory_that_cannot_be_locked_is_reported(public_agent: Path) -> None:
     limited = ("prlimit", "--memlock=4096:4096", *NOBODY)
     lines = measure("cyclic", "-D", "200ms", prefix=limited, agent=public_agent)
     assert "no-memlock" in {line["code"] for line in of_type(lines, "warning")}

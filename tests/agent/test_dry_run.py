@@ -18,7 +18,7 @@ def dry_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_what_would_be_measured_is_told_and_nothing_is(tmp_path: Path) -> None:
+def test_what_would_be_measured_is_reported_and_nothing_is(tmp_path: Path) -> None:
     samples = tmp_path / "samples.tsv"
     marker = tmp_path / "load-ran"
     samples.write_text("mine")
@@ -54,7 +54,7 @@ def test_what_would_be_measured_is_told_and_nothing_is(tmp_path: Path) -> None:
         *(pytest.param(probe, marks=needs_root) for probe in ("pi", "migrate")),
     ],
 )
-def test_every_fact_that_a_probe_gives_is_told_before_it_begins(probe: str) -> None:
+def test_every_metric_that_a_probe_gives_is_reported_before_it_begins(probe: str) -> None:
     reported = dry_run(probe, "--json").stdout.splitlines()
     start = next(line for line in map(json.loads, reported) if line["type"] == "start")
     patterns = [fact.replace("N", "[0-9]+") for fact in start["facts"]]

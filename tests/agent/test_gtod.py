@@ -82,7 +82,7 @@ def test_the_cost_is_what_most_pairs_take(lines: Lines) -> None:
         assert median / 2 < found[name]["facts"]["cost_ns"] < 2 * median + 5
 
 
-def test_a_counter_tells_its_frequency_and_no_vdso(lines: Lines) -> None:
+def test_a_counter_reports_its_frequency_and_no_vdso(lines: Lines) -> None:
     counters = [t for t in threads(lines).values() if "frequency_hz" in t["facts"]]
     assert len(counters) == 1 or os.uname().machine != "x86_64"
     for counter in counters:

@@ -135,7 +135,7 @@ def test_whoever_is_killed_the_loads_end_and_their_files_are_removed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_kills_the_nest_ends_the_loads(load_driver: Path, tmp_path: Path) -> None:
+def test_loads_end_with_their_process_group(load_driver: Path, tmp_path: Path) -> None:
     with running(load_driver, DAEMON, tmp_path) as run:
         until_daemon_sleeps(run)
         run.kill("leader")
@@ -145,7 +145,7 @@ def test_what_kills_the_nest_ends_the_loads(load_driver: Path, tmp_path: Path) -
         assert list(tmp_path.iterdir()) == []
 
 
-def test_loads_end_with_the_agent_while_their_keeper_is_stopped(
+def test_loads_end_with_the_agent_while_their_supervisor_is_stopped(
     load_driver: Path, tmp_path: Path
 ) -> None:
     with running(load_driver, DAEMON, tmp_path) as run:

@@ -206,7 +206,7 @@ def test_a_command_is_up_when_what_it_has_started_works(
 
 
 @pytest.mark.parametrize("command", ["sleep 60", "exec 2>&-; sleep 60", "echo >&2; sleep 60 &"])
-def test_a_command_that_does_nothing_is_told(
+def test_a_command_that_does_nothing_is_reported(
     load_driver: Path, tmp_path: Path, command: str
 ) -> None:
     lines = run(load_driver, f"cmd:{command}", tmp_path, start_seconds=0.5)
@@ -265,7 +265,7 @@ def test_without_permission_the_network_load_says_that_it_is_udp(
     assert work(lines)["packets"] > 0
 
 
-def test_a_loopback_interface_that_is_down_is_brought_up_and_told(
+def test_a_loopback_interface_that_is_down_is_brought_up_and_reported(
     load_driver: Path, tmp_path: Path
 ) -> None:
     lines = run(load_driver, "network:1", tmp_path, through=unshare("--net"))

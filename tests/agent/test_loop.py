@@ -108,7 +108,7 @@ def test_a_thread_of_higher_priority_stretches_a_period_by_its_length(method: st
 @needs_quiet
 @needs_root
 @needs_two_cpus
-def test_an_observer_that_was_kept_from_its_cpu_is_told_and_lengthens_no_period() -> None:
+def test_a_preempted_observer_is_reported_and_lengthens_no_period() -> None:
     arguments = ("-a", "0", "--observer", "1", "--method", "absolute", *HIGH)
     with measuring("loop", *arguments) as lines:
         hog(1, 30, 100, 20, 99)

@@ -55,7 +55,7 @@ def write(root: Path, path: str, content: bytes) -> None:
     file.write_bytes(content)
 
 
-def test_this_machine_is_told_as_python_sees_it() -> None:
+def test_this_system_is_described_as_python_sees_it() -> None:
     machine = machine_of(files_sent())
     assert machine.hostname == os.uname().nodename
     assert machine.architecture == os.uname().machine
@@ -112,7 +112,7 @@ def test_the_packed_configuration_is_preferred_and_bounded(tmp_path: Path) -> No
     assert files_sent("--sysroot", tmp_path) == {"/proc/config.gz": b"\xff" * (1 << 20)}
 
 
-def test_the_timer_list_ends_where_it_has_told_of_the_resolution(tmp_path: Path) -> None:
+def test_the_timer_list_ends_after_the_resolution(tmp_path: Path) -> None:
     head = "cpu: 0\n clock 0:\n" + " #0: <0>, hrtimer\n" * 100 + "  .hres_active    : 1\n"
     write(tmp_path, "/proc/timer_list", (head + "  .nr_events : 7\ncpu: 1\n").encode())
     assert files_sent("--sysroot", tmp_path) == {"/proc/timer_list": head}
@@ -120,7 +120,7 @@ def test_the_timer_list_ends_where_it_has_told_of_the_resolution(tmp_path: Path)
     assert files_sent("--sysroot", tmp_path) == {"/proc/timer_list": "\0" * (64 << 10)}
 
 
-def test_an_audit_is_told_of_settings_and_threads_too(tmp_path: Path) -> None:
+def test_an_audit_gets_settings_and_threads_too(tmp_path: Path) -> None:
     always = [CPU + "online", CPU + "cpu0/cpuidle/state0/name", "/proc/irq/5/smp_affinity_list"]
     audited = [
         CPU + "cpu1/cpuidle/state0/name",
@@ -176,7 +176,7 @@ def test_a_machine_too_large_to_tell_is_cut_with_a_warning(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_a_full_disk_is_told(arguments: list[str]) -> None:
+def test_a_full_disk_is_reported(arguments: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [agent_path(), "machine", *arguments], stdout=full, stderr=subprocess.PIPE, check=False

@@ -57,7 +57,7 @@ static void discard(struct matrix *matrix)
 	free(matrix->sample);
 }
 
-TEST(each_cell_stands_in_its_row_and_one_without_a_figure_is_null)
+TEST(each_cell_stands_in_its_row_and_one_without_a_metric_is_null)
 {
 	struct matrix matrix = fresh("message", "ns", 2, 3, 4);
 

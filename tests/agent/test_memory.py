@@ -38,7 +38,7 @@ def matrices(lines: Lines) -> dict[str, dict[str, Any]]:
 
 
 @needs_two_cpus
-def test_each_working_set_has_its_figures_on_one_cpu_and_on_all() -> None:
+def test_each_working_set_has_its_metrics_on_one_cpu_and_on_all() -> None:
     lines = measure("memory", *SHORT)
     found = matrices(lines)
     assert list(found) == [*CURVES, "disturbance"]

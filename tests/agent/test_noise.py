@@ -22,7 +22,7 @@ from tests.agent.probing import (
 
 @needs_root
 @needs_quiet
-def test_a_thief_is_found_with_its_length_and_each_time() -> None:
+def test_each_interference_is_found_with_its_length() -> None:
     # As a real-time thread: on a busy machine others would prolong each theft.
     options = ("--policy", "fifo", "-p", "40", "-a", str(LAST_CPU))
     with measuring("noise", *options) as lines:

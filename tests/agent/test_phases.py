@@ -29,7 +29,7 @@ def test_a_load_comes_up_before_the_first_sample_and_ends_after_the_last() -> No
 
 
 @pytest.mark.parametrize("load", ["idle", "cpu:1"])
-def test_an_interrupted_run_tells_its_phases_too(load: str) -> None:
+def test_an_interrupted_run_reports_its_phases_too(load: str) -> None:
     with measuring("cyclic", "--policy", "other", "--load", load) as lines:
         pass
     assert list(phases(lines)) == (PHASES if load != "idle" else ["measuring"])

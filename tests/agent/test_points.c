@@ -56,7 +56,7 @@ TEST(buckets_are_exact_below_64_ns_within_a_32nd_above_and_have_no_gap)
 	assert_int_equal(rtscope_bucket(INT64_MAX), RTSCOPE_BUCKETS - 1);
 }
 
-TEST(figures_are_those_of_the_samples)
+TEST(metrics_are_those_of_the_samples)
 {
 	struct rtscope_point *point = rtscope_point_add(NULL, "FIGURES", 900, "text");
 	struct point_reading reading;
@@ -198,7 +198,7 @@ static int use_as_child(void)
 	return strstr(rtscope_points_error(), "room for 128") ? 0 : 6;
 }
 
-TEST(a_child_has_the_points_its_own_figures_and_room_for_128)
+TEST(a_child_has_the_points_its_own_metrics_and_room_for_128)
 {
 	struct rtscope_point *point = add_point("FORKED");
 	unsigned int points = points_count(&self.page[0]);
@@ -255,7 +255,7 @@ TEST(a_sample_that_is_not_counted_yet_is_not_over_budget_and_names_end)
 
 #define AT(member) offsetof(struct rtscope_point, member)
 
-TEST(figures_that_cannot_be_are_left_out_with_a_reason)
+TEST(metrics_that_cannot_be_are_left_out_with_a_reason)
 {
 	static const struct {
 		size_t at, size;

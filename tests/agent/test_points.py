@@ -201,7 +201,7 @@ def test_nothing_is_changed_where_one_of_the_changes_cannot_be(compiled: Compile
         assert all(point.enabled for point in look(process.pid)[0].points)
 
 
-def test_the_last_figures_of_a_program_that_ends_are_told(compiled: Compile) -> None:
+def test_the_last_metrics_of_a_program_that_ends_are_reported(compiled: Compile) -> None:
     with running(compiled(LOOP), ready=False) as process:
         look_at_counts(process.pid, 1)
         with subprocess.Popen(
@@ -305,7 +305,7 @@ if (fd >= 0) {{ {seals} }}
     assert b"is no page of them" in done.stderr
 
 
-def test_hostile_memory_is_bounded_and_told(compiled: Compile) -> None:
+def test_hostile_memory_is_bounded_and_reported(compiled: Compile) -> None:
     body = r"""
 struct rtscope_point *evil = rtscope_point_add(NULL, "\033[2J\nEVIL", 0, "\033]0;x\007\xff\xfe");
 rtscope_sample(evil, 70);
@@ -342,7 +342,7 @@ def test_a_count_beyond_the_pages_end_does_not_kill_who_switches_points(
         assert [point.enabled for point in again.points] == [True]
 
 
-def test_who_cannot_be_read_is_told_in_a_sentence() -> None:
+def test_a_process_that_cannot_be_read_is_a_sentence() -> None:
     with running("bash", "-c", "echo ready; kill -STOP $$") as process:
         done = agent(process.pid)
         assert done.returncode == 2

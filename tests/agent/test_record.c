@@ -19,7 +19,7 @@ static void add(struct record *record, uint64_t latency_ns)
 	record_add(record, due_ns, due_ns + latency_ns);
 }
 
-TEST(figures_are_exact_and_survive_sums_beyond_64_bits)
+TEST(metrics_are_exact_and_survive_sums_beyond_64_bits)
 {
 	struct record *record = fresh(10, UINT64_MAX, false);
 

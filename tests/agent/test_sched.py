@@ -49,7 +49,7 @@ def test_work_longer_than_its_period_misses_periods() -> None:
 
 
 @pytest.mark.parametrize(("criterion", "verdict"), [("1ns", "FAIL"), ("1h", "PASS")])
-def test_the_criterion_decides_and_is_told(criterion: str, verdict: str) -> None:
+def test_the_criterion_decides_and_is_reported(criterion: str, verdict: str) -> None:
     options = ("-l", "20", "-i", "10ms", "--busy", "0", "--criterion", criterion)
     for thread in of_type(measure("sched", *options), "thread"):
         failed = thread["facts"]["failed"]

@@ -40,7 +40,7 @@ def test_functions_are_named_with_their_addresses() -> None:
         assert f"{int(address, 16):016x} {name}" in shown
 
 
-def test_who_may_not_know_is_told_so(public_agent: Path) -> None:
+def test_missing_rights_to_read_it_are_reported(public_agent: Path) -> None:
     drop = ["setpriv", "--reuid=65534", "--clear-groups", "--"] if os.geteuid() == 0 else []
     done = symbols(public_agent, *drop)
 

@@ -149,7 +149,7 @@ ISOLATED = Path("/sys/devices/system/cpu/isolated")
 @needs_root
 @needs_kernel_threads
 @pytest.mark.skipif(LAST_CPU == 0 or not ISOLATED.exists(), reason="needs two CPUs and their list")
-def test_threads_that_sit_on_an_isolated_cpu_are_told(tmp_path: Path) -> None:
+def test_threads_that_sit_on_an_isolated_cpu_are_reported(tmp_path: Path) -> None:
     reported = tmp_path / "isolated"
     reported.write_text(f"{LAST_CPU}\n")
     before = (
@@ -175,7 +175,7 @@ def test_threads_that_sit_on_an_isolated_cpu_are_told(tmp_path: Path) -> None:
     assert not any(thread.isolated for thread in look()[0].threads)
 
 
-def test_each_look_tells_what_was_done_since_the_one_before() -> None:
+def test_each_reading_reports_what_was_done_since_the_one_before() -> None:
     watching = [str(AGENT), "threads", "--json", "--interval", "300ms"]
     spinning = [sys.executable, "-c", "while True: pass"]
     with (
@@ -232,7 +232,7 @@ def test_threads_that_end_meanwhile_are_left_out() -> None:
 
 @needs_root
 @needs_kernel_threads
-def test_a_user_is_told_that_he_does_not_see_where_others_wait(public_agent: Path) -> None:
+def test_a_warning_says_that_the_waits_of_others_are_hidden_from_a_user(public_agent: Path) -> None:
     seen, warnings = look(public_agent, before=NOBODY)
     assert set(warnings) == {"wait-channels-denied"}
     assert "root" in warnings["wait-channels-denied"]
@@ -245,7 +245,7 @@ def test_a_user_is_told_that_he_does_not_see_where_others_wait(public_agent: Pat
 @pytest.mark.parametrize(
     ("option", "code"), [("hidepid=1", "threads-denied"), ("hidepid=2", "threads-hidden")]
 )
-def test_a_user_is_told_of_threads_that_are_hidden_from_him(
+def test_threads_that_are_hidden_from_a_user_are_counted_in_a_warning(
     public_agent: Path, option: str, code: str
 ) -> None:
     script = f'mount -t proc -o {option} proc /proc && exec "$@"'

@@ -66,7 +66,7 @@ def test_a_running_program_that_undoes_such_changes_is_named(journal: Path, tmp_
     assert "of the kind file (1 here)" in shown.warnings["rival-running"]
 
 
-def test_show_tells_each_change_and_makes_none(journal: Path, tids: list[int]) -> None:
+def test_show_reports_each_change_and_makes_none(journal: Path, tids: list[int]) -> None:
     before = [given(tid) for tid in tids]
     shown = tune(journal, "show", "--profile", "p", RULE)
     assert shown.status == 0
@@ -105,7 +105,7 @@ def test_what_is_applied_is_so_and_undo_puts_all_back(journal: Path, tids: list[
     assert tune(journal, "undo").changes == []
 
 
-def test_a_hostile_name_is_tuned_told_and_taken_back(journal: Path) -> None:
+def test_a_hostile_name_is_tuned_reported_and_undone(journal: Path) -> None:
     with waiting_threads(HOSTILE) as (tid,):
         before = given(tid)
         rule = f"thread {OF_HOSTILE} policy=batch nice=5"
@@ -335,7 +335,9 @@ def test_a_journal_that_others_may_write_is_not_followed(journal: Path, tids: li
     assert given(tids[0]).nice == 4
 
 
-def test_what_somebody_has_changed_since_is_left_and_told(journal: Path, tids: list[int]) -> None:
+def test_settings_changed_by_others_since_then_are_reported_and_left(
+    journal: Path, tids: list[int]
+) -> None:
     tune(journal, "apply", f"thread name={MARK}-a?main nice=4")
     os.setpriority(os.PRIO_PROCESS, tids[0], 11)
     (status,) = tune(journal, "status").changes
@@ -366,7 +368,7 @@ def test_what_is_set_back_within_a_second_has_not_held(journal: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_apply_takes_back_what_it_made(
+def test_an_interrupted_apply_undoes_what_it_made(
     journal: Path, tids: list[int], number: int
 ) -> None:
     before = [given(tid) for tid in tids]
@@ -431,7 +433,7 @@ for line in sys.stdin:
 """
 
 
-def test_what_is_born_of_a_tuned_thread_keeps_nothing_of_it(journal: Path) -> None:
+def test_threads_started_by_a_tuned_thread_are_restored_with_it(journal: Path) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", _PARENT, f"{MARK}-parent"],
@@ -501,7 +503,7 @@ second.kill()
 """
 
 
-def test_a_thread_born_again_under_the_same_number_is_not_touched(journal: Path) -> None:
+def test_another_thread_with_the_same_number_is_not_touched(journal: Path) -> None:
     done = subprocess.run(
         [*unshare("--pid", "--fork", "--kill-child", "--mount-proc"),
          sys.executable, "-c", _REBORN, AGENT, journal],
@@ -713,7 +715,7 @@ def test_a_thread_that_becomes_another_users_while_it_is_tuned_is_restored(
     assert not (journal / "journal").exists()
 
 
-def test_a_rule_that_matches_nothing_is_told(journal: Path) -> None:
+def test_a_rule_that_matches_nothing_is_reported(journal: Path) -> None:
     shown = tune(journal, "show", "thread name=tn-nobody nice=1")
     assert shown.status == 0
     assert "'thread name=tn-nobody nice=1'" in shown.warnings["rule-unmatched"]
@@ -730,7 +732,7 @@ def test_a_rule_that_matches_nothing_is_told(journal: Path) -> None:
     ],
     ids=["another's thread", "own thread", "nice that only root lowers", "idle for ever", "file"],
 )
-def test_a_user_is_told_which_capability_is_missing(
+def test_the_capability_that_a_user_lacks_is_named(
     public_agent: Path, users_journal: Path, tids: list[int], rule: str, lacks: str
 ) -> None:
     before = [given(tid) for tid in tids]
@@ -764,7 +766,7 @@ def test_a_user_may_tune_what_is_the_users_own(public_agent: Path, users_journal
         assert given(tid) == before
 
 
-def test_a_user_without_a_journal_is_told_so(public_agent: Path) -> None:
+def test_a_user_without_a_journal_gets_the_reason(public_agent: Path) -> None:
     refused = tune(Path("/proc/none"), "apply", RULE, before=NOBODY, agent=public_agent)
     assert refused.status == 1
     assert "cannot make the folder of the journal" in refused.complaint

@@ -74,7 +74,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_parameters_are_there_from_the_next_boot_on_and_taken_back(machine: Machine) -> None:
+def test_parameters_are_there_from_the_next_boot_on_and_undone(machine: Machine) -> None:
     before = machine.files()
     (shown,) = machine.tune("show", "--profile", "iso", *RULES).changes
     assert (shown["kind"], shown["old"], shown["new"]) == ("boot", "", ADDED)

@@ -141,7 +141,7 @@ def states(lines: list[Line]) -> list[str]:
 
 
 @pytest.mark.parametrize(("words", "reported"), [((), "left"), (("--keep",), "set-back")])
-def test_what_somebody_has_set_back_meanwhile_is_told_at_the_end(
+def test_settings_that_others_restored_meanwhile_are_reported_at_the_end(
     journal: Path, program: Start, words: tuple[str, ...], reported: str
 ) -> None:
     with program() as stays, program() as changed:
@@ -372,7 +372,7 @@ def test_a_limit_of_the_way_out_of_idle_is_held_as_long(journal: Path) -> None:
         assert states(holding.end()) == ["restored"]
 
 
-def test_where_the_kernel_tells_nothing_of_new_threads_nothing_is_changed(
+def test_where_the_kernel_does_not_report_new_threads_nothing_is_changed(
     journal: Path, program: Start
 ) -> None:
     """As in a network of its own, where the process connector is not."""

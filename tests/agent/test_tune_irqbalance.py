@@ -157,7 +157,7 @@ def test_a_file_with_another_hard_link_is_refused(machine: Machine) -> None:
     assert machine.tune("undo").changes == []
 
 
-def test_the_running_daemon_is_told_and_told_back(machine: Machine) -> None:
+def test_the_running_daemon_is_reconfigured_and_restored(machine: Machine) -> None:
     with machine.daemon() as daemon:
         socket_change, _ = machine.tune("apply", RULE).changes
         assert (socket_change["old"], socket_change["new"]) == ("", str(LAST_CPU))
@@ -170,7 +170,7 @@ def test_the_running_daemon_is_told_and_told_back(machine: Machine) -> None:
         assert daemon.reported[-1] == "NULL"
 
 
-def test_a_daemon_that_has_not_looked_yet_is_told_back_too(machine: Machine) -> None:
+def test_a_daemon_that_has_not_polled_yet_is_restored_too(machine: Machine) -> None:
     with machine.daemon() as daemon:
         machine.tune("apply", RULE)
         machine.tune("undo")

@@ -75,7 +75,7 @@ def is_gone(pid: int) -> bool:
     return True
 
 
-def test_when_nobody_holds_the_other_end_what_was_measured_is_told() -> None:
+def test_when_nobody_holds_the_other_end_what_was_measured_is_reported() -> None:
     with bound_to_parent("1h") as process:
         measuring(process)
         assert process.stdin is not None
@@ -107,7 +107,7 @@ def test_a_signal_reaches_what_measures(number: signal.Signals) -> None:
         assert ending(process) == ("interrupted", 0)
 
 
-def test_nothing_outlives_a_tether_that_is_killed() -> None:
+def test_nothing_outlives_a_killed_watchdog_connection() -> None:
     with bound_to_parent("1h") as process:
         pid = measuring(process)
         process.kill()

@@ -15,7 +15,7 @@ from rtscope.model.audit import SEVERITIES
 from tests.cli.conftest import COMMAND, Rtscope
 
 
-def test_this_system_is_told_worst_first_and_fails_from_the_users_severity_on(
+def test_this_system_is_reported_worst_first_and_fails_from_the_users_severity_on(
     rtscope: Rtscope, agent_path: Path, tmp_path: Path
 ) -> None:
     """The agent answers each time with its first reading: other tests' threads come and go."""
@@ -71,7 +71,7 @@ def test_what_cannot_be_is_a_sentence(
     assert (tmp_path / "kept.xml").read_text() == "kept"
 
 
-def test_the_limits_are_those_of_whoever_looks(environment: dict[str, str]) -> None:
+def test_the_limits_are_those_of_the_user_who_checks(environment: dict[str, str]) -> None:
     """Root without capabilities has every user's limits."""
     fewer = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     limited = [*fewer, "prlimit", "--rtprio=0", "--memlock=65536", "--rttime=200000"]

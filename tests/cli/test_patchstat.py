@@ -16,7 +16,7 @@ PATCH = (
 )
 
 
-def test_a_table_tells_what_a_patch_and_a_series_change(rtscope: Rtscope, tmp_path: Path) -> None:
+def test_a_table_reports_what_a_patch_and_a_series_change(rtscope: Rtscope, tmp_path: Path) -> None:
     (tmp_path / "rt.patch.xz").write_bytes(lzma.compress(PATCH.encode()))
     done = rtscope("lab", "patchstat", "rt.patch.xz", "lab-x86_64")
     assert (done.returncode, done.stderr) == (0, "")

@@ -91,7 +91,7 @@ def test_the_profiles_are_listed_and_completed(rtscope: Rtscope) -> None:
     assert "isolated-cores" in completed.stdout.split()
 
 
-def test_show_tells_each_change_and_nothing_is_changed_unasked(tune: Rtscope, own: int) -> None:
+def test_show_reports_each_change_and_nothing_is_changed_unasked(tune: Rtscope, own: int) -> None:
     steps = tune("show", "./ours.toml")
     assert steps.returncode == 0, steps.stderr
     for name in ("in batches", "nicer"):
@@ -110,7 +110,7 @@ def test_show_tells_each_change_and_nothing_is_changed_unasked(tune: Rtscope, ow
 
 
 @needs_root
-def test_applied_told_and_taken_back(tune: Rtscope, own: int) -> None:
+def test_a_profile_is_applied_reported_and_undone(tune: Rtscope, own: int) -> None:
     done = tune("apply", "./ours.toml", "--yes")
     assert done.returncode == 0, done.stderr
     assert "2 applied" in done.stdout
@@ -150,9 +150,7 @@ def test_on_a_terminal_it_asks_first(
 
 
 @needs_root
-def test_ctrl_c_takes_back_what_was_made(
-    environment: dict[str, str], tmp_path: Path, own: int
-) -> None:
+def test_ctrl_c_undoes_what_was_made(environment: dict[str, str], tmp_path: Path, own: int) -> None:
     words = ("tune", "apply", "./ours.toml", "--yes", JOURNAL.format(tmp_path))
     applying = started(environment, *words, cwd=tmp_path)
     assert until(lambda: state(own) != BEFORE)
@@ -225,7 +223,7 @@ def test_the_unit_runs_the_agent_with_the_rules(rtscope: Rtscope, tmp_path: Path
 @pytest.mark.parametrize(
     ("profile", "lacks"), [("ours", "CAP_SYS_NICE"), ("none", "CAP_DAC_OVERRIDE")]
 )
-def test_who_may_not_tune_is_told_before_anything_is_measured(
+def test_missing_rights_to_tune_are_reported_before_anything_is_measured(
     rtscope: Rtscope, tmp_path: Path, public_agent: Path, own: int, profile: str, lacks: str
 ) -> None:
     """Where the profile needs no more than its journal, that is named."""
@@ -244,7 +242,7 @@ def test_who_may_not_tune_is_told_before_anything_is_measured(
 
 @needs_root
 @pytest.mark.timing("a round of 300 ms that another program stalls does not count")
-def test_each_step_is_measured_and_taken_back(rtscope: Rtscope, tmp_path: Path, own: int) -> None:
+def test_each_step_is_measured_and_undone(rtscope: Rtscope, tmp_path: Path, own: int) -> None:
     done = rtscope(
         *("tune", "measure", "./boot.toml", "--rounds", "2", "-D", "300ms", "--json", "-q"),
         *("--steps", "0-2", "--measure-cpus", "0", "--report", "steps.html"),

@@ -48,7 +48,7 @@ def checked(measure: str = "", plan: str = "") -> dict[str, Start]:
         ('[[measure]]\nprobes = ["cyclic"]\nsamples = 1\nintervals = ["1us"]', 10, "intervals: "),
     ],
 )  # fmt: skip
-def test_what_the_agent_refuses_is_told_with_the_plans_line(
+def test_what_the_agent_refuses_is_reported_with_the_plans_line(
     measure: str, line: int, said: str
 ) -> None:
     with pytest.raises(RtscopeError) as caught:
@@ -94,7 +94,7 @@ def test_a_limit_that_can_never_be_kept_is_refused_whatever_the_probe(
         ('reference = "x"', "reference: there is no reference 'x'"),
     ],
 )
-def test_a_target_or_a_reference_that_is_none_is_told_with_the_plans_line(
+def test_a_target_or_a_reference_that_is_none_is_reported_with_the_plans_line(
     line: str, said: str
 ) -> None:
     with pytest.raises(RtscopeError, match=rf"plan\.toml:2: {said}"):

@@ -81,7 +81,7 @@ def test_a_worst_sample_is_dated_to_the_microsecond_and_on_the_monotonic_clock()
         START | {"utc_ns": 10**30},
     ],
 )
-def test_a_figure_out_of_all_bounds_is_refused_where_it_is_read(line: dict[str, Any]) -> None:
+def test_a_metric_out_of_all_bounds_is_refused_where_it_is_read(line: dict[str, Any]) -> None:
     with pytest.raises(RtscopeError, match="not of protocol 1"):
         decode_line(json.dumps(line).encode())
 
@@ -110,7 +110,7 @@ def vanished(start: dict[str, Any], *lines: dict[str, Any]) -> Run:
     return receive_run(Request(), Machine(), said(), lambda line: None)
 
 
-def test_a_run_whose_agent_vanished_has_the_histogram_that_was_heard_of() -> None:
+def test_a_run_whose_agent_vanished_has_the_histogram_received_so_far() -> None:
     loads = {"loads": [{"name": "cpu", "strength": 2, "seed": 7}]}
     done = {"loads": [{"name": "cpu", "work": {"rounds": 12}}]}
     run = vanished(
@@ -143,7 +143,7 @@ def test_a_histogram_that_cannot_be_is_refused_as_it_comes(gained: list[list[int
         vanished({}, progress(gained=gained))
 
 
-def test_a_thread_that_the_agent_forgets_is_told() -> None:
+def test_a_thread_that_the_agent_forgets_is_reported() -> None:
     run = run_from(HELLO, START, thread(), histogram(), END)
     assert [warning.code for warning in run.warnings] == ["threads-missing"]
     assert "threads 1 " in run.warnings[0].text
@@ -213,7 +213,7 @@ def test_an_impossible_matrix_or_waiter_is_refused(wrong: dict[str, object]) -> 
             run_from(HELLO, START, *both(takers=[TAKERS[0] | waiter]), END)
 
 
-def test_an_agent_that_sends_for_ever_is_not_heard_out() -> None:
+def test_an_agent_that_sends_for_ever_is_ended() -> None:
     with pytest.raises(RtscopeError, match="more than 64 matrices"):
         run_from(HELLO, START, *both(), *[MATRIX] * 65, END)
     lines = (decode_line(b'{"type":"file","path":"/%d","text":""}' % n) for n in range(100_000))

@@ -124,7 +124,7 @@ def test_what_ends_in_the_first_round_loses_no_cell_before_it(failure: str) -> N
     ]
 
 
-def test_an_interrupt_before_anything_was_measured_is_told() -> None:
+def test_an_interrupt_before_anything_was_measured_is_reported() -> None:
     with pytest.raises(RtscopeError, match="interrupted before anything was measured"):
         measure_rounds(slots_of({"./app": APP}, [ONE]), 5, RECORD, failing(0, "interrupted", []))
 
@@ -136,7 +136,7 @@ def test_an_interrupt_before_anything_was_measured_is_told() -> None:
         ("ssh:board", "could not be started: No such file", "file: copy it to ssh:board first"),
     ],
 )
-def test_a_program_that_fails_is_told_with_its_last_words(
+def test_a_program_that_fails_is_reported_with_its_last_words(
     target: str, said: str, reported: str
 ) -> None:
     def run(request: Request) -> Run:
@@ -148,7 +148,7 @@ def test_a_program_that_fails_is_told_with_its_last_words(
         measure_rounds(slots_of({"./app": APP}, [ONE]), 2, RECORD, run)
 
 
-def test_a_load_that_cannot_run_here_is_left_out_and_told() -> None:
+def test_a_load_that_cannot_run_here_is_left_out_and_reported() -> None:
     def run(request: Request) -> Run:
         if request.load == "network":
             raise RtscopeError("load network: no loopback")

@@ -77,7 +77,7 @@ def test_a_plan_is_read_with_its_units() -> None:
         ("samples = ", 12, "this is not TOML"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(lines: str, line: int, said: str) -> None:
     message = refusal(PLAN.format(lines))
     assert re.match(rf"plan\.toml:{line}[:,]", message), message
     assert said in message

@@ -69,7 +69,7 @@ def test_calls_lie_within_those_that_called_them() -> None:
     ]
 
 
-def test_who_ran_and_what_was_off_is_told() -> None:
+def test_who_ran_and_what_was_off_is_reported() -> None:
     one = told(ASLEEP_BEFORE, 1017)
 
     assert one.tasks == [Stretch(0, 977, "swapper/0"), Stretch(977, 40, "cyclic/0/118")]
@@ -77,7 +77,7 @@ def test_who_ran_and_what_was_off_is_told() -> None:
     assert one.preemption_off == [Stretch(17, 850), Stretch(917, 85)]
 
 
-def test_a_cpu_that_was_busy_at_the_deadline_is_told_from_there() -> None:
+def test_a_cpu_that_was_busy_at_the_deadline_is_reported_from_there() -> None:
     busy = [Block("slow_driver", 500, 16, OTHER, STACK - 0x4000 - 0x200), *AWAKE]
     one = told(busy, 1300)
 

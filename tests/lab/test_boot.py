@@ -108,7 +108,7 @@ def copied_kernel(kernel: Kernel, cache: Path, **changed: object) -> Path:
 
 
 @pytest.mark.kernels
-def test_a_guest_that_vanishes_leaves_the_histogram_that_it_told_of(rt_kernel: Kernel) -> None:
+def test_a_guest_that_vanishes_leaves_the_histogram_sent_so_far(rt_kernel: Kernel) -> None:
     agents: list[Agent] = []
 
     def on_line(line: AnyLine) -> None:

@@ -185,7 +185,7 @@ def test_a_setting_that_the_kernel_did_not_take_is_named(
         ("echo 'x.c:1: fatal error: gelf.h: No such file'; false", r"the package libelf-dev"),
     ],
 )
-def test_a_build_that_fails_tells_the_first_error_and_where_all_is(
+def test_a_build_that_fails_reports_the_first_error_and_where_all_is(
     tree: Path, recipe: str, sentence: str
 ) -> None:
     (tree / "Makefile").write_text(MAKEFILE.replace("	cat head", f"	@{recipe}\n	cat head"))
@@ -253,7 +253,7 @@ def test_what_is_no_clean_source_is_refused(tree: Path, tmp_path: Path) -> None:
         plan(tree)
 
 
-def test_a_missing_tool_is_told_with_its_package(
+def test_a_missing_tool_is_reported_with_its_package(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -262,7 +262,9 @@ def test_a_missing_tool_is_told_with_its_package(
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_kernel_that_has_not_been_built_is_told_with_the_command_that_does(tree: Path) -> None:
+def test_a_kernel_that_has_not_been_built_is_reported_with_the_command_that_does(
+    tree: Path,
+) -> None:
     with pytest.raises(RtscopeError, match="`rtscope lab kernel build riscv64-rt`"):
         find_kernel("riscv64-rt")
     with pytest.raises(RtscopeError, match="no recipe for a kernel 'none': the lab builds x86"):

@@ -34,7 +34,7 @@ def test_a_boot_with_nothing_to_complain_of_has_no_complaint() -> None:
         "Kernel panic - not syncing: stack-protector: Kernel stack is corrupted in: start_kernel",
     ],
 )
-def test_a_complaint_is_heard_with_its_line(line: str) -> None:
+def test_a_complaint_is_found_with_its_line(line: str) -> None:
     reported = f"[    1.000000] {line}"
     assert complaints(f"{BOOTED}{reported}\n[    1.100000] random: crng init done\n") == [reported]
 

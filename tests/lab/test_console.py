@@ -112,7 +112,7 @@ def test_shell_has_the_users_file_and_our_modules(rt_kernel: Kernel, tmp_path: P
 
 
 @pytest.mark.kernels
-def test_shell_loads_the_module_that_is_asked_for_and_its_clock_is_told_how_fast_it_runs(
+def test_shell_loads_the_module_that_is_asked_for_and_calibrates_its_clock(
     built: Callable[[str], Kernel],
 ) -> None:
     status, shown = lab(

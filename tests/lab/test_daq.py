@@ -129,7 +129,7 @@ def test_the_same_run_is_the_same_to_the_nanosecond(kernel_named: KernelNamed) -
 
 
 @pytest.mark.long
-def test_who_comes_too_late_for_every_event_is_told_how_many_were_overwritten(
+def test_a_late_reader_gets_the_number_of_overwritten_events(
     kernel_named: KernelNamed,
 ) -> None:
     kernel_named(RT)

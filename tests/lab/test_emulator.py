@@ -94,7 +94,7 @@ def test_a_guest_that_the_emulator_made_panic_before_it_measured_is_started_agai
 
 
 @pytest.mark.parametrize("said", [False, True], ids=["in the boot", "after hello"])
-def test_a_boot_that_panics_each_time_ends_and_is_told(
+def test_a_boot_that_panics_each_time_ends_and_is_reported(
     tmp_path: Path, agent_path: Path, said: bool
 ) -> None:
     command = [str(agent_path), "machine", "--json"]

@@ -36,7 +36,7 @@ def measured(kernel: Kernel, road: str, machine: str = "", **options: int) -> Th
 
 @pytest.mark.parametrize("road", WAITS)
 @pytest.mark.parametrize("name", [*DEBIAN, *BUILT, *BUILT_OTHERS])
-def test_a_thread_that_waits_keeps_the_deadline_beside_a_busy_program(
+def test_a_thread_that_waits_keeps_the_deadline_with_a_busy_program(
     name: str, road: str, kernel_named: KernelNamed
 ) -> None:
     thread = measured(kernel_named(name), road)
@@ -55,7 +55,7 @@ def test_so_does_one_that_waits_in_io_uring(name: str, kernel_named: KernelNamed
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_kernel_without_io_uring_is_told_of(name: str, kernel_named: KernelNamed) -> None:
+def test_a_kernel_without_io_uring_is_reported(name: str, kernel_named: KernelNamed) -> None:
     with pytest.raises(RtscopeError, match=r"--via uring .* built without CONFIG_IO_URING$"):
         measured(kernel_named(name), "uring")
 

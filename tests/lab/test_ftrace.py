@@ -41,7 +41,7 @@ def traced(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Traced:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_function_tracer_tells_who_called_whom(name: str, traced: Traced) -> None:
+def test_the_function_tracer_reports_who_called_whom(name: str, traced: Traced) -> None:
     lines = [line for line in traced(name)["function"] if not line.startswith("#")]
     calls = [re.search(r"\[\d+\] \S+ +\d+\.\d{6}: ([\w.]+) <-([\w.]+)", line) for line in lines]
 
@@ -51,7 +51,7 @@ def test_the_function_tracer_tells_who_called_whom(name: str, traced: Traced) ->
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_function_graph_tells_what_each_call_took_finer_than_a_microsecond(
+def test_the_function_graph_reports_what_each_call_took_finer_than_a_microsecond(
     name: str, traced: Traced
 ) -> None:
     text = "\n".join(traced(name)["function_graph"])

@@ -31,7 +31,7 @@ def ignore(_: object) -> None:
     """Nobody interrupts here."""
 
 
-def test_samples_that_do_not_fit_are_told_and_the_run_is_kept(
+def test_samples_that_do_not_fit_are_reported_and_the_run_is_kept(
     arm64_kernel: Kernel,
     disk_of: Callable[[int], Path],
     tmp_path: Path,

@@ -50,7 +50,7 @@ def hashes(kernel: Kernel, load: str, runs: int, place: Path, start: str) -> lis
         pytest.param("process", "booted", marks=pytest.mark.long),
     ],
 )
-def test_two_runs_are_the_same_one_of_them_beside_a_busy_host(
+def test_two_runs_are_the_same_one_of_them_on_a_busy_host(
     rt_kernel: Kernel, load: str, start: str, tmp_path: Path
 ) -> None:
     assert len(set(hashes(rt_kernel, load, 2, tmp_path, start))) == 1
@@ -78,7 +78,7 @@ def test_a_run_whose_samples_are_wanted_is_the_same_as_one_without(
 
 @pytest.mark.long
 @pytest.mark.parametrize("load", ALL)
-def test_ten_runs_are_the_same_half_of_them_beside_a_busy_host(
+def test_ten_runs_are_the_same_half_of_them_on_a_busy_host(
     rt_kernel: Kernel, load: str, tmp_path: Path
 ) -> None:
     assert len(set(hashes(rt_kernel, load, RUNS, tmp_path, "restored"))) == 1

@@ -84,7 +84,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cache" / "rtscope"
 
 
-def test_kernels_are_told_by_their_content() -> None:
+def test_kernels_are_identified_by_their_content() -> None:
     x86, arm = read_kernel(vmlinux(), "a"), read_kernel(gzip.compress(arm64_image()), "b")
 
     assert (x86.arch, x86.release) == ("x86_64", "6.12.0-test")

@@ -38,14 +38,14 @@ def test_a_probe_names_the_module_it_needs(asked: Request, module: str | None) -
     assert needed_module(asked) == module
 
 
-def test_it_is_loaded_beside_the_one_that_was_asked_for(rt_kernel: Kernel) -> None:
+def test_it_is_loaded_with_the_one_that_was_asked_for(rt_kernel: Kernel) -> None:
     target = vm_target(f"vm:{rt_kernel.name},load=rtdelay delay_us=5").fitted(LOOP)
     lines = target.guest_files()["rtscope.modules"].decode().splitlines()
 
     assert lines[-2:] == ["!/modules/rtdelay.ko delay_us=5", "!/modules/rtloop.ko"]
 
 
-def test_a_kernel_without_it_is_told_before_it_boots(
+def test_a_kernel_without_it_is_reported_before_it_boots(
     rt_kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = vm_target(f"vm:{rt_kernel.name}")
@@ -68,7 +68,7 @@ def test_debians_kernels_have_all_of_ours_for_either_architecture(
         assert b"intree=Y" not in found["rtloop"]
 
 
-def test_a_compiler_that_is_missing_is_told_with_its_package(
+def test_a_compiler_that_is_missing_is_reported_with_its_package(
     rt_kernel: Kernel, arm64_kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rtscope.lab.ours.shutil.which", lambda tool: None)

@@ -140,7 +140,7 @@ def test_what_is_wrong_there_is_found_and_what_is_right_is_not(
         board.sh("echo 1 > /proc/sys/kernel/watchdog")
 
 
-def test_its_threads_are_told_as_they_are(board: EmulatedBoard, rtscope: Rtscope) -> None:
+def test_its_threads_are_reported_as_they_are(board: EmulatedBoard, rtscope: Rtscope) -> None:
     (reported,) = lines(rtscope("threads", "--json"))
     known = state(board)
     fifo = {one["name"]: one for one in reported["threads"] if one["policy"] == "fifo"}
@@ -160,7 +160,7 @@ def test_its_threads_are_told_as_they_are(board: EmulatedBoard, rtscope: Rtscope
         (["isolated-cores", "--cpus", "1"], 1, {INITS_CPUS: "0", PARTITION: "there"}),
     ],
 )
-def test_it_is_tuned_and_taken_back(
+def test_it_is_tuned_and_undone(
     board: EmulatedBoard, rtscope: Rtscope, profile: list[str], status: int, changed: dict[str, str]
 ) -> None:
     before = state(board)

@@ -26,7 +26,7 @@ def measured(probe: str, target: str, *options: str) -> Run:
     return decode_run(done.stdout)
 
 
-def test_threads_of_a_core_and_an_offline_cpu_are_told(rt_kernel: Kernel) -> None:
+def test_threads_of_a_core_and_an_offline_cpu_are_reported(rt_kernel: Kernel) -> None:
     run = measured("topology", f"vm:{rt_kernel.name},shape=1x2x2,offline=1")
     assert [cpu.online for cpu in run.machine.cpus] == [True, True, True, False]
     assert [cpu.smt_siblings for cpu in run.machine.cpus] == [[0, 1], [0, 1], [2], []]

@@ -140,7 +140,7 @@ def test_an_isolated_partition_has_its_cpus_for_itself(steps: dict[str, str]) ->
     assert where(steps["where a program in the partition"]).busy() & {2, 3}
 
 
-def test_all_of_it_is_taken_back(steps: dict[str, str]) -> None:
+def test_all_of_it_is_undone(steps: dict[str, str]) -> None:
     for section in ("undo tasks and interrupts", "undo partition"):
         assert status(steps[section]) == 0
         assert changes(steps[section], "left") == []
@@ -258,7 +258,7 @@ def test_cpus_that_are_not_there_or_unplugged_are_refused(comings: dict[str, str
     assert comings["unplugged after that"].split()[-1] == "0-2", "neither changed nor written down"
 
 
-def test_what_was_on_an_unplugged_cpu_is_taken_back(comings: dict[str, str]) -> None:
+def test_what_was_on_an_unplugged_cpu_is_undone(comings: dict[str, str]) -> None:
     """The kernel has moved it meanwhile, to any CPU."""
     applied = changes(comings["applied"], "applied")
     assert [(one["kind"], one["new"]) for one in applied] == [
@@ -271,7 +271,7 @@ def test_what_was_on_an_unplugged_cpu_is_taken_back(comings: dict[str, str]) -> 
     assert comings["plugged again"].split()[-1] == "0-2"
 
 
-def test_a_partition_that_has_lost_a_cpu_is_taken_back(comings: dict[str, str]) -> None:
+def test_a_partition_that_has_lost_a_cpu_is_undone(comings: dict[str, str]) -> None:
     assert status(comings["partition"]) == 0
     assert len(changes(comings["partition without a CPU"], "in-effect")) == 2
     assert len(changes(comings["partition without a CPU"], "restored")) == 2
@@ -351,7 +351,7 @@ def test_tasks_in_a_cpuset_of_version_1_are_moved_within_it(version_1: dict[str,
     assert allowed(version_1["one of its CPUs undone"]) == ["0-3", "2-3"]
 
 
-def test_a_task_whose_cpuset_of_version_1_has_no_other_cpu_is_told(
+def test_a_task_whose_cpuset_of_version_1_has_no_other_cpu_is_reported(
     version_1: dict[str, str],
 ) -> None:
     bound = version_1["cpusets"].split()[-1]

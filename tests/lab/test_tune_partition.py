@@ -63,7 +63,7 @@ def lines_of(said: dict[str, str], step: str) -> Lines:
     return [json.loads(line) for line in said[step].splitlines() if line.startswith("{")]
 
 
-def test_a_partition_that_a_kill_left_unfinished_is_taken_back(said: dict[str, str]) -> None:
+def test_a_partition_that_a_kill_left_unfinished_is_undone(said: dict[str, str]) -> None:
     assert state(said, "torn")["cgroup"] == "there"
     assert said["undo again"].split()[-1] == "0"
     assert state(said, "mended") == UNTOUCHED

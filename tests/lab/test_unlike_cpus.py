@@ -48,7 +48,7 @@ def seen(target: VmTarget) -> Machine:
         return machine_of(files_of(agent.lines(90)))
 
 
-def test_capacities_that_are_not_so_are_told(big_little: VmTarget) -> None:
+def test_capacities_that_are_not_so_are_reported(big_little: VmTarget) -> None:
     machine = seen(big_little)
     assert [cpu.capacity for cpu in machine.cpus] == [*CAPACITIES]
     assert {cpu.kind for cpu in machine.cpus} == {"Cortex-A72"}

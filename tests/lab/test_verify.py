@@ -38,7 +38,7 @@ def test_runs_by_the_hosts_time_part_and_the_sample_is_named(rt_kernel: Kernel) 
     assert "bit for bit" not in done.stdout
 
 
-def test_the_first_sample_that_differs_is_told_or_that_one_run_is_longer() -> None:
+def test_the_first_sample_that_differs_is_reported_or_that_one_run_is_longer() -> None:
     lines = ["0\t0\t1000\t5", "0\t0\t2000\t6"]
     one = Repetition("", lines, "a")
 

@@ -25,7 +25,7 @@ def test_each_cell_has_a_verdict_and_only_the_good_ones_are_good() -> None:
     assert [name for name, _ in not_passed(RESULTS)] == ["broken", "broken", "unproven", "cut"]
 
 
-def test_the_display_tells_what_is_done_and_what_is_left() -> None:
+def test_the_display_reports_what_is_done_and_what_is_left() -> None:
     state = ExperimentState("Board", 10, done=3, left_ns=[60 * 10**9, None])
     assert state.progress() == ("3 of 10 cells done, about 1 min 0 s left, and 1 of unknown length")
     state.left_ns = [None, None]

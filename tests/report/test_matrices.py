@@ -36,7 +36,7 @@ def test_labels_of_a_machine_are_no_markup() -> None:
     )
 
 
-def test_curves_have_the_caches_that_the_kernel_tells_of_and_sizes_at_their_axis() -> None:
+def test_curves_have_the_caches_that_the_kernel_reports_and_sizes_at_their_axis() -> None:
     run = memory_run(times([48 << 10, 2 << 20], [1.7, 5.4, 130]))
     chart = matrix_chart(run, run.matrices[0], "")
     assert [mark.name for mark in chart.marks] == [

@@ -33,13 +33,13 @@ from tests.report.views import named
         ("spins", float("inf"), "spins", "–"),
     ],
 )
-def test_a_fact_has_its_unit(key: str, value: float, title: str, text: str) -> None:
+def test_a_metric_has_its_unit(key: str, value: float, title: str, text: str) -> None:
     assert metric_title(key) == title
     assert metric_text(key, value) == text
 
 
 @given(st.text(max_size=30), st.floats())
-def test_any_fact_can_be_shown(key: str, value: float) -> None:
+def test_any_metric_can_be_shown(key: str, value: float) -> None:
     assert metric_text(key, value)
     assert not set("\x1b\x07\u202e\n") & set(metric_title(key))
 

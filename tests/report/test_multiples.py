@@ -30,7 +30,7 @@ def test_each_cpu_has_a_panel_with_all_its_samples_and_its_worst_marked() -> Non
         assert dots.x.tolist() == [sample.latency_ns / 1000 for sample in thread.worst]
 
 
-def test_a_cpu_that_differs_is_told_and_has_another_colour() -> None:
+def test_a_cpu_that_differs_is_reported_and_has_another_colour() -> None:
     run = a_run(4, worse=2)
     different = [found.cpu for found in sentences_of(run) if found.cpu is not None]
     chart = multiples(run, "latency", different)

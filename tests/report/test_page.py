@@ -246,7 +246,7 @@ def probe_run(probe: str) -> Run:
         ("cyclic", "latency", [], "Each CPU"),
     ],
 )  # fmt: skip
-def test_each_probe_has_its_word_its_thresholds_and_its_figure(
+def test_each_probe_has_its_word_its_thresholds_and_its_chart(
     probe: str, quantity: str, thresholds: list[str], title: str | None
 ) -> None:
     run = probe_run(probe)
@@ -264,7 +264,7 @@ def test_each_probe_has_its_word_its_thresholds_and_its_figure(
     assert f"{quantity} (us)" in html_report([run])
 
 
-def test_the_published_figure_is_drawn_from_our_data() -> None:
+def test_the_published_chart_is_drawn_from_our_data() -> None:
     runs_of = [
         msgspec.structs.replace(measured_run(load=load), id=f"{number:016x}")
         for number, load in enumerate(["idle", "network:1", "files:50", "idle"])
@@ -286,7 +286,7 @@ def test_the_published_figure_is_drawn_from_our_data() -> None:
         html_report(runs_of, reference=reference_named("slac-microtca"))
 
 
-def test_what_all_runs_share_is_told_once_and_many_are_folded() -> None:
+def test_what_all_runs_share_is_reported_once_and_many_are_folded() -> None:
     caveat = RunWarning("no-memlock", "memory is not locked")
     other = RunWarning("rt-throttling", "throttled")
     first = measured_run(warnings=[caveat, other])
@@ -297,7 +297,7 @@ def test_what_all_runs_share_is_told_once_and_many_are_folded() -> None:
     assert '<details class="folded">' not in html_report([first])
 
 
-def test_the_page_tells_when_the_load_ran_beside_the_latency_over_time() -> None:
+def test_the_page_shows_when_the_load_ran_with_the_latency_over_time() -> None:
     phases = [Phase("load alone", -20_000_000, 0), Phase(ATTACK, 0, 10**9)]
     run = measured_run(loads=[LoadWork("cpu", 1, 1, 1.0)], phases=phases)
     page = without_scripts(html_report([run] * 2))

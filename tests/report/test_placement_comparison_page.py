@@ -61,7 +61,7 @@ def both(two: list[Run]) -> str:
     return html_report(two)
 
 
-def test_the_curves_of_all_are_in_the_same_figure_in_a_colour_each(two: list[Run]) -> None:
+def test_the_curves_of_all_are_in_the_same_chart_in_a_colour_each(two: list[Run]) -> None:
     drawn = charts(*two)
     assert [*drawn] == ["Speed-up", "Time", "Jitter"]
     for chart in drawn.values():

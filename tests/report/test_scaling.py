@@ -76,7 +76,7 @@ def test_curves_are_drawn_with_both_laws(t2080: MeasuredSeries) -> None:
     assert axis.scale == Scale(0.5, 8.5)
 
 
-def test_slowdowns_are_drawn_and_told_worst_first() -> None:
+def test_slowdowns_are_drawn_and_reported_worst_first() -> None:
     rng = np.random.default_rng(4)
     place = Placement((1,), 1)
     times = {"idle": 1.0, "cache": 1.5, "memory": 2.0}

@@ -24,7 +24,7 @@ def test_nothing_that_steers_a_terminal_survives(text: str) -> None:
     assert not {unicodedata.category(c) for c in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-def test_whatever_lessens_the_figures_is_told_worst_first() -> None:
+def test_warnings_come_worst_first() -> None:
     run = run_of(
         thread_of([1000], 0),
         thread_of([], 5),

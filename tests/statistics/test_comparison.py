@@ -155,7 +155,7 @@ def test_differences_of_the_runs_are_named(
     assert compare(run, run).differences == []
 
 
-def test_a_warning_of_both_runs_is_told_once() -> None:
+def test_a_warning_of_both_runs_is_reported_once() -> None:
     run = run_of(thread_of([1000] * 50), warnings=[RunWarning("x", "not locked")])
     assert compare(run, run).differences == [Difference("warning", "not locked")]
 
@@ -176,7 +176,7 @@ def test_a_tail_beyond_the_histograms_end_is_worse_than_one_inside() -> None:
     assert [row.b.at_least for row in found.rows if row.metric == "p99"] == [True]
 
 
-def test_percentiles_of_responses_are_beside_the_plain_ones_where_a_period_was_missed() -> None:
+def test_percentiles_of_responses_are_shown_where_a_period_was_missed() -> None:
     quiet = msgspec.structs.replace(
         run_of(thread_of([5_000] * 20_000)), probe="cyclic", asked=Asked(interval_ns=10**6)
     )

@@ -104,7 +104,7 @@ def test_too_few_runs_for_any_verdict_are_promised_nothing() -> None:
     assert not told.drifted
 
 
-def test_a_system_that_drifts_is_told_when_it_is_calibrated() -> None:
+def test_a_system_that_drifts_is_reported_when_it_is_calibrated() -> None:
     later = [
         one_run(5, 30 + 2 * (at > 9) + 0.01 * at, at, created=f"2026-11-24T02:{at:02}:00Z")
         for at in range(20)

@@ -90,7 +90,7 @@ def test_impossible_counts_are_refused_with_a_sentence() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 10**6), min_size=1, max_size=40), min_size=1, max_size=4))
-def test_a_runs_figures_are_those_of_all_its_samples(parts: list[list[int]]) -> None:
+def test_a_runs_metrics_are_those_of_all_its_samples(parts: list[list[int]]) -> None:
     every = np.array([latency for part in parts for latency in part])
     assert merge([Histogram.of(part) for part in parts]) == Histogram.of(every.tolist())
     found = metrics_of_run(run_of(*(thread_of(part, cpu) for cpu, part in enumerate(parts))))
@@ -102,7 +102,7 @@ def test_a_runs_figures_are_those_of_all_its_samples(parts: list[list[int]]) -> 
     ]
 
 
-def test_figures_that_were_not_measured_are_absent_and_not_zero() -> None:
+def test_metrics_that_were_not_measured_are_absent_and_not_zero() -> None:
     empty = metrics_of_run(run_of(thread_of([], 0)))
     assert (empty.count, empty.min_ns, empty.mean_ns, empty.max_ns) == (0, None, None, None)
     assert all(quantile.reason == Reason("no-samples") for quantile in empty.quantiles)

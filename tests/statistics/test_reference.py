@@ -115,7 +115,7 @@ def test_a_published_mean_is_placed(mean_us: float, where: str) -> None:
     assert {name: entries for name, entries in places.items() if entries} == {where: ["idle"]}
 
 
-def test_where_figures_are_rows_each_load_and_thread_is_a_column() -> None:
+def test_where_metrics_are_rows_each_load_and_thread_is_a_column() -> None:
     run = named(a_run(probe="gtod"), "gettimeofday", "CLOCK_TAI")
     ours = filling(CELLEB, "gtod", run, msgspec.structs.replace(run, load="process"))
     assert [one.name for one in ours.filled] == ["idle, gettimeofday", "process, gettimeofday"]
@@ -125,7 +125,7 @@ def test_where_figures_are_rows_each_load_and_thread_is_a_column() -> None:
     assert counts == np.bincount(values // 1000, minlength=19)[:19].tolist()
 
 
-def test_metrics_of_the_probe_fill_figures() -> None:
+def test_metrics_of_the_probe_fill_rows() -> None:
     metrics = {"start_ns": 20_000.0, "failed": 2.0, "pass": 1}
     run = named(a_run(probe="sched"), "", "", metrics=metrics)
     names = [figure.name for figure in table(CELLEB, "sched-x86").metrics]
@@ -156,7 +156,7 @@ def test_cores_that_are_not_isolated_fill_no_row(isolated: tuple[int, ...]) -> N
     assert [one.name for one in tables_beside(T2080, [run])] == ["steps"]
 
 
-def test_a_figure_after_some_time_is_of_runs_as_long() -> None:
+def test_a_metric_after_some_time_is_of_runs_as_long() -> None:
     runs = [
         named(a_run(number=number, probe="loop", elapsed_ns=seconds * 10**9), "absolute")
         for number, seconds in enumerate((30, 1800, 36), 1)

@@ -136,7 +136,7 @@ def test_a_setting_that_did_not_hold_in_any_round_is_shown() -> None:
     assert (result.exceptions, result.held) == ([change], 9)
 
 
-def test_all_cpus_have_the_same_figures() -> None:
+def test_all_cpus_have_the_same_metrics() -> None:
     runs = [tuned(step, number) for number in (1, 2) for step in (0, 1)]
     few = thread_of(list(range(3000, 3500)), 0)
     runs[3] = msgspec.structs.replace(runs[3], threads=[few, runs[3].threads[1]])

@@ -133,7 +133,7 @@ def test_the_histogram_is_what_cyclictest_prints() -> None:
 
 
 @given(RUNS)
-def test_exports_come_back_with_the_same_figures_to_the_microsecond(run: Run) -> None:
+def test_exports_come_back_with_the_same_metrics_to_the_microsecond(run: Run) -> None:
     (read,) = import_bytes(to_cyclictest_json(run).encode(), WHEN, "cyclictest-json")
     assert (read.created, len(read.threads)) == (run.created, len(run.threads))
     assert (read.machine.preemption == "rt") == (run.machine.preemption == "rt")

@@ -71,7 +71,7 @@ def imported() -> str:
     return "".join(f"{line}\n" for lines in told for line in lines)
 
 
-def test_every_figure_of_real_files_is_kept() -> None:
+def test_every_metric_of_real_files_is_kept() -> None:
     """golden/imported.txt; write it again with python -m tests.store.test_import."""
     assert imported() == (GOLDEN / "imported.txt").read_text()
 

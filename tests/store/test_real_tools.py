@@ -38,7 +38,7 @@ def run_tool(command: str, path: Path) -> str:
         ("oslat -D 1s -c 0 -b 8", 1000, None, "other"),
     ],
 )
-def test_json_and_text_of_a_tool_have_the_figures_that_it_prints(
+def test_json_and_text_of_a_tool_have_the_metrics_that_it_prints(
     tmp_path: Path, command: str, unit_ns: int, interval_ns: int | None, policy: str
 ) -> None:
     path, tool = tmp_path / "run.json", command.partition(" ")[0]

@@ -55,7 +55,7 @@ def test_a_written_run_is_read_as_it_was(tmp_path: Path, run: Run) -> None:
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
-def test_bytes_and_figures_of_other_tools_do_not_lose_the_run() -> None:
+def test_bytes_and_metrics_of_other_tools_do_not_lose_the_run() -> None:
     assert decode_run(b"\xef\xbb\xbf" + encode_run(a_run())) == a_run()
     undecodable = a_run(asked=Asked(command=["measure", "caf\udce9"]))
     assert decode_run(encode_run(undecodable)).asked.command == ["measure", "caf\\udce9"]

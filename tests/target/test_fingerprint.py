@@ -118,7 +118,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_known_machine_is_told_as_it_is(name: str) -> None:
+def test_a_known_machine_is_described_as_it_is(name: str) -> None:
     machine = msgspec.structs.asdict(machine_of(files_of(name)))
     assert {key: machine[key] for key in EXPECTED[name]} == EXPECTED[name]
 
@@ -185,7 +185,7 @@ def test_a_shared_cache_is_listed_once_with_its_sharers() -> None:
     assert caches[-1] == Cache(3, "unified", 8 << 20, list(range(8)))
 
 
-def test_without_proc_and_sys_uname_still_tells_a_real_time_kernel() -> None:
+def test_without_proc_and_sys_uname_still_reports_a_real_time_kernel() -> None:
     files = {path: text for path, text in files_of("t2080-rt").items() if ":" in path}
     machine = machine_of(files)
     assert (machine.preemption, machine.high_resolution_timers, machine.cpus) == ("rt", True, [])
@@ -215,7 +215,7 @@ RESOLUTION, TIMERS = "clock:monotonic_resolution_ns", "/proc/timer_list"
         ({RESOLUTION: "soon"}, "high_resolution_timers", None),
     ],
 )
-def test_a_file_tells_a_fact_of_the_machine(
+def test_a_file_describes_the_machine(
     files: dict[str, str | bytes], field: str, value: object
 ) -> None:
     assert getattr(machine_of(files), field) == value
@@ -267,7 +267,7 @@ RT_KERNEL = "#1 SMP PREEMPT_RT"
         ({VERSION: "#1 SMP Debian"}, None, "voluntary or none"),
     ],
 )  # fmt: skip
-def test_the_model_is_told_with_its_evidence(
+def test_the_model_is_reported_with_its_evidence(
     files: dict[str, str], model: str | None, evidence: str | None
 ) -> None:
     machine = machine_of(dict(files))
@@ -323,7 +323,7 @@ METAL = "flags\t\t: fpu lahf_lm\n"
         ({}, None),
     ],
 )  # fmt: skip
-def test_the_hypervisor_is_named_or_its_absence_told(
+def test_the_hypervisor_is_named_or_its_absence_reported(
     files: dict[str, str], reported: str | None
 ) -> None:
     assert machine_of(dict(files)).virtualisation == reported

@@ -73,7 +73,7 @@ def test_any_garbled_files_of_a_machine_give_a_record_that_can_be_kept(
         assert len(text) <= 4096
 
 
-def test_a_configuration_that_does_not_unpack_tells_nothing() -> None:
+def test_a_configuration_that_does_not_unpack_reports_nothing() -> None:
     packed = gzip.compress(b"CONFIG_HZ=100\n")
     for garbled in (b"CONFIG_HZ=100\n", packed[:10] + b"\xff" * 20, packed[:12]):
         assert machine_of({"/proc/config.gz": garbled}).hz is None

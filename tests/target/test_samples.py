@@ -25,7 +25,7 @@ class Silent(Connection):
         return Said(0, [], "")
 
 
-def test_a_board_that_answers_no_more_is_told_and_not_raised(tmp_path: Path) -> None:
+def test_a_board_that_answers_no_more_is_reported_and_not_raised(tmp_path: Path) -> None:
     board = Silent()
     samples = Samples(board, "/there", Request(samples_file=f"{tmp_path}/samples"))
     (reported,) = samples.fetched()

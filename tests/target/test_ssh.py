@@ -77,7 +77,7 @@ def test_a_run_there_is_like_one_here_and_brings_its_samples(
     assert not board.agents()
 
 
-def test_an_interrupted_run_tells_what_it_measured(
+def test_an_interrupted_run_reports_what_it_measured(
     reach: Reach, board: Board, tmp_path: Path
 ) -> None:
     run = measured(reach("ssh:board"), samples_file=tmp_path / "samples", stop=True)
@@ -87,7 +87,7 @@ def test_an_interrupted_run_tells_what_it_measured(
     assert not board.still_running()
 
 
-def test_samples_that_have_no_place_here_are_told_of(reach: Reach, board: Board) -> None:
+def test_samples_that_have_no_place_here_are_reported(reach: Reach, board: Board) -> None:
     run = measured(reach("ssh:board"), samples_file=Path("/dev/full"))
     assert run.status == "complete"
     (reported,) = [one.text for one in run.warnings if one.code == "samples-file-failed"]
@@ -95,7 +95,7 @@ def test_samples_that_have_no_place_here_are_told_of(reach: Reach, board: Board)
     assert int(board.sh(f"wc -l < {left}")) == 1 + sum(thread.count for thread in run.threads)
 
 
-def test_who_may_not_tune_there_is_told_before_anything_is_measured(
+def test_missing_rights_to_tune_there_are_reported_before_anything_is_measured(
     reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = reach("ssh:pi@board")
@@ -108,7 +108,7 @@ def test_who_may_not_tune_there_is_told_before_anything_is_measured(
     assert "which this user does not have" in str(refused.value)
 
 
-def test_sudo_is_used_where_it_is_allowed_and_its_lack_is_told(
+def test_sudo_is_used_where_it_is_allowed_and_its_lack_is_reported(
     reach: Reach, board: Board, tmp_path: Path
 ) -> None:
     run = measured(reach("ssh:admin@board"), samples_file=tmp_path / "samples", stop=True)
@@ -242,7 +242,7 @@ def test_words_for_the_agent_mean_nothing_to_the_boards_shell(reach: Reach, boar
         ("printf '\\033[31m' >&2; exit 1", r"like those of Linux: �[31m"),
     ],
 )
-def test_a_board_that_is_no_machine_of_ours_is_told(
+def test_a_board_that_is_no_machine_of_ours_is_reported(
     reach: Reach, board: Board, uname: str, said: str
 ) -> None:
     board.sh(f"cat >/tmp/uname <<'end'\n#!/bin/sh\n{uname}\nend\nchmod 755 /tmp/uname")
@@ -260,7 +260,7 @@ def test_a_board_that_is_no_machine_of_ours_is_told(
         ("ssh:no-such-host.invalid", "unknown host name"),
     ],
 )
-def test_a_board_that_cannot_be_reached_is_told_with_the_reason(
+def test_a_board_that_cannot_be_reached_is_reported_with_the_reason(
     reach: Reach, name: str, said: str
 ) -> None:
     with pytest.raises(RtscopeError) as caught:

@@ -135,7 +135,7 @@ def test_a_profile_for_chosen_cpus_wants_them_named_and_n_is_the_last_online() -
     assert steps_of(read_profile("audio"), "1-3")[-1].cpus == ""
 
 
-def test_a_profile_is_named_as_its_file_and_the_nearest_name_is_told() -> None:
+def test_a_profile_is_named_as_its_file_and_the_nearest_name_is_reported() -> None:
     text = PROFILE.format('tasks = { away = "1" }')
     assert parse_profile(text, Path("a/our-board_2.toml")).name == "our-board_2"
     for path in (Path("a b.toml"), Path("-x.toml"), Path(f"{'a' * 64}.toml"), Path("a\nb.toml")):
@@ -182,7 +182,7 @@ def test_a_profile_is_named_as_its_file_and_the_nearest_name_is_told() -> None:
         ('boot = { add = "a\\nb" }', 5, "add: expected kernel parameters"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(lines: str, line: int, said: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(lines: str, line: int, said: str) -> None:
     message = refusal(PROFILE.format(lines))
     assert message.startswith(f"mine.toml:{line}:"), message
     assert said in message
