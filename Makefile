@@ -128,7 +128,7 @@ build/native/build.ninja: | .venv/.tools
 
 # With glibc, which has the sanitizers.
 build/units/build.ninja: | .venv/.tools
-	CC=gcc $(BIN)/meson setup build/units -Dtests=true -Ddebug=true -Db_sanitize=address,undefined
+	CC=gcc $(BIN)/meson setup build/units -Dtests=true -Ddebug=true -Doptimization=1 -Db_sanitize=address,undefined
 
 build/agents/$(MACHINE)/rtscope-agent: agent
 	@setup/musl $(MACHINE)

@@ -10,7 +10,7 @@
 #include "session/session.h"
 #include "unit.h"
 
-#define COMMAND_LINES 300000
+#define COMMAND_LINES 100000
 #define WORDS_MAX     8
 #define WORD_SIZE     48
 
