@@ -150,27 +150,33 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
         yield board
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the documents name, as a user has them in some folder."""
-    shutil.copy(ROOT / "tests" / "store" / "files" / "cyclictest-2.4.json", tmp_path)
-    (tmp_path / "trace.dat").write_text(TRACE)
-    (tmp_path / "cyclictest-2.4.json").rename(tmp_path / "cyclictest.json")
-    (tmp_path / "loop.c").write_text(POINTS_C)
-    (tmp_path / "app").write_text(APP)
-    (tmp_path / "app").chmod(0o755)
-    (tmp_path / "my-loop.c").write_text(LOOP_C)
-    (tmp_path / "mini.toml").write_text(MINI_PLAN)
-    subprocess.run(
-        ["cc", "-static", "-o", tmp_path / "my-loop", tmp_path / "my-loop.c"], check=True
+    folder = tmp_path_factory.mktemp("files")
+    shutil.copy(
+        ROOT / "tests" / "store" / "files" / "cyclictest-2.4.json", folder / "cyclictest.json"
     )
-    shutil.copytree(ROOT / "examples" / "driver", tmp_path / "examples" / "driver")
-    (tmp_path / "tree").mkdir()
-    (tmp_path / "tree" / "Makefile").write_text("all:\n\tsleep 600\n")
+    (folder / "trace.dat").write_text(TRACE)
+    (folder / "loop.c").write_text(POINTS_C)
+    (folder / "app").write_text(APP)
+    (folder / "app").chmod(0o755)
+    (folder / "my-loop.c").write_text(LOOP_C)
+    (folder / "mini.toml").write_text(MINI_PLAN)
+    subprocess.run(["cc", "-static", "-o", folder / "my-loop", folder / "my-loop.c"], check=True)
+    shutil.copytree(ROOT / "examples" / "driver", folder / "examples" / "driver")
+    (folder / "tree").mkdir()
+    (folder / "tree" / "Makefile").write_text("all:\n\tsleep 600\n")
     series = ROOT / "kernel" / "patches" / "linux-6.12" / "lab-x86_64"
     patch = b"".join(path.read_bytes() for path in sorted(series.glob("*.patch")))
-    (tmp_path / "patch-6.12-rt5.patch.xz").write_bytes(lzma.compress(patch))
-    return tmp_path
+    (folder / "patch-6.12-rt5.patch.xz").write_bytes(lzma.compress(patch))
+    return folder
+
+
+@pytest.fixture
+def folder(files: Path, tmp_path: Path) -> Path:
+    """A copy of the files, which a command may change."""
+    return shutil.copytree(files, tmp_path, dirs_exist_ok=True)
 
 
 def started_there(llrf: Path, environment: dict[str, str]) -> str:

@@ -8,12 +8,13 @@ import html
 import io
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from rtscope.report.exchange.case import cases_of_cells, cases_of_gate
 from rtscope.report.exchange.formats import WRITERS
@@ -42,9 +43,15 @@ EXCHANGED: Final[dict[str, Callable[[], bytes]]] = {
 HOSTILE: Final = "[red]x[/]\x1b]0;owned\x07\x1b[2J\n\u202e[link=file:///etc/passwd]y"
 
 
+@cache
+def view_of(view: str, name: str) -> RenderableType:
+    """A view of this name; some compute for seconds, and widths do not change them."""
+    return VIEWS[view](name)
+
+
 def shown(view: str, name: str, width: int) -> str:
     file = io.StringIO()
-    Console(file=file, width=width, height=24, color_system=None).print(VIEWS[view](name))
+    Console(file=file, width=width, height=24, color_system=None).print(view_of(view, name))
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
