@@ -84,13 +84,3 @@ def test_a_real_time_thread_leaves_the_machine_a_share() -> None:
     assert facts["observed_ns"] == pytest.approx(500_000_000, rel=0.1)
     assert facts["slept"] >= 9
     assert facts["stolen_ns"] < facts["observed_ns"]
-
-
-@needs_root
-def test_only_a_real_time_thread_rests_unasked() -> None:
-    def runtime(*options: str) -> list[int]:
-        start = of_type(measure("noise", "-D", "100ms", "-a", "0", *options), "start")
-        return [start[0]["options"]["runtime_ns"], start[0]["options"]["period_ns"]]
-
-    assert runtime() == [1_000_000_000, 1_000_000_000]
-    assert runtime("--policy", "fifo") == [900_000_000, 1_000_000_000]

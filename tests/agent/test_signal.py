@@ -62,14 +62,6 @@ def test_each_event_was_taken_by_somebody() -> None:
 
 
 @needs_root
-def test_the_kernel_asks_the_main_thread_first() -> None:
-    lines = measure("signal", "-l", "1", "--method", "asynchronous", *QUIET)
-    (taker,) = of_type(lines, "thread")[0]["takers"]
-    assert taker["name"] == "main"
-    assert taker["count"] == 1
-
-
-@needs_root
 def test_each_thread_that_took_events_is_named_as_the_kernel_names_it() -> None:
     with measuring("signal", "-i", "1ms", *ON_LAST_CPU) as lines:
         (process,) = children(os.getpid())
@@ -103,15 +95,6 @@ def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread()
     assert asynchronous["facts"]["threads_that_took"] >= 2
     assert len(samples(lines, 25_000_000, synchronous["thread"])) <= 2
     assert synchronous["facts"]["deadline_violations"] <= 2
-
-
-@needs_quiet
-@needs_root
-def test_a_busy_thread_above_all_stops_the_source_too() -> None:
-    options = (*ON_LAST_CPU, *QUIET, "-i", "1ms", "--method", "synchronous")
-    with measuring("signal", *options) as lines:
-        hog(LAST_CPU, 20, 80, 20, 97)
-    assert of_type(lines, "thread")[0]["missed"] >= 0.9 * 19 * 20
 
 
 @needs_root

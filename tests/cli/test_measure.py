@@ -49,18 +49,6 @@ def test_one_command_measures_shows_keeps_and_draws(rtscope: Rtscope, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("budget", "code", "word"),
-    [("max<1ns", 1, "fail"), ("p99.999<10s", 1, "inconclusive"), ("max<=1h", 0, "pass")],
-)
-def test_the_exit_status_is_the_verdict(
-    rtscope: Rtscope, budget: str, code: int, word: str
-) -> None:
-    done = rtscope(*SHORT, "--budget", budget, "--no-report")
-    assert done.returncode == code
-    assert word in done.stdout
-
-
-@pytest.mark.parametrize(
     "arguments",
     [
         ("--budget", "max<50apples"),

@@ -17,7 +17,6 @@ import pytest
 from rtscope.model.histogram import Histogram
 from rtscope.statistics.metrics import quantile_ns
 from tests.cli.conftest import COMMAND, Rtscope, started
-from tests.terminal import on_terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llrf"
 MODULES = EXAMPLE.parents[1] / "kernel" / "modules"
@@ -145,39 +144,6 @@ def test_every_pulse_is_counted_and_a_busy_wait_is_found_where_it_is(
         assert medians[name] == pytest.approx(5e6, rel=0.1)
     assert by_name["MAINLOOP"]["over_budget"] == by_name["MAINLOOP"]["count"]
     assert max(medians[name] or 0 for name in ("DAQ", "PHCTRL", "RFDEMO", "OTHDIAG")) < 1e6
-
-
-def test_a_point_is_switched_off_and_on_while_the_program_runs(
-    llrf: Llrf, rtscope: Rtscope
-) -> None:
-    with llrf() as process:
-        done = rtscope("points", str(process.pid), "--disable", "WFDIAG", "--reset")
-        assert done.returncode == 0, done.stderr
-        assert "WFDIAG" in done.stdout
-        time.sleep(0.5)
-        by_name = points(look(rtscope, process.pid))
-        assert by_name["WFDIAG"]["count"] <= 1
-        assert not by_name["WFDIAG"]["enabled"]
-        assert by_name["MAINLOOP"]["count"] > 30
-        rtscope("points", str(process.pid), "--enable", "WFDIAG")
-        time.sleep(0.5)
-        assert points(look(rtscope, process.pid))["WFDIAG"]["count"] > 30
-
-
-def test_the_table_is_live_and_its_last_state_stays_after_ctrl_c(
-    llrf: Llrf, environment: dict[str, str]
-) -> None:
-    with (
-        llrf() as process,
-        on_terminal([*COMMAND, "points", str(process.pid), "-i", "0.2"], environment) as watcher,
-    ):
-        watcher.wait_for("MAINLOOP", times=4)
-        watcher.process.send_signal(signal.SIGINT)
-        assert watcher.end() == 0
-    after = watcher.text.rpartition("\x1b[2K")[2]
-    assert "MAINLOOP" in after
-    assert "OTHDIAG" in after
-    assert "Traceback" not in watcher.text
 
 
 def test_what_cannot_be_is_a_sentence(rtscope: Rtscope) -> None:

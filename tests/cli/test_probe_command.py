@@ -14,8 +14,6 @@ import pytest
 
 import rtscope as rtscope_package
 from rtscope.model.description import Description
-from rtscope.model.finding import OnlyCpu
-from rtscope.statistics.findings import findings_of
 from rtscope.store.runfile import decode_run
 from rtscope.target.description import our_description
 from rtscope.target.local import agent_path
@@ -214,12 +212,3 @@ def test_an_undisturbed_cpu_is_no_failed_measurement(rtscope: Rtscope) -> None:
     run = decode_run(done.stdout.encode())
     assert "no-samples" not in {warning.code for warning in run.warnings}
     assert all(thread.metrics["observed_ns"] > 0 for thread in run.threads)
-
-
-def test_memory_of_one_cpu_is_measured_and_told(rtscope: Rtscope) -> None:
-    small = ("-O", "largest=8", "-O", "slot=1ms", "-l", "2", "--cpus", "0")
-    done = rtscope("measure", "memory", *small, *QUIET)
-    assert done.returncode == 0, done.stderr
-    run = decode_run(done.stdout.encode())
-    assert isinstance(findings_of(run)[0], OnlyCpu)
-    assert [matrix.name for matrix in run.matrices] == ["latency", "read", "write", "copy"]

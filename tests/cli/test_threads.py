@@ -49,23 +49,6 @@ def real_time_threads() -> Iterator[int]:
 
 
 @needs_root
-def test_real_time_threads_are_shown_in_their_order_and_99_is_warned_of(rtscope: Rtscope) -> None:
-    with real_time_threads() as pid:
-        done = rtscope("threads", COLUMNS="200")
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == [str(pid)]]
-    assert [row[2:5] for row in rows] == [
-        ["fifo", "99", str(LAST_CPU)],
-        ["fifo", "31", str(LAST_CPU)],
-    ]
-    assert rows[0][-1] == "top"
-    assert rows[1][-1] == "[red]\ufffd[2J"
-    assert "! at priority 99" in done.stdout
-    assert "kthreadd" not in done.stdout
-
-
-@needs_root
 def test_json_has_every_thread_of_each_reading_until_it_is_interrupted(
     environment: dict[str, str],
 ) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """An audit without details on the terminal, as SARIF and as JUnit."""
 
-import json
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -9,7 +8,6 @@ import pytest
 
 from rtscope.model.audit import SEVERITIES
 from rtscope.report.exchange.junit import audit_junit_report
-from rtscope.report.exchange.sarif import sarif_report
 from rtscope.report.terminal.audit import AuditView
 from rtscope.report.terminal.console import output_console
 from tests.report.views import audit
@@ -34,19 +32,6 @@ def test_without_details_a_finding_is_one_line_with_the_first_remedy(
     assert shown == [
         (one.severity, one.rule, "text", "do", str(number)) for number, one in enumerate(findings)
     ]
-
-
-def test_sarif_has_a_result_for_each_finding_and_tells_what_was_not_seen() -> None:
-    (run,) = json.loads(sarif_report(AUDIT))["runs"]
-    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
-    results = [(one["ruleId"], one["level"]) for one in run["results"]]
-    assert results == [("bad", "error"), ("so-so", "warning"), ("small", "note")]
-    assert rules["bad"]["helpUri"] == "https://docs.kernel.org/bad.html"
-    assert "\x1b" not in run["results"][0]["message"]["text"]
-    reported = [
-        one["message"]["text"] for one in run["invocations"][0]["toolExecutionNotifications"]
-    ]
-    assert [reported[0], reported[3]] == ["blind was not checked: no /a/file", AUDIT.warnings[0]]
 
 
 def test_junit_fails_from_the_severity_on_that_was_asked_for() -> None:
