@@ -2,6 +2,7 @@
 """One example of each thing that is shown on a terminal, with any name in it."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final, get_args
 
 import msgspec
@@ -348,13 +349,20 @@ def page_runs() -> list[Run]:
 View = Callable[[str], RenderableType]
 
 
-def tail_runs(name: str) -> tuple[Run, list[ThreadTail]]:
-    """A thread with bounds, one whose shape has no end, and one without."""
+@cache
+def tail_of_run() -> tuple[Run, list[ThreadTail]]:
+    """A thread with bounds, one whose shape has no end, and one without: seconds of computing."""
     found = [tail_run(known, 1).threads[0] for known in KNOWN[0:4:3]]
     bare = replace(found[0], exceedances=None, cpu=None, thread=2)
-    threads = [replace(found[0], name=name), replace(found[1], thread=1), bare]
-    run = replace(tail_run(KNOWN[0], 1), threads=threads)
+    run = replace(tail_run(KNOWN[0], 1), threads=[found[0], replace(found[1], thread=1), bare])
     return run, tails(run)
+
+
+def tail_runs(name: str) -> tuple[Run, list[ThreadTail]]:
+    """The same with this name for the first thread."""
+    run, (first, *others) = tail_of_run()
+    threads = [replace(run.threads[0], name=name), *run.threads[1:]]
+    return replace(run, threads=threads), [replace(first, name=name), *others]
 
 
 def history(name: str) -> RenderableType:
