@@ -20,7 +20,7 @@ from rtscope.wording.history import differing_rows
 def history(
     machine: Annotated[
         str | None,
-        typer.Argument(metavar="MACHINE", help="Host name, or the beginning of it; all without."),
+        typer.Argument(metavar="MACHINE", help="Host name or its beginning. [default: all]"),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -35,9 +35,9 @@ def history(
 ) -> None:
     """
     Metrics are p99, p99.99 and max of each complete run, unless --metric names others. Runs that
-    measured the same on the same machine are one series. A change point is where values are others
-    for at least five runs on both sides; a single spike is none. What differs between the runs
-    beside it is printed: kernel, command line, microcode, settings.
+    measured the same on the same machine form one series. At a change point the values before and
+    after differ for at least five runs each; a single spike is not one. What else differs between
+    the runs on both sides is printed: kernel, command line, microcode, settings.
 
     \b
     rtscope history

@@ -146,7 +146,8 @@ def build(
 ) -> None:
     """Build a kernel and add it under a name.
 
-    It takes some minutes, and is done once for each source, configuration, patches and compiler.
+    A build takes several minutes. Its result is cached by source, configuration, patches and
+    compiler.
 
     \b
     rtscope lab kernel build x86_64-rt

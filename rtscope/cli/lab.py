@@ -103,7 +103,8 @@ def verify(
 ) -> None:
     """Measure three times, the last time on a busy host, and compare every sample.
 
-    Exit status: 0 when all are the same to the bit, 1 when they part, and where.
+    Exit status: 0 when all are the same to the bit, 1 when they differ. The first difference is
+    printed.
     """
     target = vm_target(name)
     interval_ns = time_ns(interval, "interval")

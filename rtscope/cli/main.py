@@ -61,7 +61,7 @@ class _Commands(LazyGroup):
         ),
         "interfere": Source(
             "rtscope.cli.interfere:interfere",
-            "Measure how much slower a program is beside each kind of work on other CPUs.",
+            "Measure how much each kind of load on other CPUs slows a program.",
         ),
         "check": Source(
             "rtscope.cli.check:check",
@@ -85,7 +85,7 @@ class _Commands(LazyGroup):
         ),
         "compare": Source(
             "rtscope.cli.compare:compare",
-            "Say whether run B is better or worse than run A, with confidence intervals.",
+            "Decide whether run B is better or worse than run A, with confidence intervals.",
         ),
         "gate": Source(
             "rtscope.cli.gate:gate_command",
@@ -94,11 +94,11 @@ class _Commands(LazyGroup):
         ),
         "history": Source(
             "rtscope.cli.history:history",
-            "Show a machine's metrics over time, where they changed, and what else did.",
+            "Show a machine's metrics over time, their change points, and what else changed there.",
         ),
         "tail": Source(
             "rtscope.cli.tail:tail",
-            "Say what the latency reaches in an hour, a day and a year of a run's load.",
+            "Estimate the latency that an hour, a day and a year of a run's load reach.",
         ),
         "references": Source(
             "rtscope.cli.references:app",
@@ -126,7 +126,7 @@ class _Commands(LazyGroup):
         ),
         "store": Source(
             "rtscope.cli.store:app",
-            "Look after the store: the SQLite file of this user, or a PostgreSQL server's.",
+            "Maintain the store: the SQLite file of this user, or a PostgreSQL server's.",
         ),
         "export": Source(
             "rtscope.cli.exchange:export",

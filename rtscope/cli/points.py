@@ -44,7 +44,7 @@ def points(
     pid: Annotated[int, typer.Argument(metavar="PID", help="The program's process.")],
     target: OneTarget = "local",
     interval: Annotated[str, agent_option("interval", of="points", default="")] = "1s",
-    once: Annotated[bool, typer.Option("--once", "-1", help="Look once.")] = False,
+    once: Annotated[bool, typer.Option("--once", "-1", help="Print the table once.")] = False,
     enable: Annotated[list[str] | None, agent_option("enable", of="points")] = None,
     disable: Annotated[list[str] | None, agent_option("disable", of="points")] = None,
     pause: Annotated[bool, agent_option("pause", of="points")] = False,
@@ -59,13 +59,13 @@ def points(
             "--include-dir",
             callback=_show_include_dir,
             is_eager=True,
-            help="Tell where rtscope/points.h is, for a compiler's -I.",
+            help="Print the directory of rtscope/points.h, for a compiler's -I.",
         ),
     ] = False,
 ) -> None:
     """
-    The program brings them with rtscope/points.h and is not stopped. The table lives until the
-    program ends or Ctrl-C; it is shown once where it does not go to a terminal, and after a change.
+    The program declares them with rtscope/points.h and is not stopped. The table is refreshed until
+    the program ends or Ctrl-C. Without a terminal, and after a change, it is printed once.
 
     \b
     rtscope points 4711

@@ -135,7 +135,7 @@ def show(
             "-B",
             metavar="LIMIT",
             help="Judge by these limits, such as "
-            "'max<50us'; exit 1 unless kept. [default: the run's own]",
+            "'max<50us'; exit 1 unless they pass. [default: the run's own]",
         ),
     ] = None,
     phases: Phases = False,

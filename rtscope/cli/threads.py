@@ -37,10 +37,11 @@ def threads(
     ] = False,
 ) -> None:
     """
-    Who can preempt the others comes first: what stops a CPU, deadline, fifo and rr by priority, the
-    rest by nice. A line ! tells where the order is wrong, a line i what may be. With --live, CPU
-    time and switches are those since the last look; where the output is no terminal it looks once,
-    but --live --json tells each look. docs/reference/threads.md says what each column is.
+    Threads that can preempt others come first: what stops a CPU, then deadline, fifo and rr by
+    priority, then the rest by nice. A line with ! names a wrong order, a line with i a doubtful
+    one. With --live, CPU time and switches are those since the last refresh. Without a terminal the
+    table is printed once; --live --json prints every refresh. docs/reference/threads.md defines
+    the columns.
 
     \b
     rtscope threads

@@ -121,7 +121,7 @@ def apply(
 ) -> None:
     """Show the changes, ask, make them, and check that they hold.
 
-    Each is in a journal before it is made, so that `undo` takes it back whatever happens. Exit
+    Each change is in a journal before it is made, so `undo` restores it after any failure. Exit
     status: 0, 1 where a change did not hold or failed, 2 for bad use, 130 on Ctrl-C.
 
     \b
@@ -161,7 +161,7 @@ def undo(
 ) -> None:
     """Undo the changes of a profile, or of all profiles.
 
-    What somebody else has changed since is left as it is, and told; so is a thread that has ended.
+    Settings that others changed since then are reported, not reverted. So are threads that ended.
 
     \b
     sudo rtscope tune undo isolated-cores
