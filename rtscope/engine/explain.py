@@ -98,7 +98,7 @@ def explained(
     if not worst or start is None:
         raise RtscopeError("there is nothing to explain: no sample was taken")
     if not start.notice_address or not all(sample.notice for _, sample in worst):
-        raise RtscopeError("the agent does not tell where its worst samples are: build it anew")
+        raise RtscopeError("the agent does not report where its worst samples are: rebuild it")
     ns_per_instruction = int(1000 / (machine.spec.mips or 1000))
     symbols = kernel_symbols(machine, on_start)
     with tempfile.TemporaryDirectory(prefix="rtscope-explain-") as name:

@@ -78,7 +78,7 @@ def open_experiment(
 ) -> Experiment:
     """Return the latest experiment of these cells on these systems if unfinished, else a new one.
 
-    `machine_of` tells the present machine of a target, and is asked where something is measured
+    `machine_of` returns the present machine of a target, and is asked where something is measured
     there already. With `fresh` it is a new one always. Raises StoreError and what
     `machine_of` raises.
     """

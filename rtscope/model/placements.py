@@ -92,8 +92,7 @@ def kinds_of(machine: Machine, usable: Sequence[int]) -> list[Placement]:
 
 
 def each_alone(machine: Machine, usable: Sequence[int]) -> list[Placement]:
-    """One thread on each CPU; where they are many, on the first of each kind that the kernel tells
-    of."""
+    """One thread on each CPU; of many CPUs, on the first of each kind that the kernel reports."""
     if len(usable) > _EACH_UP_TO:
         return kinds_of(machine, usable)
     return [Placement((cpu,), 1) for cpu in sorted(usable)]

@@ -2,7 +2,7 @@
 """Files in TOML that people write: read whole, or refused with the file, the line, and what was
 expected there.
 
-tomllib tells where the syntax is wrong but keeps no positions of what is right. They are found by
+tomllib reports where the syntax is wrong but keeps no positions of what is right. They are found by
 reading the file again: a key stands where the first lines of the file, up to and with its own, are
 TOML that has the key, and one statement less is TOML that has not.
 """

@@ -185,7 +185,7 @@ def mean_interval(
 def cluster_size(ranks: Ranks, windows: Windows, percent: float) -> float:
     """Mean number of samples beyond the quantile that come together; 1 where they come alone.
 
-    1 too where every window has one: then the windows are too long to tell, and batch means speak.
+    Also 1 where every window has one: the windows are too long, and batch means decide.
     """
     rank = math.ceil(fraction_of(percent) * ranks.total)
     _, limit = ranks.bounds_ns(max(rank, 1))

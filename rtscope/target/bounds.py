@@ -29,7 +29,7 @@ MOST_BYTES: Final = 256 * MIB
 """bytes in a run, on any of its channels: MOST_KEPT numbers of 20 bytes, and as much again"""
 BYTES_PER_S: Final = 16 * MIB
 """bytes more for each second that it lasts: four progress lines a second of 1088 threads take 5
-MB, and ten looks at 2000 threads 14 MB"""
+MB, and ten readings of 2000 threads 14 MB"""
 MOST_LINES: Final = 100_000
 """lines in a run: 40,000 files, or the changes of all threads of a large system"""
 LINES_PER_S: Final = 1000

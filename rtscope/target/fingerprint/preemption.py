@@ -3,7 +3,7 @@
 
 Mainline real-time kernels (6.12 and later) have no /sys/kernel/realtime, which only the patch
 series added; they show as PREEMPT_RT in the version text and in the configuration. A
-PREEMPT_DYNAMIC kernel holds several models and runs one: debugfs tells which, else `preempt=` on
+PREEMPT_DYNAMIC kernel holds several models and runs one: debugfs shows which, else `preempt=` on
 the command line, else the default it was configured with (kernel/sched/core.c,
 Documentation/admin-guide/kernel-parameters.txt).
 """
