@@ -690,7 +690,8 @@ void options_report(const struct option_spec *table, struct json *json)
 			json_string(json, name, option->choices[*(bool *)option->value]);
 			break;
 		case OPTION_TEXT:
-			json_string(json, name, *(const char **)option->value);
+			if (*(const char **)option->value)
+				json_string(json, name, *(const char **)option->value);
 			break;
 		default:
 			break;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "session/session.h"
+#include "trace/events.h"
 #include "tune/journal.h"
 
 #define WATCHDOG_MIN_NS (100 * NSEC_PER_MSEC)
@@ -97,6 +98,27 @@ const struct option_spec session_options_table[] = {
 	  .max = WORST_MAX,
 	  .help = "Record the kernel's trace around the N worst samples; needs --json",
 	  .value = &set.explain },
+	{ .name = "above",
+	  .kind = OPTION_TIME,
+	  .min = 1,
+	  .help = "Record the kernel's trace around samples of TIME or more only: the worst of them, or those that --explain asks for",
+	  .value = &set.above_ns },
+	{ .name = "explain-deep",
+	  .kind = OPTION_CHOICE,
+	  .choices = trace_deep_names,
+	  .metavar = "TRACER",
+	  .preset = "none",
+	  .help = "Record functions, or where interrupts and preemption are disabled, too: the system gets up to 10 times slower",
+	  .value = &set.deep },
+	{ .name = "explain-stream",
+	  .kind = OPTION_FLAG,
+	  .internal = true,
+	  .help = "Write the trace around each sample of --above soon after it, about one a second",
+	  .value = &set.explain_stream },
+	{ .name = "league",
+	  .kind = OPTION_FLAG,
+	  .help = "Report the time that each program took from the measured CPUs; needs --json",
+	  .value = &set.league },
 	{ .name = "samples-file",
 	  .kind = OPTION_TEXT,
 	  .metavar = "FILE",

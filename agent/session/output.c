@@ -16,6 +16,7 @@
 #define QUEUE_SIZE (64 * 1024)
 /* The longest progress line, for a thread: its figures, and some 24 bytes for each bucket. */
 #define PROGRESS_MAX (512 + 24 * HISTOGRAM_COARSE_BUCKETS)
+#define TRACES_MAX   (8 * 1024 * 1024) /* of traces that are written while measuring */
 #define BLOCKED_NS   NSEC_PER_SEC
 
 bool output_wanted(struct session *session)
@@ -42,10 +43,11 @@ int output_open(struct session *session)
 
 void output_may_drop(struct session *session, bool may_drop)
 {
-	size_t rows = session->rows;
+	size_t most = QUEUE_SIZE + session->rows * PROGRESS_MAX;
 
-	outlet_set_limit(&session->out,
-			 may_drop ? QUEUE_SIZE + rows * PROGRESS_MAX : OUTLET_NO_LIMIT);
+	if (session->options.explain_stream)
+		most += TRACES_MAX;
+	outlet_set_limit(&session->out, may_drop ? most : OUTLET_NO_LIMIT);
 	outlet_set_limit(&session->err, may_drop ? QUEUE_SIZE : OUTLET_NO_LIMIT);
 }
 

@@ -54,18 +54,25 @@ int record_queue_exceedances(struct record *record)
 	return 0;
 }
 
-int record_queue_late(struct record *record)
+int record_queue_late(struct record *record, uint64_t late_ns)
 {
 	record->late = map_touched(sizeof(*record->late));
-	return record->late ? 0 : -1;
+	if (!record->late)
+		return -1;
+	record->late_ns = late_ns;
+	if (late_ns && late_ns < record->notice_ns)
+		record->notice_ns = late_ns;
+	return 0;
 }
 
 static void late_push(struct late_queue *late, const struct worst_sample *sample)
 {
 	unsigned int head = late->head;
 
-	if (head - __atomic_load_n(&late->tail, __ATOMIC_ACQUIRE) >= LATE_SLOTS)
+	if (head - __atomic_load_n(&late->tail, __ATOMIC_ACQUIRE) >= LATE_SLOTS) {
+		record_set(late->left_out, late->left_out + 1);
 		return;
+	}
 	late->slot[head % LATE_SLOTS] = *sample;
 	__atomic_store_n(&late->head, head + 1, __ATOMIC_RELEASE);
 }
@@ -81,38 +88,60 @@ bool late_pop(struct late_queue *late, struct worst_sample *sample)
 	return true;
 }
 
+static bool add_worst(struct record *record, const struct worst_sample *sample)
+{
+	struct worst_sample *worst = record->worst;
+	unsigned int i;
+
+	if (!record->worst_wanted)
+		return false;
+	if (record->worst_count < record->worst_wanted)
+		record->worst_count++;
+	else if (sample->latency_ns <= worst[record->worst_count - 1].latency_ns)
+		return false;
+	for (i = record->worst_count - 1; i && worst[i - 1].latency_ns < sample->latency_ns; i--)
+		worst[i] = worst[i - 1];
+	worst[i] = *sample;
+	return true;
+}
+
+/* The least latency that record_notice() has to be called for. */
+static uint64_t least_notice_ns(const struct record *record)
+{
+	uint64_t least_ns = record->threshold_ns;
+
+	if (record->late && record->late_ns && record->late_ns < least_ns)
+		least_ns = record->late_ns;
+	if (!record->worst_wanted)
+		return least_ns;
+	if (record->worst_count < record->worst_wanted)
+		return 1;
+	return record->worst[record->worst_count - 1].latency_ns < least_ns ?
+		       record->worst[record->worst_count - 1].latency_ns + 1 :
+		       least_ns;
+}
+
 void record_notice(struct record *record, uint64_t time_ns, uint64_t latency_ns)
 {
 	static unsigned long notices;
-	unsigned long notice = __atomic_add_fetch(&notices, 1, __ATOMIC_RELAXED);
-	struct worst_sample *worst = record->worst;
-	unsigned int i;
+	struct worst_sample sample = {
+		.time_ns = time_ns,
+		.latency_ns = latency_ns,
+		.notice = __atomic_add_fetch(&notices, 1, __ATOMIC_RELAXED),
+		.cpu = record->cpu,
+		.tid = record->tid,
+	};
+	bool is_worst;
 
 	trace_stop_at(latency_ns); /* first: what follows would be in the trace */
 	if (latency_ns >= record->threshold_ns)
 		record->threshold_reached = true;
-	if (!record->worst_wanted)
-		return;
-
-	if (record->worst_count < record->worst_wanted)
-		record->worst_count++;
-	else if (latency_ns <= worst[record->worst_count - 1].latency_ns)
-		return;
-	for (i = record->worst_count - 1; i && worst[i - 1].latency_ns < latency_ns; i--)
-		worst[i] = worst[i - 1];
-	worst[i] = (struct worst_sample){
-		.time_ns = time_ns,
-		.latency_ns = latency_ns,
-		.notice = notice,
-		.cpu = record->cpu < 0 ? sched_getcpu() : record->cpu,
-	};
-
-	if (record->late)
-		late_push(record->late, &worst[i]);
-	if (record->worst_count == record->worst_wanted)
-		record->notice_ns = worst[record->worst_count - 1].latency_ns + 1;
-	if (record->notice_ns > record->threshold_ns)
-		record->notice_ns = record->threshold_ns;
+	if (sample.cpu == -1)
+		sample.cpu = sched_getcpu();
+	is_worst = add_worst(record, &sample);
+	if (record->late && (record->late_ns ? latency_ns >= record->late_ns : is_worst))
+		late_push(record->late, &sample);
+	record->notice_ns = least_notice_ns(record);
 }
 
 uintptr_t record_notice_address(void)

@@ -28,6 +28,8 @@
 #define SAMPLES_SLOTS	  131072U
 #define EXCEEDANCES_SLOTS 8192U
 
+#define CPU_UNKNOWN (-2) /* of a sample that another thread adds */
+
 struct control {
 	uint64_t until_ns; /* no deadline at or after this is waited for */
 } __attribute__((aligned(64)));
@@ -37,16 +39,18 @@ struct worst_sample {
 	uint64_t latency_ns;
 	unsigned long notice; /* which call of record_notice() added it, from 1 */
 	int cpu;
+	int tid; /* of a thread that is not the session's; else 0 */
 };
 
 /*
- * Worst samples on their way from the measuring thread to the housekeeping thread, as in a ring of
+ * Late samples on their way from the measuring thread to the housekeeping thread, as in a ring of
  * samples: one that finds no slot is left out.
  */
 #define LATE_SLOTS 128U
 
 struct late_queue {
 	unsigned int head __attribute__((aligned(64))); /* written by the measuring thread */
+	unsigned int left_out;
 	unsigned int tail __attribute__((aligned(64))); /* written by the housekeeping thread */
 	struct worst_sample slot[LATE_SLOTS];
 };
@@ -65,7 +69,8 @@ struct record {
 	uint64_t early;		/* wake-ups before their deadline; recorded as 0 ns */
 	struct histogram *histogram;
 	struct ring *ring;	  /* NULL unless every sample is wanted */
-	struct late_queue *late;  /* NULL unless the worst samples are to be explained */
+	struct late_queue *late;  /* NULL unless late samples are to be explained */
+	uint64_t late_ns;	  /* samples of that and more are queued; 0: the worst ones */
 	struct ring *exceedances; /* of samples above exceed_ns; NULL unless they are wanted */
 	uint64_t exceed_ns;	  /* raised by the housekeeping thread; UINT64_MAX: never */
 
@@ -73,7 +78,8 @@ struct record {
 	bool threshold_reached;
 	unsigned int worst_wanted;
 	unsigned int worst_count;
-	int cpu; /* of its samples, if another thread adds them; below 0: where record_add() runs */
+	int cpu; /* of its samples, if another thread adds them; -1: where record_add() runs */
+	int tid; /* likewise; 0: the session's own */
 	struct worst_sample worst[WORST_MAX]; /* largest first */
 } __attribute__((aligned(64)));
 
@@ -84,8 +90,8 @@ int record_init(struct record *record, unsigned int worst_wanted, uint64_t thres
 /* Queue all samples above exceed_ns, which begins at 0. Returns 0, or -1 with errno. */
 int record_queue_exceedances(struct record *record);
 
-/* Queue the worst samples. Returns 0, or -1 with errno. */
-int record_queue_late(struct record *record);
+/* Queue samples of @late_ns and more; the worst ones for 0. Returns 0, or -1 with errno. */
+int record_queue_late(struct record *record, uint64_t late_ns);
 
 /* The next late sample, in order of time; false if there is none. */
 bool late_pop(struct late_queue *late, struct worst_sample *sample);

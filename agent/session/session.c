@@ -317,7 +317,8 @@ static int measure(char *error, size_t error_size)
 		return fail(1, error);
 	realtime_lock_memory(session_warn);
 	idle_states_hold(&session.options.idle, tune_session_latency_ns(), session_warn);
-	explain_prepare(&session);
+	if (explain_prepare(&session, error, error_size))
+		return fail(1, error);
 	exceedances_prepare(&session);
 	if (session.options.threshold_ns)
 		trace_stop_prepare(session.options.threshold_ns, session_warn);

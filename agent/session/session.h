@@ -60,7 +60,11 @@ struct session_options {
 	uint64_t watchdog_ns;
 	uint64_t seed;
 	unsigned int worst;
-	unsigned int explain;	  /* worst samples whose trace is wanted */
+	unsigned int explain; /* worst samples whose trace is wanted */
+	uint64_t above_ns;    /* only samples of that and more; 0: any */
+	unsigned int deep;    /* enum trace_deep */
+	bool explain_stream;  /* each sample of above_ns as it comes */
+	bool league;
 	unsigned int exceedances; /* largest samples that are wanted with their times */
 	bool json;
 	bool nanoseconds;
@@ -70,6 +74,7 @@ struct session_options {
 };
 
 struct measuring;
+struct sched_event;
 
 /* A thread that a probe wants. */
 struct role {
@@ -141,6 +146,15 @@ struct probe {
 	void (*add)(const struct measuring *measuring, struct json *json);
 	/* Write lines of its own after those of the threads; may be NULL. */
 	void (*tell)(struct json *json);
+	/*
+	 * A probe whose samples come from the kernel's trace: each switch and wake-up, in the order of
+	 * time of each CPU, then a call after each round of reading. All events before @until_ns were
+	 * given; @lost: some are missing. The housekeeping thread calls both. NULL: it has no use for
+	 * them.
+	 */
+	bool (*needs_trace)(void); /* whether it has, with its options */
+	void (*sched_event)(const struct sched_event *event, void *data);
+	void (*sched_round)(struct measuring *measuring, uint64_t until_ns, bool lost);
 	/* More for a person to read below the table of threads and its metrics; may be NULL. */
 	void (*print)(FILE *out, const struct measuring *measuring, unsigned int count);
 };

@@ -16,116 +16,18 @@
 #include "base/json.h"
 #include "proc/cpus.h"
 #include "proc/file.h"
+#include "trace/events.h"
 #include "trace/instance.h"
 #include "trace/tracefs.h"
 
-#define NAME_PREFIX   "rtscope-"
-#define RING_MOST_KB  2048U
-#define RING_LEAST_KB 64U
-#define MEMORY_PART   32 /* of the available memory, for the rings of all CPUs */
-#define FORMAT_MAX    16384
-#define REMOVE_POLLS  100
-#define FDS_MAX	      4096
-
-/*
- * Each is SYSTEM/NAME; NAME "*": all of the system. What a kernel lacks is reported with the run,
- * unless it is of one architecture, or of several CPUs, only.
- */
-static const struct {
-	const char *name;
-	bool optional;
-} events[] = {
-	{ "sched/sched_switch", false },
-	{ "sched/sched_waking", false },
-	{ "sched/sched_migrate_task", false },
-	{ "sched/sched_pi_setprio", false },
-	{ "irq/irq_handler_entry", false },
-	{ "irq/irq_handler_exit", false },
-	{ "irq/softirq_entry", false },
-	{ "irq/softirq_exit", false },
-	{ "irq_vectors/*", true },
-	{ "powerpc/irq_entry", true },
-	{ "powerpc/irq_exit", true },
-	{ "powerpc/timer_interrupt_entry", true },
-	{ "powerpc/timer_interrupt_exit", true },
-	{ "powerpc/doorbell_entry", true },
-	{ "powerpc/doorbell_exit", true },
-	{ "ipi/*", true },
-	{ "csd/*", true },
-	{ "timer/timer_expire_entry", false },
-	{ "timer/timer_expire_exit", false },
-	{ "power/cpu_idle", false },
-	{ "workqueue/workqueue_execute_start", false },
-	{ "workqueue/workqueue_execute_end", false },
-	{ "lock/contention_begin", false },
-	{ "lock/contention_end", false },
-	{ "exceptions/*", true },
-	{ "nmi/nmi_handler", true },
-	{ "cpuhp/cpuhp_enter", true },
-	{ "cpuhp/cpuhp_exit", true },
-};
-
-#define EVENTS (sizeof(events) / sizeof(events[0]))
-
-typedef void visit_fn(int directory, const char *name, bool known, void *data);
-
-/* Call @visit for each event of a system but vector_*, which describe how interrupts are routed. */
-static bool each_of_system(int directory, const char *name, visit_fn *visit, void *data)
-{
-	size_t length = strlen(name) - strlen("/*");
-	const struct dirent *entry;
-	char path[320];
-	DIR *system;
-	int fd;
-
-	snprintf(path, sizeof(path), "%.*s", (int)length, name);
-	fd = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	system = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!system) {
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	while ((entry = readdir(system))) {
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
-		    !strncmp(entry->d_name, "vector_", strlen("vector_")))
-			continue;
-		snprintf(path, sizeof(path), "%.*s/%s", (int)length, name, entry->d_name);
-		visit(directory, path, true, data);
-	}
-	closedir(system);
-	return true;
-}
-
-/* Call @visit for each event; @known is false for one that this kernel lacks. */
-static void each_event(int folder, visit_fn *visit, void *data)
-{
-	int directory = openat(folder, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	for (size_t i = 0; directory >= 0 && i < EVENTS; i++) {
-		const char *name = events[i].name;
-		bool whole = strchr(name, '*'), known;
-
-		known = whole ? each_of_system(directory, name, visit, data) :
-				!faccessat(directory, name, F_OK, 0);
-		if (whole && known)
-			continue;
-		if (known || !events[i].optional)
-			visit(directory, name, known, data);
-	}
-	if (directory >= 0)
-		close(directory);
-}
-
-static void enable_event(int directory, const char *name, bool known, void *data)
-{
-	unsigned int *enabled = data;
-	char path[352];
-
-	snprintf(path, sizeof(path), "%s/enable", name);
-	if (known && file_put(directory, path, "1"))
-		(*enabled)++;
-}
+#define NAME_PREFIX	 "rtscope-"
+#define RING_MOST_KB	 2048U
+#define RING_LEAST_KB	 64U
+#define RING_SMALLEST_KB 16U /* where there is no memory for more */
+#define MEMORY_PART	 32  /* of the available memory, for the rings of all CPUs */
+#define REMOVE_POLLS	 100
+#define FDS_MAX		 4096
+#define NO_MAXIMUM	 "1000000000" /* us; a shorter one would make the tracer swap the rings */
 
 /* Only system calls: this also runs in a child of a process with several threads. */
 static bool remove_instance(int tracefs, const char *name)
@@ -141,6 +43,7 @@ static bool remove_instance(int tracefs, const char *name)
 		if (folder < 0)
 			return errno == ENOENT;
 		file_put(folder, "tracing_on", "0");
+		file_put(folder, "current_tracer", "nop");
 		file_put(folder, "events/enable", "0");
 		close(folder);
 		if (!unlinkat(tracefs, path, AT_REMOVEDIR))
@@ -255,41 +158,89 @@ static bool read_page_format(struct trace_instance *instance)
 	       instance->page_size >= 1024 && instance->page_size <= (1U << 20);
 }
 
+/* A ring of the size that was computed, or of the largest part of it for which there is memory. */
+static bool set_ring(struct trace_instance *instance)
+{
+	char text[32];
+
+	for (instance->ring_kb = ring_kb();; instance->ring_kb /= 2) {
+		snprintf(text, sizeof(text), "%u", instance->ring_kb);
+		if (file_put(instance->folder, "buffer_size_kb", text))
+			return true;
+		if (errno != ENOMEM || instance->ring_kb / 2 < RING_SMALLEST_KB)
+			return false;
+	}
+}
+
+/*
+ * When the last descriptor of free_buffer is closed, the kernel stops the recording and frees the
+ * rings: also if the agent and its supervisor are killed at once.
+ */
+static void hold_switch(struct trace_instance *instance)
+{
+	file_put(instance->folder, "options/disable_on_free", "1");
+	instance->holder = openat(instance->folder, "free_buffer", O_WRONLY | O_CLOEXEC);
+}
+
 /* Set up what was made. Returns NULL, or what could not be set. */
 static const char *set_up(struct trace_instance *instance)
 {
-	unsigned int enabled = 0;
-	char text[32];
-
 	if (!file_put(instance->folder, "tracing_on", "0"))
 		return "tracing_on";
 	if (!file_put(instance->folder, "trace_clock", "mono"))
 		return "the trace clock 'mono'";
-	snprintf(text, sizeof(text), "%u", instance->ring_kb);
-	if (!file_put(instance->folder, "buffer_size_kb", text))
-		return "buffer_size_kb";
+	if (!set_ring(instance))
+		return "a ring buffer";
 	file_put(instance->folder, "options/record-cmd", "0"); /* sched_switch has the names */
-	each_event(instance->folder, enable_event, &enabled);
-	return enabled ? NULL : "any event";
+	hold_switch(instance);
+	return trace_events_enable(instance->folder, instance->deep) ? NULL : "any event";
+}
+
+bool trace_instance_deepen(struct trace_instance *instance)
+{
+	const char *tracer = trace_deep_names[instance->deep];
+
+	if (instance->deep <= TRACE_DEEP_PREEMPTIRQ)
+		return true;
+	file_put(instance->folder, "tracing_max_latency", NO_MAXIMUM);
+	return file_put(instance->folder, "current_tracer", tracer);
+}
+
+/* What helps a user against this errno. */
+static const char *hint(int error)
+{
+	char text[128];
+
+	if (error != EACCES && error != EPERM)
+		return "";
+	if (geteuid())
+		return ". Run as root";
+	if (file_text(AT_FDCWD, "/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	    strstr(text, "[confidentiality]"))
+		return ". The kernel is locked down: boot with lockdown=integrity or without lockdown";
+	return ". A container or a security policy forbids it: run the agent outside of it";
 }
 
 static int fail(struct trace_instance *instance, char *error, size_t error_size, const char *what)
 {
-	const char *hint = errno == EACCES || errno == EPERM ? ". Run as root" : "";
+	int reason = errno;
 
-	snprintf(error, error_size, "%s: %s%s", what, strerror(errno), hint);
+	snprintf(error, error_size, "%s: %s%s", what, strerror(reason), hint(reason));
 	if (instance->tracefs >= 0)
 		close(instance->tracefs);
 	instance->tracefs = -1;
 	return -1;
 }
 
-int trace_instance_open(struct trace_instance *instance, char *error, size_t error_size)
+int trace_instance_open(struct trace_instance *instance, enum trace_deep deep, char *error,
+			size_t error_size)
 {
 	const char *failed;
 	char path[96];
+	int reason;
 
-	*instance = (struct trace_instance){ .tracefs = -1, .folder = -1 };
+	*instance =
+		(struct trace_instance){ .tracefs = -1, .folder = -1, .holder = -1, .deep = deep };
 	instance->tracefs = tracefs_open();
 	if (instance->tracefs < 0)
 		return fail(instance, error, error_size, "tracefs cannot be opened");
@@ -304,7 +255,6 @@ int trace_instance_open(struct trace_instance *instance, char *error, size_t err
 	if (start_supervisor(instance))
 		return fail(instance, error, error_size,
 			    "the trace's supervisor cannot be started");
-	instance->ring_kb = ring_kb();
 	if (!mkdirat(instance->tracefs, path, 0700))
 		instance->folder =
 			openat(instance->tracefs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -313,8 +263,9 @@ int trace_instance_open(struct trace_instance *instance, char *error, size_t err
 			 set_up(instance);
 	if (!failed)
 		return 0;
-	snprintf(error, error_size, "%s cannot be had: %s%s", failed, strerror(errno),
-		 errno == EACCES || errno == EPERM ? ". Run as root" : "");
+	reason = errno;
+	snprintf(error, error_size, "%s cannot be had: %s%s", failed, strerror(reason),
+		 hint(reason));
 	trace_instance_close(instance);
 	return -1;
 }
@@ -329,6 +280,8 @@ void trace_instance_close(struct trace_instance *instance)
 {
 	if (instance->tracefs < 0)
 		return;
+	if (instance->holder >= 0)
+		close(instance->holder);
 	if (instance->folder >= 0)
 		close(instance->folder);
 	close(instance->lifeline);
@@ -338,28 +291,6 @@ void trace_instance_close(struct trace_instance *instance)
 	close(instance->tracefs);
 	instance->tracefs = -1;
 	instance->folder = -1;
-}
-
-static void write_format(int directory, const char *name, bool known, void *data)
-{
-	static char text[FORMAT_MAX];
-	struct json *json = data;
-	char path[352];
-
-	snprintf(path, sizeof(path), "%s/format", name);
-	if (!known || !file_text(directory, path, text, sizeof(text)))
-		return;
-	json_object_begin(json, NULL);
-	json_string(json, "name", name);
-	json_string(json, "format", text);
-	json_object_end(json);
-}
-
-static void write_missing(int directory, const char *name, bool known, void *data)
-{
-	(void)directory;
-	if (!known)
-		json_string(data, NULL, name);
 }
 
 void trace_instance_write(const struct trace_instance *instance, struct json *json)
@@ -372,11 +303,7 @@ void trace_instance_write(const struct trace_instance *instance, struct json *js
 	json_u64(json, "page_size", instance->page_size);
 	json_u64(json, "commit_size", instance->commit_size);
 	json_bool(json, "little_endian", *(const uint8_t *)&one);
-	json_array_begin(json, "events");
-	each_event(instance->folder, write_format, json);
-	json_array_end(json);
-	json_array_begin(json, "missing");
-	each_event(instance->folder, write_missing, json);
-	json_array_end(json);
+	json_string(json, "deep", trace_deep_names[instance->deep]);
+	trace_events_write(instance->folder, instance->deep, json);
 	json_end(json);
 }

@@ -12,7 +12,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "trace/events.h"
 
 #define TRACE_NAME_SIZE 64
 
@@ -21,7 +24,9 @@ struct json;
 struct trace_instance {
 	int tracefs; /* the root of tracefs; -1: closed */
 	int folder;  /* of the instance */
+	int holder;  /* its closing stops the recording; -1: the kernel has no such file */
 	char name[TRACE_NAME_SIZE];
+	enum trace_deep deep;
 	unsigned int ring_kb; /* of each CPU */
 	size_t page_size;     /* bytes that a read of a CPU's raw buffer returns at most */
 	size_t commit_size;   /* bytes of a page's field "commit" */
@@ -33,7 +38,11 @@ struct trace_instance {
  * Make the instance, with the clock "mono" and every event of ours that this kernel has, and leave
  * it switched off. Returns 0, or -1 with a sentence in @error; then nothing is left.
  */
-int trace_instance_open(struct trace_instance *instance, char *error, size_t error_size);
+int trace_instance_open(struct trace_instance *instance, enum trace_deep deep, char *error,
+			size_t error_size);
+
+/* Start the tracer that instance->deep names. Returns false with errno where the kernel has none. */
+bool trace_instance_deepen(struct trace_instance *instance);
 
 /* Switch recording on or off. */
 bool trace_instance_record(const struct trace_instance *instance, bool on);

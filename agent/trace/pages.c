@@ -40,6 +40,9 @@ static struct raw_cpu *raw;
 static unsigned int raw_count, held_max;
 static size_t page_size, commit_size;
 static size_t copied, copied_max; /* bytes of all windows; as many as the rings have */
+static uint8_t *page;		  /* that is being read */
+static trace_page_fn *on_page;
+static void *on_page_data;
 
 static int open_cpu(const struct trace_instance *instance, unsigned int number, uint64_t now_ns)
 {
@@ -51,16 +54,11 @@ static int open_cpu(const struct trace_instance *instance, unsigned int number, 
 		.number = number,
 		.fd = openat(instance->folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC),
 		.complete_from_ns = now_ns,
-		.held = malloc(held_max * page_size),
 	};
-	if (cpu->fd >= 0 && cpu->held) {
-		raw_count++;
-		return 0;
-	}
-	if (cpu->fd >= 0)
-		close(cpu->fd);
-	free(cpu->held);
-	return -1;
+	if (cpu->fd < 0)
+		return -1;
+	raw_count++;
+	return 0;
 }
 
 int trace_pages_open(const struct trace_instance *instance, uint64_t now_ns)
@@ -76,7 +74,8 @@ int trace_pages_open(const struct trace_instance *instance, uint64_t now_ns)
 	bytes = instance->ring_kb * 1024UL < HELD_MAX ? instance->ring_kb * 1024UL : HELD_MAX;
 	held_max = bytes < 2 * page_size ? 2 : (unsigned int)(bytes / page_size);
 	raw = calloc(CPUS_MAX, sizeof(*raw));
-	if (!directory || !raw) {
+	page = malloc(page_size);
+	if (!directory || !raw || !page) {
 		if (directory)
 			closedir(directory);
 		return -1;
@@ -102,7 +101,9 @@ void trace_pages_close(void)
 	}
 	raw_count = 0;
 	free(raw);
+	free(page);
 	raw = NULL;
+	page = NULL;
 }
 
 static uint64_t page_time_ns(const uint8_t *data)
@@ -152,26 +153,39 @@ static void drop_oldest(struct raw_cpu *cpu)
 	cpu->complete_from_ns = cpu->count ? page_time_ns(cpu->held) : clock_now_ns();
 }
 
+/* The place of the next page; NULL without memory. A CPU that is never online takes none. */
+static uint8_t *place_for_page(struct raw_cpu *cpu)
+{
+	if (!cpu->held)
+		cpu->held = malloc(held_max * page_size);
+	if (cpu->held && cpu->count == held_max)
+		drop_oldest(cpu);
+	return cpu->held ? held_page(cpu, cpu->count) : NULL;
+}
+
 /* Read what the ring has, oldest first. */
 static void read_cpu(struct raw_cpu *cpu)
 {
 	for (unsigned int i = 0; i < READ_MAX; i++) {
+		ssize_t size = read(cpu->fd, page, page_size);
+		bool follows_loss;
 		uint8_t *data;
-		ssize_t size;
 
-		if (cpu->count == held_max)
-			drop_oldest(cpu);
-		data = held_page(cpu, cpu->count);
-		size = read(cpu->fd, data, page_size);
 		if (size < (ssize_t)(sizeof(uint64_t) + commit_size))
 			return;
-		memset(data + size, 0, page_size - (size_t)size);
-		if (page_follows_loss(data)) {
-			memmove(cpu->held, data, page_size);
-			cpu->complete_from_ns = page_time_ns(data);
+		memset(page + size, 0, page_size - (size_t)size);
+		follows_loss = page_follows_loss(page);
+		if (follows_loss)
 			cpu->count = 0;
+		data = place_for_page(cpu);
+		if (!data || follows_loss)
+			cpu->complete_from_ns = data ? page_time_ns(page) : clock_now_ns();
+		if (data) {
+			memcpy(data, page, page_size);
+			cpu->count++;
 		}
-		cpu->count++;
+		if (on_page)
+			on_page(page, cpu->number, follows_loss, on_page_data);
 	}
 }
 
@@ -208,10 +222,20 @@ static void copy_part(const struct raw_cpu *cpu, const struct trace_window *wind
 	}
 }
 
-void trace_pages_copy(struct trace_window *const *window, unsigned int count)
+void trace_pages_observe(trace_page_fn *observe, void *data)
+{
+	on_page = observe;
+	on_page_data = data;
+}
+
+void trace_pages_read(void)
 {
 	for (unsigned int i = 0; i < raw_count; i++)
 		read_cpu(&raw[i]);
+}
+
+void trace_pages_copy(struct trace_window *const *window, unsigned int count)
+{
 	for (unsigned int i = 0; i < count; i++) {
 		window[i]->part = calloc(raw_count, sizeof(*window[i]->part));
 		if (!window[i]->part)
@@ -237,6 +261,8 @@ void trace_window_write(const struct trace_window *window, struct json *json)
 {
 	json_begin(json, "trace-window");
 	json_u64(json, "thread", window->thread);
+	if (window->tid)
+		json_i64(json, "tid", window->tid);
 	json_cpu(json, window->cpu);
 	json_u64(json, "due_ns", window->due_ns);
 	json_u64(json, "latency_ns", window->latency_ns);

@@ -27,6 +27,7 @@ struct trace_part {
 
 struct trace_window {
 	unsigned int thread;
+	int tid; /* of the late thread, if it is not one of the session's; else 0 */
 	int cpu; /* of the sample; -1: unknown */
 	uint64_t due_ns;
 	uint64_t latency_ns;
@@ -38,7 +39,18 @@ struct trace_window {
 int trace_pages_open(const struct trace_instance *instance, uint64_t now_ns);
 void trace_pages_close(void);
 
-/* Copy the pages of @count windows of @window that have none yet. */
+/*
+ * Called for each page that is read, in the order of time of its CPU; @follows_loss: events before
+ * it may be missing.
+ */
+typedef void trace_page_fn(const uint8_t *page, unsigned int cpu, bool follows_loss, void *data);
+
+void trace_pages_observe(trace_page_fn *observe, void *data);
+
+/* Read the rings of every CPU, before the kernel overwrites them. */
+void trace_pages_read(void);
+
+/* Copy the pages of @count windows of @window that have none yet, from those that were read. */
 void trace_pages_copy(struct trace_window *const *window, unsigned int count);
 
 /* Drop the pages of a window. */

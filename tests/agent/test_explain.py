@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from rtscope.engine.traced import Windows, explained_by_trace
 from rtscope.target.protocol import decode_line
@@ -23,11 +24,11 @@ from tests.agent.probing import (
     started,
 )
 from tests.measured import run_of
-from tests.places import needs_tracefs
+from tests.places import TRACEFS, needs_tracefs
 
 INSTANCES = (
     *("unshare", "--mount", "sh", "-c"),
-    "mount -t tracefs tracefs /sys/kernel/tracing && ls /sys/kernel/tracing/instances",
+    f"({TRACEFS}) && ls /sys/kernel/tracing/instances",
 )
 
 
@@ -86,6 +87,58 @@ def test_whatever_kills_the_agent_nothing_is_left_in_the_kernel() -> None:
         assert instances(agent.pid)
     measure("cyclic", "-l", "10", "--explain", "1")
     assert not instances(agent.pid)
+
+
+@needs_tracefs
+def test_only_samples_above_the_limit_are_traced_and_each_as_it_comes() -> None:
+    with hogged(LAST_CPU, burst_ms=4, period_ms=100, priority=95):
+        options = ("-a", str(LAST_CPU), "-l", "900", "--above", "2ms")
+        lines = measure("cyclic", *options, "--explain-stream", "--league", "--progress", "100ms")
+    windows = of_type(lines, "trace-window")
+    kinds = [line["type"] for line in lines]
+    [end] = of_type(lines, "trace-end")
+
+    assert kinds.index("trace") < kinds.index("start")
+    assert len(windows) >= 4
+    assert all(window["latency_ns"] >= 2_000_000 for window in windows)
+    assert kinds.index("trace-window") < len(kinds) - kinds[::-1].index("progress")
+    above = sum(
+        count
+        for line in of_type(lines, "histogram")
+        for low, count in zip(line["lower_ns"], line["count"], strict=True)
+        if low >= 2_100_000
+    )
+    assert above <= len(windows) + end["skipped"]
+
+
+@needs_tracefs
+def test_the_league_counts_who_took_the_measured_cpu() -> None:
+    with hogged(LAST_CPU, burst_ms=5, period_ms=20, priority=95):
+        lines = measure("cyclic", "-a", str(LAST_CPU), "-D", "1s", "--league")
+    [league] = of_type(lines, "league")
+    took = {program["name"]: program for program in league["programs"]}
+    hog = took[Path(sys.executable).name[:15]]
+
+    assert 0.1e9 < hog["total_ns"] < league["known_ns"] < 1.5e9
+    assert 4e6 < hog["longest_ns"] <= hog["total_ns"]
+    assert not any(name.startswith("cyclic/") for name in took)
+
+
+@needs_tracefs
+@pytest.mark.parametrize("deep", ["preemptirq", "function", "irqsoff", "preemptoff"])
+def test_a_tracer_that_the_kernel_lacks_or_refuses_is_reported_and_the_rest_explained(
+    deep: str,
+) -> None:
+    lines = measure("cyclic", "-l", "300", "--explain", "2", "--explain-deep", deep)
+    [trace] = of_type(lines, "trace")
+    refused = any(line["code"] == "no-deep-trace" for line in of_type(lines, "warning"))
+
+    assert (trace["deep"] == "none") == refused
+    if deep == "preemptirq":
+        known = {event["name"].partition("/")[0] for event in trace["events"]}
+        assert ("preemptirq" in known) != ("preemptirq/*" in trace["missing"])
+    assert len(of_type(lines, "trace-window")) == 2
+    assert all(part["complete"] for one in of_type(lines, "trace-window") for part in one["parts"])
 
 
 def name_of(pid: int) -> str:

@@ -64,6 +64,29 @@ TEST(the_worst_samples_come_largest_first_with_their_notice_and_cpu)
 	assert_int_equal(record->worst[0].cpu, 4711);
 }
 
+TEST(late_samples_are_queued_from_the_limit_on_or_if_they_are_among_the_worst)
+{
+	static const uint64_t latencies_ns[] = { 50, 99, 100, 30, 200, 100, 40 };
+	static const uint64_t late_ns[] = { 100, 200, 100 }, worst_ns[] = { 50, 99, 100, 200 };
+	struct worst_sample sample;
+	struct record *record;
+
+	for (int limited = 0; limited < 2; limited++) {
+		const uint64_t *wanted = limited ? late_ns : worst_ns;
+		unsigned int count = limited ? 3 : 4;
+
+		record = fresh(limited ? 0 : 1, UINT64_MAX, false);
+		assert_int_equal(record_queue_late(record, limited ? 100 : 0), 0);
+		for (unsigned int i = 0; i < 7; i++)
+			add(record, latencies_ns[i]);
+		for (unsigned int i = 0; i < count; i++) {
+			assert_true(late_pop(record->late, &sample));
+			assert_int_equal(sample.latency_ns, wanted[i]);
+		}
+		assert_false(late_pop(record->late, &sample));
+	}
+}
+
 TEST(early_samples_have_no_latency_and_those_of_the_wait_for_the_lease_are_none)
 {
 	struct record *record = fresh(1, UINT64_MAX, false);
