@@ -32,6 +32,7 @@ const struct verb verbs[] = {
 	PROBE(migrate),
 	PROBE(noise),
 	PROBE(pi),
+	PROBE(response),
 	PROBE(scaling),
 	PROBE(sched),
 	PROBE(signal),

@@ -16,6 +16,7 @@ extern const struct probe memory_probe;
 extern const struct probe migrate_probe;
 extern const struct probe noise_probe;
 extern const struct probe pi_probe;
+extern const struct probe response_probe;
 extern const struct probe scaling_probe;
 extern const struct probe sched_probe;
 extern const struct probe signal_probe;

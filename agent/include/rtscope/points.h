@@ -14,7 +14,7 @@
  * and, while it runs: rtscope points PID. Its cost: docs/how-to/points.md.
  *
  * rtscope_begin() and rtscope_end() take no lock and make no system call but
- * the clock's, which the vDSO answers. Any number of threads, and signal
+ * the clock's, which the vDSO answers, and gettid() for a sample over its budget. Any number of threads, and signal
  * handlers, may be in one point at once: two counters are added to atomically,
  * and nothing has to fit together, so nobody ever waits for anybody, and a
  * thread that is killed in the middle leaves one sample's half behind and no
@@ -77,7 +77,9 @@ struct rtscope_figures {
 	uint64_t max_ns;
 	uint64_t min_inverted; /* ~min: grows as max does */
 	uint64_t over_budget;
-	uint64_t unused[3];
+	uint64_t late_end_ns; /* of the last sample over the budget: when it ended, */
+	uint64_t late_ns;     /* its length */
+	uint64_t late_tid;    /* and its thread */
 	uint64_t bucket[RTSCOPE_BUCKETS];
 };
 
@@ -153,6 +155,15 @@ static inline void rtscope_raise(uint64_t *most, uint64_t value)
 		;
 }
 
+/* Note a sample over its budget for rtscope watch; the end comes last: it announces the others. */
+static inline void rtscope_note_late(struct rtscope_figures *figures, uint64_t ns)
+{
+	__atomic_store_n(&figures->late_ns, ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&figures->late_tid, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+	__atomic_store_n(&figures->late_end_ns, rtscope_now_ns(), __ATOMIC_RELEASE);
+	__atomic_fetch_add(&figures->over_budget, 1, __ATOMIC_RELEASE);
+}
+
 /* One sample of @ns. The bucket, which is the count, comes last: what it counts is all there. */
 static inline void rtscope_sample(struct rtscope_point *point, uint64_t ns)
 {
@@ -165,7 +176,7 @@ static inline void rtscope_sample(struct rtscope_point *point, uint64_t ns)
 	rtscope_raise(&figures->min_inverted, ~ns);
 	__atomic_store_n(&figures->last_ns, ns, __ATOMIC_RELAXED);
 	if (ns > point->budget_ns)
-		__atomic_fetch_add(&figures->over_budget, 1, __ATOMIC_RELAXED);
+		rtscope_note_late(figures, ns);
 	__atomic_fetch_add(&figures->sum_ns, ns, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&figures->bucket[rtscope_bucket(ns)], 1, __ATOMIC_RELEASE);
 }
