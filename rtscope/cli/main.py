@@ -51,6 +51,10 @@ class _Commands(LazyGroup):
             "Measure how late the system under test answers.",
             kind="rtscope.cli.probe_command:ProbeCommand",
         ),
+        "watch": Source(
+            "rtscope.cli.watch:watch",
+            "Record for days, and explain each late sample or late cycle of a program.",
+        ),
         "run": Source(
             "rtscope.cli.run:run",
             "Measure all cells of a plan: probes × loads × intervals × policies × targets.",

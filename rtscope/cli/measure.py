@@ -45,6 +45,8 @@ from rtscope.model.errors import RtscopeError
 from rtscope.store.files import check_files
 
 DEFAULT_DURATION = "60s"
+_EXPLAINED = 10
+"""samples that --above explains by default: as many as the agent keeps of each thread"""
 
 
 def measure(
@@ -117,6 +119,14 @@ def measure(
             "in exact mode, repeat the run and explain it function by function",
         ),
     ] = None,
+    above: Annotated[
+        str | None,
+        agent_option(
+            "above",
+            text="Explain only samples of TIME or more; the 10 worst of them without --explain",
+        ),
+    ] = None,
+    explain_deep: Annotated[str | None, agent_option("explain-deep")] = None,
     samples_file: Annotated[Path | None, agent_option("samples-file")] = None,
     watchdog: Watchdog = None,
     idle_states: IdleStates = None,
@@ -179,7 +189,9 @@ def measure(
         "break": time_ns(break_at, "break"),
         "worst": worst,
         "exceedances": exceedances,
-        "explain": explain or 0,
+        "explain": explain or (_EXPLAINED if above else 0),
+        "above": time_ns(above, "above"),
+        "explain_deep": explain_deep,
         "watchdog": time_ns(watchdog, "watchdog"),
         "idle_states": idle_states,
         "options": probe_options(option or []),

@@ -39,6 +39,8 @@ class Cell(msgspec.Struct, frozen=True):
     """number of seeds to measure it with, side by side"""
     explain: int = 0
     """number of worst samples to explain"""
+    watch: int = 0
+    """number of late samples to keep, each as it happens; 0: only the worst, at the end"""
     until: list[str] = []
     """limits on percentiles that end it once they are proven, or one is hopeless"""
 
@@ -147,6 +149,7 @@ def measure_command(
     tuning = request.tuning
     times = {"--interval": request.interval_ns, "--duration": request.duration_ns}
     times |= {"--break": request.threshold_ns, "--watchdog": request.watchdog_ns}
+    times |= {"--above": request.above_ns}
     options: dict[str, str | int | None] = {
         "--target": None if target == "local" else target,
         "--load": None if request.load == "idle" else request.load,
@@ -160,6 +163,7 @@ def measure_command(
         "--seed": request.seed,
         "--seeds": seeds,
         "--explain": explain or None,
+        "--explain-deep": request.explain_deep,
         "--samples-file": request.samples_file,
     }
     options |= {name: format_duration_ns(ns) for name, ns in times.items() if ns is not None}
@@ -300,6 +304,10 @@ def _cell(
         samples_file=measure.samples_file,
         watchdog_ns=None if measure.watchdog is None else int(measure.watchdog),
         idle_states=measure.idle_states,
+        above_ns=None if measure.above is None else int(measure.above),
+        explain_deep=measure.explain_deep,
+        explain_stream=measure.watch > 0,
+        league=measure.watch > 0,
         options={name: str(value) for name, value in point.options.items()},
         tuning=point.tuning and msgspec.structs.replace(point.tuning, round=repetition),
         budget=list(dict.fromkeys([*limits, *map(str, measure.until)])),
@@ -308,8 +316,18 @@ def _cell(
     command = measure_command(request, point.target, plan.seeds, measure.explain, until)
     request = msgspec.structs.replace(request, command=command)
     name = _name(file, measure, point, repetition)
-    seeds, explain = plan.seeds, measure.explain
-    return Cell(name, point.target, request, table, place, scale, seeds, explain, until)
+    return Cell(
+        name,
+        point.target,
+        request,
+        table,
+        place,
+        scale,
+        seeds=plan.seeds,
+        explain=measure.explain,
+        watch=measure.watch,
+        until=until,
+    )
 
 
 def _placement_cell(

@@ -117,7 +117,7 @@ def _check_lab(file: PlanFile, cell: Cell, target: Target) -> None:
             raise RtscopeError("until is for one run: give one seed instead of several seeds")
     except RtscopeError as error:
         raise file.refusal((*cell.where, "until"), str(error)) from None
-    if cell.explain:
+    if cell.explain and not cell.watch:
         try:
             check_explainable(target, cell.explain, cell.work)
         except RtscopeError as error:

@@ -14,6 +14,7 @@ from rtscope.engine.check import cell_ns, check_cells, check_tuning
 from rtscope.engine.ensemble import measure_ensemble
 from rtscope.engine.explain import Received, explained, repeats_exactly
 from rtscope.engine.interrupt import Interrupt
+from rtscope.engine.keeping import Keeping
 from rtscope.engine.lab_cells import LabCells
 from rtscope.engine.measure import measure, read_machine
 from rtscope.engine.names import function_names
@@ -159,12 +160,18 @@ class _Measurement:
                 self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
 
             return self._ensemble(cell.work, cell.seeds, machine, target, agents, on_done)
-        received, windows = Received(), Windows()
-        by_trace = bool(cell.explain) and not repeats_exactly(target)
+        received, windows = Received(), Windows(most=cell.watch or cell.explain or 1)
+        by_trace = bool(cell.explain) and (cell.watch > 0 or not repeats_exactly(target))
+        keeping = Keeping(
+            windows, lambda run: self._observer.partial(stamped(run, self._experiment, cell))
+        )
 
         def on_line(line: AnyLine) -> None:
             received.receive(line)
-            windows.receive(line)
+            for told in windows.receive(line):
+                if cell.watch:
+                    keeping.changed()
+                    self._observer.outlier(cell, told)
             self._observer.received(cell, line)
             if until:
                 until.receive(line)
@@ -177,7 +184,8 @@ class _Measurement:
         until = Until(cell.until) if cell.until else None
         ended: list[bool] = []
         work = msgspec.structs.replace(cell.work, explain=cell.explain if by_trace else None)
-        run = measure(work, machine, on_start, on_line, target)
+        so_far = keeping.keep if cell.watch else lambda so_far: None
+        run = measure(work, machine, on_start, on_line, target, so_far)
         if until:
             run = until.ended(run, by_us=bool(ended) and not self._interrupt.is_set())
         if by_trace:

@@ -53,6 +53,10 @@ _COMPLAINT: Final = re.compile(
     re.MULTILINE,
 )
 """beginnings of messages of the kernel or the agent about a fault"""
+_UNFINISHED: Final = (
+    "the measurement was still running when this was stored: a later record of the same run "
+    "replaces it, unless rtscope was killed"
+)
 _MOST_WARNINGS: Final = 100
 _MOST_LOADS: Final = 256
 _MOST_MATRICES: Final = 64
@@ -68,6 +72,7 @@ def read_machine(
 class _Received(msgspec.Struct):
     """The lines received so far."""
 
+    id: str = msgspec.field(default_factory=new_run_id)
     hello: protocol.Hello | None = None
     start: protocol.Start | None = None
     end: protocol.End | None = None
@@ -236,7 +241,7 @@ def _record(request: Request, machine: Machine, received: _Received, failure: st
         throttling=start.throttling,
     )
     return Run(
-        id=new_run_id(),
+        id=heard.id,
         created=_moment(start.utc_ns),
         probe=request.probe,
         status=status,
@@ -268,13 +273,25 @@ def _record(request: Request, machine: Machine, received: _Received, failure: st
     )
 
 
+def _so_far(request: Request, machine: Machine, received: _Received) -> Run | None:
+    if received.start is None or received.so_far.progress is None:
+        return None
+    run = _record(request, machine, received, None)
+    warnings = [RunWarning("unfinished", _UNFINISHED), *run.warnings]
+    return msgspec.structs.replace(run, status="interrupted", warnings=warnings)
+
+
 def receive_run(
     request: Request,
     machine: Machine,
     lines: Iterable[protocol.AnyLine],
     on_line: Callable[[protocol.AnyLine], None],
+    on_so_far: Callable[[Callable[[], Run | None]], None] = lambda so_far: None,
 ) -> Run:
     """Make a Run of an agent's lines, and pass each line to `on_line`.
+
+    After each line, `on_so_far` gets a function that returns the record so far, which has the id
+    of the result; None before the first progress.
 
     An agent that dies once sampling has begun leaves a run with the status "failed". Raises
     RtscopeError where nothing was measured.
@@ -285,6 +302,8 @@ def receive_run(
         for line in lines:
             _receive(received, line)
             on_line(line)
+            if received.end is None:
+                on_so_far(lambda: _so_far(request, machine, received))
     except RtscopeError as error:
         if received.so_far.progress is None:
             raise
@@ -316,6 +335,7 @@ def measure(
     on_start: Callable[[Agent], None],
     on_line: Callable[[protocol.AnyLine], None],
     target: Target = LOCAL,
+    on_so_far: Callable[[Callable[[], Run | None]], None] = lambda so_far: None,
 ) -> Run:
     """Measure on `target`. `on_start` receives the agent, so that a signal can interrupt it."""
     interval_s = (request.interval_ns or 0) / 1e9
@@ -332,7 +352,7 @@ def measure(
             REPEAT_S if request.probe in _REPEATING else 0.0,
         )
         lines = agent.lines(_SILENCE_S + 2 * interval_s, span)
-        run = receive_run(request, machine, lines, on_line)
+        run = receive_run(request, machine, lines, on_line, on_so_far)
         run = with_metrics(msgspec.structs.replace(run, target=target.name))
         lab = agent.lab()
         return in_lab(run, lab, begun) if lab else run

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from rtscope.engine.cells import Cell
 from rtscope.engine.runner import Experiment
 from rtscope.model.run import Run
+from rtscope.model.timeline import Explanation
 from rtscope.statistics.cells import CellResult
 from rtscope.target.protocol import AnyLine
 
@@ -35,6 +36,9 @@ class Observer:
 
     def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
         """How long each limit of --until takes at the rates so far has been computed again."""
+
+    def outlier(self, cell: Cell, told: Explanation) -> None:
+        """A late sample of a cell that is watched has been explained."""
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """The next of several measurements of a cell begins."""
@@ -85,6 +89,11 @@ class Observers(Observer):
         """Forward."""
         for one in self._all:
             one.outlook(cell, sentences)
+
+    def outlier(self, cell: Cell, told: Explanation) -> None:
+        """Forward."""
+        for one in self._all:
+            one.outlier(cell, told)
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """Forward."""

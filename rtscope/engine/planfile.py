@@ -32,6 +32,8 @@ _EXPECTED: Final = {
     "duration": 'a time, such as "30s"',
     "default_duration": 'a time, such as "60s"',
     "samples_file": 'a file, such as "samples.tsv"',
+    "above": 'a time, such as "50us"',
+    "explain_deep": '"function", "preemptirq", "irqsoff" or "preemptoff"',
     "until": 'a list of limits on percentiles, such as ["p99.999<50us"]',
     "kind": '"scale" or "interfere"',
     "program": 'a command and its arguments, such as ["./app", "--threads", "{n}"]',

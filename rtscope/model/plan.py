@@ -68,6 +68,12 @@ class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """file for every sample; for a table of one cell"""
     explain: Annotated[int, Meta(ge=0)] = 0
     """number of worst samples to explain"""
+    above: PlanTime | None = None
+    """explain only samples of that and more"""
+    explain_deep: Annotated[str, Meta(pattern=r"^[a-z]*$", max_length=40)] | None = None
+    """tracer that records functions in addition"""
+    watch: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """keep each late sample as it happens, at most so many; 0: explain at the end"""
     until: list[PlanLimit] = []
     """limits on percentiles: a measurement ends once they are proven, or one is hopeless"""
     threshold: PlanTime | None = msgspec.field(default=None, name="break")

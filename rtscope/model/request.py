@@ -28,6 +28,14 @@ class Request(msgspec.Struct, frozen=True):
     exceedances: int | None = None
     explain: int | None = None
     """number of worst samples around which the kernel's trace is recorded"""
+    above_ns: int | None = None
+    """only samples of that and more are explained"""
+    explain_deep: str | None = None
+    """the tracer that records in addition"""
+    explain_stream: bool = False
+    """each late sample's trace is sent soon after it"""
+    league: bool = False
+    """count the time of each program on the measured CPUs"""
     watchdog_ns: int | None = None
     idle_states: IdleStatesText | None = None
     """default, off or limit:TIME; None: the probe's own, and default with a tuning profile"""

@@ -15,6 +15,18 @@ from rtscope.model.tuning import Tuning
 
 FORMAT_VERSION = 1
 
+
+class ProgramTime(msgspec.Struct, frozen=True):
+    """The time that a program took from the measured CPUs."""
+
+    name: str
+    total_ns: int
+    longest_ns: int
+    """without a switch to another task"""
+    runs: int
+    """how often it got a measured CPU"""
+
+
 Status = Literal["complete", "interrupted", "threshold", "watchdog", "failed"]
 FINAL: Final = frozenset({"complete", "threshold", "watchdog"})
 """how a run ends that need not be measured again"""
@@ -276,6 +288,8 @@ class Run(msgspec.Struct, frozen=True):
     """of the worst samples, worst first"""
     recording: Recording | None = None
     """the kernel's trace that explanations were made from"""
+    programs: list[ProgramTime] = []
+    """that took time from the measured CPUs, most first; empty if they were not counted"""
     lab: Lab | None = None
     """of a lab run; None on hardware"""
     idle_states: IdleStates | None = None

@@ -14,6 +14,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.points import Points
 from rtscope.model.progress import Progress
 from rtscope.model.threads import Threads
+from rtscope.target.protocol import League, TraceWindow
 
 MIB: Final = 1024 * 1024
 
@@ -105,7 +106,7 @@ class Allowance:
 
     def keep(self, line: object, raw: bytes) -> None:
         """Count the stored values of a line. Raises RtscopeError above the limit."""
-        if isinstance(line, Progress | Points | Threads):
+        if isinstance(line, Progress | Points | Threads | TraceWindow | League):
             return
         self._kept += raw.count(b",") + 1
         if self._kept > MOST_KEPT:

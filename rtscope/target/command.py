@@ -23,6 +23,7 @@ from rtscope.target.description import check_known, our_description
 WATCHDOG_CONNECTION: Final = "--tether=8s"
 """the agent ends when its standard input is silent for this long"""
 _PROGRESS: Final = "--progress=250000000ns"
+_WATCH_PROGRESS: Final = "--progress=1s"
 _GUEST_PROGRESS: Final = "1s"
 """a guest's interval: its serial port may be slow, and its times are not exact then anyway"""
 _GUEST_SAMPLES: Final = "/samples/all"
@@ -106,6 +107,7 @@ def _measure(request: Request, *, dry_run: bool = False) -> list[str]:
         "--default-duration": request.default_duration_ns,
         "--break": request.threshold_ns,
         "--watchdog": request.watchdog_ns,
+        "--above": request.above_ns,
     }
     return [
         request.probe,
@@ -120,13 +122,15 @@ def _measure(request: Request, *, dry_run: bool = False) -> list[str]:
                 "--worst": request.worst,
                 "--exceedances": request.exceedances,
                 "--explain": request.explain,
+                "--explain-deep": request.explain_deep,
                 "--samples-file": request.samples_file,
                 "--load-cpus": request.load_cpus,
                 "--idle-states": request.idle_states or ("default" if request.tuning else None),
                 "--load": None if request.load == "idle" else request.load,
             }
         ),
-        _PROGRESS,
+        _WATCH_PROGRESS if request.explain_stream else _PROGRESS,
+        *_flags({"--explain-stream": request.explain_stream, "--league": request.league}),
         *_values({name: None if ns is None else f"{ns}ns" for name, ns in times.items()}),
         *_values({f"--{name}": value for name, value in request.options.items()}),
         *_flags({"--cpu-counts": request.tuning is not None}),

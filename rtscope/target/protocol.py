@@ -261,6 +261,7 @@ class Trace(Line, frozen=True, tag="trace"):
     page_size: Annotated[int, msgspec.Meta(ge=1024, le=2**20)]
     commit_size: Literal[4, 8]
     little_endian: bool
+    deep: Short = "none"
     ring_kb: Count = 0
     """of each CPU"""
     events: Annotated[list[TraceEvent], msgspec.Meta(max_length=1024)] = []
@@ -286,6 +287,32 @@ class TraceWindow(Line, frozen=True, tag="trace-window"):
     latency_ns: Ns
     parts: Annotated[list[TracePart], msgspec.Meta(max_length=1024)]
     cpu: CpuIndex | None = None
+    tid: Count = 0
+    """the late thread, if it is not one of the session's"""
+
+
+class TraceEnd(Line, frozen=True, tag="trace-end"):
+    """After the last window."""
+
+    skipped: Count = 0
+    """late samples whose trace was not sent"""
+
+
+class LeagueProgram(msgspec.Struct, frozen=True):
+    """The time that a program had the measured CPUs."""
+
+    name: Short
+    """empty: all programs that found no place in the table"""
+    total_ns: Ns
+    longest_ns: Ns
+    runs: Count
+
+
+class League(Line, frozen=True, tag="league"):
+    """Who had the measured CPUs so far."""
+
+    known_ns: Ns
+    programs: Annotated[list[LeagueProgram], msgspec.Meta(max_length=1024)] = []
 
 
 class End(Line, frozen=True, tag="end"):
@@ -316,6 +343,8 @@ AnyLine = (
     | LoadResult
     | Trace
     | TraceWindow
+    | TraceEnd
+    | League
     | End
 )
 

@@ -63,6 +63,11 @@ def headline(run: Run, told: Explanation) -> str:
     return f"{text}: {spent}{f' ({states})' if states else ''}"
 
 
+def outlier_line(told: Explanation) -> str:
+    """A late sample in one line, while its run goes on."""
+    return f"{told.time_ns / 1e9:.3f} s: {time_text(told.latency_ns)} late: {_largest_terms(told)}"
+
+
 def _largest_terms(told: Explanation) -> str:
     """The terms that took a good part of the latency; the largest in any case."""
     shown = [term for term in told.ledger if term.ns >= _LARGE * told.latency_ns]

@@ -15,6 +15,7 @@ from rtscope.engine.observer import Observer
 from rtscope.engine.runner import Experiment
 from rtscope.engine.targets import target_of
 from rtscope.model.progress import Progress
+from rtscope.model.timeline import Explanation
 from rtscope.model.units import counted, format_duration_ns
 from rtscope.report.terminal.console import output_console
 from rtscope.report.terminal.experiment import ExperimentState, ExperimentView
@@ -23,6 +24,7 @@ from rtscope.report.terminal.streams import note
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.metrics import metrics_of_run
 from rtscope.target.protocol import AnyLine
+from rtscope.wording.explanation import outlier_line
 from rtscope.wording.values import time_text
 
 _FIRST_PROGRESS_NS: Final = 2_000_000_000
@@ -94,6 +96,11 @@ class LiveProgress(Observer):
         """Show how long --until takes, from the next drawing on."""
         if self._state.cell is not None and not _emulated(cell):
             self._state.cell.outlook = sentences
+
+    def outlier(self, cell: Cell, told: Explanation) -> None:
+        """Print one line for a late sample, above the view."""
+        self.close()
+        note(outlier_line(told))
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """Show the current measurement of a cell."""

@@ -33,6 +33,7 @@ from rtscope.report.tables.ensemble import member_columns
 from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
+from rtscope.report.tables.programs import programs_columns
 from rtscope.report.tables.references import columns_beside
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.steps import step_columns
@@ -160,6 +161,7 @@ class _View(msgspec.Struct, frozen=True):
     member_lines: list[str]
     metrics_table: list[Column]
     waiters: list[Column]
+    programs: list[Column]
     matrices: list[tuple[str, list[Column]]]
     by_microsecond: list[Column]
     rows_left_out: int
@@ -292,6 +294,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         member_lines(run),
         metrics_columns(run.threads),
         waiters_columns(run.threads),
+        programs_columns(run),
         [
             *response_table(run),
             *((matrix_title(matrix), matrix_columns(matrix)) for matrix in run.matrices),

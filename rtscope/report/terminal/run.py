@@ -18,7 +18,7 @@ from rtscope.model.finding import Severity
 from rtscope.model.quantity import LATENCY
 from rtscope.model.run import Run
 from rtscope.model.timeline import Explanation
-from rtscope.model.units import format_duration_ns
+from rtscope.model.units import counted, format_duration_ns
 from rtscope.report.tables.causes import cause_columns
 from rtscope.report.tables.column import Column
 from rtscope.report.tables.ensemble import member_columns
@@ -27,6 +27,7 @@ from rtscope.report.tables.matrices import matrix_columns
 from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.placement_series import table_of
+from rtscope.report.tables.programs import programs_columns
 from rtscope.report.tables.response import response_table
 from rtscope.report.tables.waiters import waiters_columns
 from rtscope.report.terminal.table import fitted
@@ -67,6 +68,7 @@ from rtscope.wording.values import (
 if TYPE_CHECKING:
     pass
 
+_MOST_EXPLANATIONS = 10
 _MARKS: dict[Severity, str] = {"info": "→ ", "undecided": "note: ", "unexpected": "≠ "}
 _VERDICT: dict[Outcome, tuple[str, str]] = {
     "pass": ("pass", "bold green"),
@@ -120,8 +122,8 @@ class Summary:
                 yield from _cells(self.run, options.max_width)
             else:
                 yield from _metrics(self.run, options.max_width)
-            if counted := instructions_line(self.run):
-                yield Text(counted)
+            if instructions := instructions_line(self.run):
+                yield Text(instructions)
             yield from _tables(self.run, options.max_width)
             if self.run.probe == "gtod":
                 yield Text()
@@ -132,12 +134,7 @@ class Summary:
             yield from (marked_line("load ", line) for line in loads)
         if self.phases and (phases := phases_line(self.run)):
             yield marked_line("phases ", phases)
-        for ranking in shown_rankings(self.run):
-            yield from _ranking(ranking, options.max_width)
-        for place, told in enumerate(self.run.explanations):
-            if self.ledgers or not told.ledger or not place:
-                yield Text()
-            yield from _explanation(self.run, told, options.max_width, ledger=self.ledgers)
+        yield from _explanations(self.run, options.max_width, ledgers=self.ledgers)
         if self.judgements:
             yield Text()
             yield from (judgement_line(judgement) for judgement in self.judgements)
@@ -194,6 +191,22 @@ def _ranking(ranking: Ranking, width: int) -> RenderResult:
     yield fitted(cause_columns(ranking), width)
     yield Text(ranking_note(ranking), style="dim")
     yield from (marked_line("→ ", line, "bold cyan") for line in remedy_lines(ranking))
+
+
+def _explanations(run: Run, width: int, *, ledgers: bool) -> RenderResult:
+    """Causes, the worst late samples, and the programs that took time from the measured CPUs."""
+    for ranking in shown_rankings(run):
+        yield from _ranking(ranking, width)
+    for place, told in enumerate(run.explanations[:_MOST_EXPLANATIONS]):
+        if ledgers or not told.ledger or not place:
+            yield Text()
+        yield from _explanation(run, told, width, ledger=ledgers)
+    if more := run.explanations[_MOST_EXPLANATIONS:]:
+        yield Text(f"{counted(len(more), 'more explanation')}: rtscope report", style="dim")
+    if programs := programs_columns(run):
+        yield Text()
+        yield Text("Programs that took time from the measured CPUs", style="bold")
+        yield fitted(programs, width)
 
 
 def _explanation(run: Run, told: Explanation, width: int, *, ledger: bool) -> RenderResult:
