@@ -87,6 +87,9 @@ SUBSTITUTIONS: Final = [
     # Durations, numbers of samples and of repetitions.
     (r"(-D|--duration) \S+", r"\1 300ms"),
     (_MEASURE, r"\1 -D 300ms"),
+    (r"^(rtscope watch\b)(?!.*--for )", r"\1 --for 300ms"),
+    (r"--for \S+", "--for 300ms"),
+    (r"--pid (1234|\$\(pidof llrf\))", "--pid $LLRF"),
     (r"(-l|--samples) \d+", r"\1 20"),
     (r"(measure.* memory)$", r"\1 -O largest=8"),
     (r"largest([ =])64", r"largest\g<1>8"),

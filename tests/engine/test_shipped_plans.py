@@ -51,4 +51,4 @@ def test_quick_has_every_probe_of_no_module_or_program_and_ends_in_under_two_min
     assert sum(cell_ns(start) or 10**12 for start in starts.values()) < 100e9
     with local.started_agent(DryRun(Request())) as agent:
         known = protocol.check_hello(next(agent.lines(20))).probes
-    assert {cell.request.probe for cell in cells} == set(known) - OF_A_MODULE - {"exec"}
+    assert {cell.request.probe for cell in cells} == set(known) - OF_A_MODULE - {"exec", "response"}
