@@ -120,5 +120,5 @@ void response_points_poll(struct measuring *measuring)
 		session_warn("old-points",
 			     "the program was built with an older rtscope/points.h, which does not record when a late cycle ended: build it again");
 	if (unseen)
-		measuring_fact(measuring, "unseen", (double)unseen);
+		measuring_metric(measuring, "unseen", (double)unseen);
 }

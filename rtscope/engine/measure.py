@@ -241,7 +241,7 @@ def _record(request: Request, machine: Machine, received: _Received, failure: st
         throttling=start.throttling,
     )
     return Run(
-        id=heard.id,
+        id=received.id,
         created=_moment(start.utc_ns),
         probe=request.probe,
         status=status,

@@ -124,8 +124,8 @@ def explained_by_trace(run: Run, received: Windows, name_of: NameOf | None = Non
         warnings.append(
             RunWarning(
                 "outliers-left-out",
-                f"{left_out} late samples are counted and not explained: at most {received.most} are "
-                "kept, the worst ones, and the agent sends about one a second. Raise --above",
+                f"{left_out} late samples are counted and not explained: at most {received.most} "
+                "are kept, the worst ones, and the agent sends about one a second. Raise --above",
             )
         )
     windows = [one.window for one in received.kept]

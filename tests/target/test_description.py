@@ -17,7 +17,7 @@ from rtscope.target.description import our_description
 from rtscope.target.local import started_agent
 from rtscope.target.protocol import Hello, Start, check_description
 
-DIGEST: Final = (6, "a0f49a9d2870da1d")
+DIGEST: Final = (7, "ef19274d235ce7f9")
 """version of the description, and the digest of what it has"""
 
 
