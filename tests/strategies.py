@@ -2,6 +2,7 @@
 """Hypothesis strategies for the records of rtscope.model: every one that decode_run accepts."""
 
 from datetime import UTC, datetime
+from typing import get_args
 
 from hypothesis import strategies as st
 
@@ -18,7 +19,16 @@ from rtscope.model.run import (
     Waiter,
     Windows,
 )
-from rtscope.model.timeline import Call, Explanation, FunctionTime, Stretch
+from rtscope.model.timeline import (
+    Call,
+    CpuTrack,
+    Explanation,
+    FunctionTime,
+    LedgerTerm,
+    Remote,
+    Stretch,
+    TermKind,
+)
 
 TEXT = st.text(max_size=20)
 COUNTS = st.integers(0, 2**40)
@@ -146,7 +156,26 @@ def explanations() -> st.SearchStrategy[Explanation]:
         interrupts_off=stretches,
         preemption_off=stretches,
         notes=st.lists(TEXT, max_size=2),
+        task=TEXT,
+        before_ns=SPANS_NS,
+        after_ns=SPANS_NS,
+        tracks=st.lists(tracks(), max_size=2),
+        ledger=st.lists(terms(), max_size=3),
     )
+
+
+def tracks() -> st.SearchStrategy[CpuTrack]:
+    """A CPU around a sample."""
+    stretches = st.lists(st.builds(Stretch, SPANS_NS, SPANS_NS, TEXT), max_size=2)
+    return st.builds(CpuTrack, st.integers(0, 99), stretches, stretches)
+
+
+def terms() -> st.SearchStrategy[LedgerTerm]:
+    """A term of a ledger, whose other party has any name."""
+    remotes = st.none() | st.builds(Remote, TEXT, st.none() | st.integers(0, 99), TEXT)
+    cpus = st.lists(st.integers(0, 99), max_size=2)
+    kinds = st.sampled_from(get_args(TermKind))
+    return st.builds(LedgerTerm, kinds, TEXT, SPANS_NS, cpus, TEXT, remotes)
 
 
 @st.composite

@@ -14,9 +14,9 @@ from rtscope.wording.causes import ranking_note, ranking_title, remedy_lines, sh
 from rtscope.wording.explanation import headline, off_line, totals_line
 from rtscope.wording.plain import plain
 
-_MOST_BARS = 1500
+_MOST_BARS = 1200
 """in the timelines of a run together, so that the page stays small"""
-_LEAST_BARS = 40
+_LEAST_BARS = 20
 
 
 class RankedView(msgspec.Struct, frozen=True):

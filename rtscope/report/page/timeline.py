@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """An explained sample as a timeline."""
 
+import heapq
 from typing import Final
 
 import msgspec
 
-from rtscope.model.timeline import Explanation
+from rtscope.model.timeline import Explanation, Stretch
 from rtscope.wording.plain import plain
 from rtscope.wording.values import time_text
 
@@ -52,7 +53,7 @@ def _cpus(told: Explanation, most_bars: int) -> Lanes:
     """CPUs as tracks, from before the deadline until after the sample."""
     span = _Span(told.before_ns, told.before_ns + told.latency_ns + told.after_ns)
     names: list[tuple[int, str]] = []
-    found: list[tuple[bool, int, Bar]] = []
+    found: list[tuple[bool, int, int, str, Stretch]] = []
     lane = 0
     for track in told.tracks:
         names.append((lane, f"CPU {track.cpu}"))
@@ -61,11 +62,14 @@ def _cpus(told: Explanation, most_bars: int) -> Lanes:
             for one in stretches:
                 late = kind == "task" and one.name == told.task
                 shown = "late" if late else "idle" if one.name == "idle" else kind
-                bar = span.bar(one.start_ns - told.before_ns, one.ns, lane, shown, one.name)
-                found.append((not late, -one.ns, bar))
+                found.append((not late, -one.ns, lane, shown, one))
             lane += 1
-    found.sort(key=lambda one: one[:2])
-    kept = sorted((bar for *_, bar in found[:most_bars]), key=lambda bar: (bar.lane, bar.x))
+    longest = heapq.nsmallest(most_bars, found, key=lambda one: one[:2])
+    bars = [
+        span.bar(one.start_ns - told.before_ns, one.ns, lane_of, kind, one.name)
+        for _, _, lane_of, kind, one in longest
+    ]
+    kept = sorted(bars, key=lambda bar: (bar.lane, bar.x))
     marks = [
         Mark(span.x(0), "deadline"),
         Mark(span.x(told.latency_ns), f"sample, {time_text(told.latency_ns)} late"),
