@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from rtscope.explain.symbols import Symbols, from_system_map
+from rtscope.explain.symbols import Symbols, from_kallsyms, from_system_map, name_at
 from rtscope.model.errors import RtscopeError
 
 TEXT = """351c0 pcpu_hot
@@ -67,3 +67,21 @@ def test_a_system_map_is_read_but_for_what_are_no_functions() -> None:
     assert symbols.address("pcpu_hot") == 0x351C0
     assert symbols.address("jiffies") is symbols.address("__pfx_work") is None
     assert from_system_map("ffffffffffffffff B The real System.map is in a -dbg package\n") == ""
+
+
+KALLSYMS = """\
+ffffffff81000000 T _stext
+ffffffff81000100 t flush_one
+ffffffff81000200 D some_data
+ffffffffc0000000 t send_it\t[driver]
+0000000000000000 T hidden
+"""
+
+
+def test_functions_of_kallsyms_are_named_by_address_and_by_offset() -> None:
+    symbols = from_kallsyms(KALLSYMS)
+    assert name_at(symbols, 0xFFFFFFFF81000104) == "flush_one"
+    assert name_at(symbols, 0x104) == "flush_one"
+    assert name_at(symbols, 0xFFFFFFFFC0000008 - (1 << 64)) == "send_it [driver]"
+    assert name_at(symbols, 0xFFFFFFFF00000000) == ""
+    assert name_at(from_kallsyms("no symbols\n\n"), 0x104) == ""
