@@ -18,7 +18,18 @@ _COMMON: Final = (
     ("unsigned char common_preempt_count", 3, 1, 0),
     ("int common_pid", 4, 4, 1),
 )
+_VECTORS: Final = (
+    *("local_timer", "reschedule", "call_function", "call_function_single", "irq_work"),
+    *("x86_platform_ipi", "thermal_apic", "error_apic", "spurious_apic", "threshold_apic"),
+    *("deferred_error_apic", "timer_interrupt", "doorbell", "irq", "ipi"),
+)
+"""interrupts that have a pair of events of their own, on all architectures"""
 _FIELDS: Final = {
+    **{
+        f"{name}_{end}": (("int vector", 8, 4, 1),)
+        for name in _VECTORS
+        for end in ("entry", "exit")
+    },
     "sched_switch": (
         ("char prev_comm[16]", 8, 16, 0), ("pid_t prev_pid", 24, 4, 1), ("int prev_prio", 28, 4, 1),
         ("long prev_state", 32, 8, 1), ("char next_comm[16]", 40, 16, 0),
@@ -33,8 +44,6 @@ _FIELDS: Final = {
         ("int orig_cpu", 32, 4, 1), ("int dest_cpu", 36, 4, 1),
     ),
     "cpu_idle": (("u32 state", 8, 4, 0), ("u32 cpu_id", 12, 4, 0)),
-    "local_timer_entry": (("int vector", 8, 4, 1),),
-    "local_timer_exit": (("int vector", 8, 4, 1),),
     "ipi_send_cpu": (
         ("unsigned int cpu", 8, 4, 0), ("void * callsite", 16, 8, 0), ("void * callback", 24, 8, 0),
     ),
@@ -59,8 +68,6 @@ _FIELDS: Final = {
     "page_fault_user": (("unsigned long address", 8, 8, 0), ("unsigned long ip", 16, 8, 0)),
     "irq_disable": (("u32 caller_offs", 8, 4, 0), ("u32 parent_offs", 12, 4, 0)),
     "irq_enable": (("u32 caller_offs", 8, 4, 0), ("u32 parent_offs", 12, 4, 0)),
-    "call_function_single_entry": (("int vector", 8, 4, 1),),
-    "call_function_single_exit": (("int vector", 8, 4, 1),),
     "nmi_handler": (("s64 delta_ns", 8, 8, 1),),
     "irq_handler_entry": (("int irq", 8, 4, 1), ("__data_loc char[] name", 12, 4, 0)),
     "irq_handler_exit": (("int irq", 8, 4, 1), ("int ret", 12, 4, 1)),

@@ -109,8 +109,8 @@ def _event(found: re.Match[str], name: str, functions: dict[str, int]) -> Event 
             continue
         if key.endswith("comm") or field.dynamic:
             fields[key] = text[: 63 if field.dynamic else field.size - 1]
-        else:
-            fields[key] = _number(key, text, functions)
+        elif text:
+            fields[key] = _number(key, text.split()[0], functions)
     return Event(time_ns, name, int(found["tid"]), fields)
 
 

@@ -2,6 +2,7 @@
 """Recordings go to trace-cmd and Perfetto and come back, and other traces are explained."""
 
 import contextlib
+import gzip
 import re
 import subprocess
 from pathlib import Path
@@ -159,3 +160,38 @@ def test_a_run_without_a_recording_is_refused_with_what_to_do() -> None:
     run = msgspec.structs.replace(recorded_run(), recording=None)
     with pytest.raises(RtscopeError, match="--explain"):
         perfetto_trace(run)
+
+
+REAL = gzip.decompress((Path(__file__).parent / "files" / "rtfault-lock.dat.gz").read_bytes())
+"""Debian's 6.12 with PREEMPT_RT and two CPUs of a busy host, tests/lab/rtfault on them. Made by
+
+    rtscope measure --target vm:6.12-rt-amd64,cpus=2 --module 'tests/lab/rtfault by=lock' \\
+        --cpus 1 --explain 12 --worst 12 --samples 300
+    rtscope export last -F trace.dat -o - | gzip -9n
+"""
+WOKEN = Question("153", 123_384_989_526, 123_384_989_526 + 97_688_154)
+
+
+def test_events_of_a_real_kernel_are_decoded_and_have_their_sender() -> None:
+    (told,) = explained_trace(REAL, CREATED, WOKEN).explanations
+    assert sum(term.ns for term in told.ledger) == told.latency_ns
+    assert told.task == "cyclic/0/153"
+    assert [(one.kind, one.name, one.ns) for one in told.ledger[:2]] == [
+        ("hard-interrupt", "local_timer", 89_530_820), ("idle-exit", "idle state 1", 7_772_424),
+    ]  # fmt: skip
+    sent = next(term for term in told.ledger if term.name == "reschedule")
+    assert sent.remote is not None
+    assert (sent.remote.task, sent.remote.cpu) == ("rtfault/0/148", 0)
+    assert [track.cpu for track in told.tracks] == [0, 1]
+
+
+def test_trace_cmd_prints_every_event_of_a_real_kernel_and_its_text_is_explained_alike(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "trace.dat"
+    path.write_bytes(REAL)
+    text = report_of(path, "-t")
+    assert "FAILED" not in text
+    assert sum(bool(re.search(r"\[\d+\]", line)) for line in text.splitlines()) > 3000
+    of_text = explained_trace(text.encode(), CREATED, WOKEN)
+    assert sorted(terms(of_text)) == sorted(terms(explained_trace(REAL, CREATED, WOKEN)))
