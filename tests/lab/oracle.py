@@ -9,6 +9,7 @@ the trace that the agent recorded in the guest.
 """
 
 import statistics
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from rtscope.target.protocol import AnyLine
 
 DELAY_US: Final = 200
 OUTLIERS: Final = 40
+RTFAULT: Final = Path(__file__).parent / "rtfault"
 LEAST_NS: Final = 20_000
 """shorter delays within a sample are not outliers"""
 
@@ -33,6 +35,7 @@ TERMS: Final[dict[str, tuple[TermKind, ...]]] = {
     "thread": ("thread", "timer-late", "hard-interrupt"),
     "hardirq": ("hard-interrupt",),
     "softirq": ("soft-interrupt",),
+    "work": ("preemption-off", "timer-late", "hard-interrupt"),
 }
 """the terms of each way to keep the CPU; the first is the cause"""
 KERNELS: Final = {
@@ -55,7 +58,8 @@ class Outlier(msgspec.Struct, frozen=True):
 
 def outliers(kernel: str, by: str, count: int = OUTLIERS) -> list[Outlier]:
     """Measure with injected delays; the worst samples in which they took long."""
-    target = vm_target(f"vm:{kernel},load=rtdelay delay_us={DELAY_US} by={by}")
+    module = f"{RTFAULT} on=0" if by == "work" else "rtdelay"
+    target = vm_target(f"vm:{kernel},load={module} delay_us={DELAY_US} by={by}")
     received, windows = Received(), Windows()
 
     def receive(line: AnyLine) -> None:
@@ -85,7 +89,7 @@ def _seen(oracle: Explanation, by: str) -> int:
     """How long the injected delay kept the CPU, by the instructions that were executed."""
     if by in {"interrupts", "hardirq"}:
         return max((one.ns for one in oracle.interrupts_off or []), default=0)
-    if by == "preemption":
+    if by in {"preemption", "work"}:
         return max((one.ns for one in oracle.preemption_off or []), default=0)
     if by == "thread":
         return sum(one.ns for one in oracle.tasks or [] if one.name.startswith("rtdelay/"))

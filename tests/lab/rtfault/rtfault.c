@@ -7,7 +7,7 @@
  * - lock: it holds a raw spin lock. The thread rtfault/1 on CPU `on` waits for it with interrupts
  *   disabled;
  * - ipi: it floods that CPU with calls of a function that takes 2 us;
- * - work: it queues a work item there, which disables preemption.
+ * - work: it queues a work item there, which disables preemption. Both CPUs may be the same.
  */
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -42,7 +42,9 @@ MODULE_PARM_DESC(by, "lock, ipi or work");
 enum { BY_LOCK, BY_IPI, BY_WORK };
 
 static const char *const ways[] = {
-	[BY_LOCK] = "lock", [BY_IPI] = "ipi", [BY_WORK] = "work",
+	[BY_LOCK] = "lock",
+	[BY_IPI] = "ipi",
+	[BY_WORK] = "work",
 };
 
 #define CALL_US 2
@@ -140,8 +142,9 @@ static struct task_struct *started(int (*body)(void *), unsigned int cpu, unsign
 static int __init rtfault_init(void)
 {
 	way = match_string(ways, ARRAY_SIZE(ways), by);
-	if (way < 0 || delay_us > 10000 || period_us < 2 * delay_us || from == on ||
-	    from >= nr_cpu_ids || on >= nr_cpu_ids || !cpu_online(from) || !cpu_online(on)) {
+	if (way < 0 || delay_us > 10000 || period_us < 2 * delay_us ||
+	    (from == on && way != BY_WORK) || from >= nr_cpu_ids || on >= nr_cpu_ids ||
+	    !cpu_online(from) || !cpu_online(on)) {
 		pr_err("rtfault: '%s' of %u us every %u us from CPU %u on CPU %u is impossible\n",
 		       by, delay_us, period_us, from, on);
 		return -EINVAL;
