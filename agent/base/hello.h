@@ -6,7 +6,7 @@
 #define PROTOCOL_VERSION 1
 
 /* Of `describe`: increased when an option, a probe, a load or a metric is added, changed or removed. */
-#define DESCRIPTION_VERSION 7
+#define DESCRIPTION_VERSION 8
 
 /* The variable with a sentence about the part of the boot that was not over. */
 #define HELLO_UNSETTLED "rtscope_unsettled"

@@ -292,6 +292,7 @@ static void send_machine(bool running, bool audit)
 static struct {
 	bool help;
 	bool audit;
+	bool activity;
 	const char *root; /* NULL: this system's */
 } asked;
 
@@ -304,6 +305,10 @@ const struct option_spec machine_options[] = {
 	  .kind = OPTION_FLAG,
 	  .help = "Read also what rtscope check needs: settings, limits, and the scheduling of every thread",
 	  .value = &asked.audit },
+	{ .name = "activity",
+	  .kind = OPTION_FLAG,
+	  .help = "Read only what shows whether the system is quiet: CPU time, temperatures, clocks, threads",
+	  .value = &asked.activity },
 	{ .name = "sysroot",
 	  .kind = OPTION_TEXT,
 	  .metavar = "DIR",
@@ -364,7 +369,10 @@ int machine_main(int argc, char **argv)
 
 	if (lines)
 		hello_write(&json);
-	send_machine(!asked.root, asked.audit);
+	if (asked.activity)
+		send_matching(machine_activity);
+	else
+		send_machine(!asked.root, asked.audit);
 	if (lines) {
 		json_begin(&json, "end");
 		json_string(&json, "status", "complete");

@@ -2,6 +2,6 @@
 #ifndef RTSCOPE_MACHINE_PATHS_H
 #define RTSCOPE_MACHINE_PATHS_H
 
-extern const char *const machine_texts[], *const machine_audited[];
+extern const char *const machine_texts[], *const machine_audited[], *const machine_activity[];
 
 #endif

@@ -69,6 +69,8 @@ class MachineRequest(msgspec.Struct, frozen=True):
 
     audit: bool = False
     """also those that the rules of `check` need"""
+    activity: bool = False
+    """only those that show whether the system is quiet"""
 
 
 class SymbolsRequest(msgspec.Struct, frozen=True):

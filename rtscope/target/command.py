@@ -48,7 +48,8 @@ def _words(request: AgentRequest) -> list[str]:
         case DryRun():
             words = _measure(request.request, dry_run=True)
         case MachineRequest():
-            words = ["machine", "--json", *_flags({"--audit": request.audit})]
+            flags = {"--audit": request.audit, "--activity": request.activity}
+            words = ["machine", "--json", *_flags(flags)]
         case SymbolsRequest():
             words = ["symbols", "--json", *_flags({"--modules": request.modules_only})]
         case ThreadsRequest():

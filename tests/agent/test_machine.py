@@ -147,6 +147,19 @@ def test_an_audit_gets_settings_and_threads_too(tmp_path: Path) -> None:
     assert set(files_sent("--audit", "--sysroot", tmp_path)) == {*always, *audited}
 
 
+def test_activity_is_what_changes_while_a_system_works(tmp_path: Path) -> None:
+    temperatures = [
+        "/sys/class/thermal/thermal_zone3/temp",
+        "/sys/class/hwmon/hwmon0/temp12_input",
+    ]
+    threads = ["/proc/12/task/12/stat", "/proc/12/task/13/stat"]
+    clocks = [CPU + "cpu3/cpufreq/scaling_cur_freq", CPU + "cpu3/cpufreq/scaling_governor"]
+    sent = ["/proc/stat", *temperatures, *threads, *clocks]
+    for path in [*sent, "/proc/cpuinfo", "/sys/class/hwmon/hwmon0/fan1_input"]:
+        write(tmp_path, path, b"1\n")
+    assert set(files_sent("--activity", "--sysroot", tmp_path)) == set(sent)
+
+
 def test_firmware_is_asked_for_its_interrupts_only_where_they_are_counted() -> None:
     files = files_sent("--audit")
     info = Path("/proc/cpuinfo").read_text()

@@ -41,6 +41,7 @@ PROGRESS = "--progress=250000000ns"
             f"cyclic --json --idle-states=limit:5us {PROGRESS} --cpu-counts --tune=tasks away=1",
         ),
         (MachineRequest(audit=True), "machine --json --audit"),
+        (MachineRequest(activity=True), "machine --json --activity"),
         (SymbolsRequest(modules_only=True), "symbols --json --modules"),
         (ThreadsRequest(7), "threads --json --interval=7ns"),
         (

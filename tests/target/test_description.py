@@ -17,7 +17,7 @@ from rtscope.target.description import our_description
 from rtscope.target.local import started_agent
 from rtscope.target.protocol import Hello, Start, check_description
 
-DIGEST: Final = (7, "ef19274d235ce7f9")
+DIGEST: Final = (8, "0cc6ee2c11233887")
 """version of the description, and the digest of what it has"""
 
 
