@@ -83,6 +83,10 @@ class _Commands(LazyGroup):
             "rtscope.cli.lab:app",
             "Measure on real kernels in emulated machines whose time is counted in instructions.",
         ),
+        "farm": Source(
+            "rtscope.cli.farm:app",
+            "Measure plans on many boards at once: boards of labgrid, over ssh, or VMs.",
+        ),
         "report": Source(
             "rtscope.cli.report:report",
             "Draw runs as one HTML file; several share the charts.",

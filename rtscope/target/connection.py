@@ -67,11 +67,13 @@ class Destination(msgspec.Struct, frozen=True):
 
     host: str
     port: str | None = None
+    options: tuple[str, ...] = ()
+    """more options of ssh"""
 
     @property
     def words(self) -> list[str]:
         """Its arguments on ssh's command line."""
-        return [*([f"-p{self.port}"] if self.port else []), "--", self.host]
+        return [*self.options, *([f"-p{self.port}"] if self.port else []), "--", self.host]
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -127,8 +129,8 @@ class _Script(AgentProcess):
 class Connection:
     """Runs commands on a board; ends with this process."""
 
-    def __init__(self, name: str, destination: Destination) -> None:
-        """Connect, with a prompt if there is a terminal. Raises RtscopeError."""
+    def __init__(self, name: str, destination: Destination, *, may_ask: bool = True) -> None:
+        """Connect; with `may_ask`, ssh prompts if there is a terminal. Raises RtscopeError."""
         if not shutil.which("ssh"):
             raise RtscopeError("ssh is not installed: install the package openssh-client")
         self._name = name
@@ -137,7 +139,7 @@ class Connection:
         self._socket = _socket_folder() / f"ssh-{secrets.token_hex(4)}"
         atexit.register(self.close)
         said = self._connect()
-        if said.status == LOST and _may_help_to_ask(said.complaint):
+        if said.status == LOST and may_ask and _may_help_to_ask(said.complaint):
             _ask([*self._ssh(batch="no"), "exit 0"])
             said = self._connect()
         if said.status == LOST:

@@ -41,6 +41,12 @@ NOT_RUN: Final = {
         ["sudo rtscope prove 1", "sudo rtscope prove last"],
         "changes this computer for ten rounds: tests/engine/test_proving.py",
     ),
+    **dict.fromkeys(
+        ["rtscope farm check lab.toml", "rtscope farm run lab.toml quick --tag nightly"],
+        "needs a labgrid: tests/farm/test_run.py, tests/farm/test_qemu.py",
+    ),
+    "rtscope run rt-against-std --seeds 8 --dask tcp://node1:8786": "needs a cluster: "
+    "tests/farm/test_dask.py",
     "rtscope lab shell 6.12-rt-amd64 --file ./my-loop": "interactive: tests/lab/test_console.py",
     "rtscope lab kernel build x86_64-rt --name mine --source ~/linux --config my.config "
     "--patches ~/series": "tests/lab/test_build.py builds from trees, fragments and series",

@@ -125,7 +125,8 @@ def running_board(kernel: Kernel, folder: Path) -> Iterator[EmulatedBoard]:
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"], check=True
     )
     (folder / KERNEL).symlink_to(kernel_file(kernel))
-    (folder / INITRAMFS).write_bytes(_image(kernel, (folder / "key.pub").read_bytes()))
+    key = (folder / "key.pub").read_bytes()
+    (folder / INITRAMFS).write_bytes(board_image(kernel, "arm64", key, _INIT))
     command = [
         *qemu_command(
             find_board(kernel.board, kernel.arch),
@@ -165,15 +166,16 @@ def running_board(kernel: Kernel, folder: Path) -> Iterator[EmulatedBoard]:
             process.kill()
 
 
-def _image(kernel: Kernel, public_key: bytes) -> bytes:
-    userland = _userland("arm64")
+def board_image(kernel: Kernel, architecture: str, public_key: bytes, init: str) -> bytes:
+    """Of a board whose sshd takes this key, with the kernel's modules and Debian's busybox."""
+    userland = _userland(architecture)
     files = {
         str(path.relative_to(userland)): path.read_bytes()
         for path in userland.rglob("*")
         if path.is_file()
     }
     files |= {
-        "init": _INIT.encode(),
+        "init": init.encode(),
         "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\n",
         "etc/group": b"root:x:0:\n",
         "root/.ssh/authorized_keys": public_key,

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rtscope farm run with a board that labgrid's QEMUDriver emulates, and that fails."""
+
+import subprocess
+import time
+
+import pytest
+
+from tests.farm.conftest import Words, runs_of, started
+from tests.farm.labgrid import Labgrid
+from tests.farm.qemu_board import QemuBoard
+
+pytestmark = pytest.mark.kernels
+
+
+def test_a_board_that_hangs_is_power_cycled_and_measured_on(
+    qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard, qemu_labgrid: Labgrid
+) -> None:
+    process = started(qemu_farm("6s"), environment, "load")
+    time.sleep(3)
+    qemu_board.sh("echo c > /proc/sysrq-trigger")
+    printed, said = process.communicate(timeout=900)
+    assert process.returncode == 0, said
+    assert "its power was cycled" in said
+    runs = runs_of(printed)
+    assert [run["status"] for run in runs] == ["failed", "complete", "complete"]
+    complaints = [one["text"] for one in runs[0]["warnings"] if one["code"] == "board-complained"]
+    assert any("Kernel panic" in text for text in complaints), complaints
+    assert not qemu_board.emulators()
+    assert not qemu_labgrid.holder("one")
+
+
+def test_a_board_that_starts_again_by_itself_is_measured_on(
+    qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard
+) -> None:
+    process = started(qemu_farm("6s", "quiet = false"), environment, "load")
+    time.sleep(3)
+    qemu_board.sh("reboot -f")
+    printed, said = process.communicate(timeout=900)
+    assert process.returncode == 0, said
+    assert [run["status"] for run in runs_of(printed)] == ["failed", "complete", "complete"]
+
+
+def test_a_board_that_is_not_quiet_is_not_measured(
+    qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard
+) -> None:
+    process = started(
+        qemu_farm("1s", 'quiet_wait = "8s"', "recoveries = 0"), environment, "checking"
+    )
+    qemu_board.sh("(while :; do :; done) > /dev/null 2>&1 &")
+    printed, said = process.communicate(timeout=900)
+    assert process.returncode == 1
+    assert "busy" in said
+    assert not printed
+
+
+def test_a_place_that_nobody_exports_is_refused_with_its_line(
+    qemu_farm: Words, environment: dict[str, str]
+) -> None:
+    words = qemu_farm("1s", target="labgrid:attic")
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "farm.toml:4: labgrid:attic" in done.stderr
