@@ -11,6 +11,7 @@ from rtscope.cli.emitting import EmitOption
 from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
     Break,
+    Dask,
     Force,
     Fresh,
     GuestCommands,
@@ -109,6 +110,7 @@ def measure(
     ] = None,
     seed: Annotated[int | None, agent_option("seed")] = None,
     seeds: Seeds = None,
+    dask: Dask = None,
     worst: Worst = None,
     exceedances: Annotated[int | None, agent_option("exceedances")] = None,
     explain: Annotated[
@@ -209,7 +211,7 @@ def measure(
             "budget": [{"limits": budget}] if budget else [],
         }
     )
-    measure_and_end(plan, outputs, fresh=fresh, tags=tag)
+    measure_and_end(plan, outputs, fresh=fresh, tags=tag, dask=dask)
 
 
 def _tables(loads: list[str]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from rtscope.engine.experiment import CheckedPlan, checked_plan, measure_plan
 from rtscope.engine.interrupt import Interrupt, ended_by_signals
 from rtscope.engine.observer import Observer, Observers
 from rtscope.engine.planfile import PlanFile
+from rtscope.farm.nodes import nodes_of
 from rtscope.model.errors import BootError, RtscopeError
 from rtscope.report.observers.emitted import Emit, Emitted
 from rtscope.report.observers.files import JUnit, Page, RunFiles, run_files
@@ -114,9 +115,12 @@ def measure_and_end(
     dry_run: bool = False,
     fresh: bool = False,
     tags: Sequence[str] | None = None,
+    dask: str | None = None,
 ) -> NoReturn:
     """Measure a plan and exit with the status of its results. Raises RtscopeError."""
-    results, lost = measured(file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tags)
+    results, lost = measured(
+        file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tags, dask=dask
+    )
     raise typer.Exit(_status(results, lost=lost))
 
 
@@ -128,6 +132,7 @@ def measured(
     dry_run: bool = False,
     fresh: bool = False,
     tags: Sequence[str] | None = None,
+    dask: str | None = None,
 ) -> tuple[list[CellResult], bool]:
     """Measure a plan; return the results, and whether an output was lost.
 
@@ -147,9 +152,11 @@ def measured(
     live = LiveProgress(plan.file.plan.title)
     shown = [] if outputs.quiet else [live]
     try:
-        with closing(live):
+        with nodes_of(dask) as nodes, closing(live):
             everybody = Observers([*shown, *observers])
-            results = measure_plan(plan, everybody, interrupt, fresh=fresh, tags=tags or [])
+            results = measure_plan(
+                plan, everybody, interrupt, fresh=fresh, tags=tags or [], nodes=nodes
+            )
     except RtscopeError as error:
         if interrupt.signal is None:
             raise

@@ -222,6 +222,15 @@ Seeds = Annotated[
         help="In the lab: measure with N seeds, side by side, for one run that holds all samples.",
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="In the lab: measure on the nodes of the dask cluster with this scheduler, such as "
+        "tcp://node1:8786 (docs/how-to/farm.md).",
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run here too.")
 ]

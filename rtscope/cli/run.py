@@ -9,6 +9,7 @@ import typer
 from rtscope.cli.emitting import EmitOption
 from rtscope.cli.measuring import Outputs, measure_and_end
 from rtscope.cli.options import (
+    Dask,
     Force,
     Fresh,
     JsonRuns,
@@ -44,6 +45,7 @@ def run(
     fresh: Fresh = False,
     target: PlanTargets = None,
     seeds: Seeds = None,
+    dask: Dask = None,
     scale: Annotated[
         float,
         typer.Option(
@@ -90,4 +92,4 @@ def run(
         file = file.with_changes(targets=list(dict.fromkeys(target)))
     if seeds:
         file = file.with_changes(seeds=seeds)
-    measure_and_end(file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tag)
+    measure_and_end(file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tag, dask=dask)

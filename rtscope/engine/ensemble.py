@@ -5,7 +5,8 @@ A VM that counts instructions repeats itself exactly: only another seed gives ne
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Protocol
 
 import msgspec
 
@@ -17,8 +18,29 @@ from rtscope.model.request import Request
 from rtscope.model.run import LoadWork, Member, Run, Status, Thread
 from rtscope.statistics.metrics import merge, metrics_of_run
 from rtscope.store.database import new_run_id
-from rtscope.target.agent import Target
+from rtscope.target.agent import Agent, Stoppable, Target
 from rtscope.target.protocol import AnyLine
+
+
+class Nodes(Stoppable, Protocol):
+    """Other computers that measure."""
+
+    def submit(
+        self,
+        measure: Callable[[Request, Machine, Callable[[Agent], None], Target], Run],
+        target: Target,
+        request: Request,
+        machine: Machine,
+    ) -> "Future[Run]":
+        """Begin to measure there."""
+        ...
+
+
+def measure_alone(
+    request: Request, machine: Machine, on_start: Callable[[Agent], None], target: Target
+) -> Run:
+    """Measure on a target, here or on a node. Raises RtscopeError."""
+    return measure(request, machine, on_start, _ignore, target)
 
 
 def measure_ensemble(
@@ -29,12 +51,13 @@ def measure_ensemble(
     on_done: Callable[[Run], None],
     target: Target,
     at_once: int,
+    nodes: Nodes | None = None,
 ) -> Run:
     """Measure once with each of `seeds`, `at_once` of them side by side, and return their union.
 
-    `agents` gets all agents, so that a signal can interrupt them: what was measured until then is
-    kept. `on_done` gets each run as it ends. Raises RtscopeError where one cannot be measured, or
-    none was.
+    With `nodes` they are measured there, as many at once as these take. `agents` gets all agents,
+    so that a signal can interrupt them: what was measured until then is kept. `on_done` gets each
+    run as it ends. Raises RtscopeError where one cannot be measured, or none was.
     """
 
     def measure_member(seed: int) -> Run | None:
@@ -42,14 +65,16 @@ def measure_ensemble(
             return None
         one = msgspec.structs.replace(request, seed=seed)
         try:
-            return measure(one, machine, agents.watch, _ignore, target)
+            if nodes:
+                return nodes.submit(measure_alone, target, one, machine).result()
+            return measure_alone(one, machine, agents.watch, target)
         except RtscopeError:
             if agents.interrupted:
                 return None
             raise
 
     runs: dict[int, Run] = {}
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(len(seeds) if nodes else at_once) as pool:
         future_seeds = {pool.submit(measure_member, seed): seed for seed in seeds}
         try:
             for future in as_completed(future_seeds):

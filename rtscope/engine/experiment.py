@@ -11,7 +11,7 @@ import msgspec
 from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.cells import Cell, cells_of, placement_command, plan_hash
 from rtscope.engine.check import cell_ns, check_cells, check_tuning
-from rtscope.engine.ensemble import measure_ensemble
+from rtscope.engine.ensemble import Nodes, measure_alone, measure_ensemble
 from rtscope.engine.explain import Received, explained, repeats_exactly
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.keeping import Keeping
@@ -65,8 +65,11 @@ def measure_plan(
     *,
     fresh: bool = False,
     tags: Sequence[str] = (),
+    nodes: Nodes | None = None,
 ) -> list[CellResult]:
     """Measure the remaining cells of a plan and return the results of all, in the plan's order.
+
+    With `nodes`, cells of the lab are measured there.
 
     After a signal, the results are those of the cells measured until then. Raises RtscopeError
     where no measurement could begin.
@@ -86,7 +89,7 @@ def measure_plan(
             open_experiment(plan.cells, machine_of, fresh=fresh), tags=tags
         )
         observer.opened(experiment, plan.times_ns)
-        results = _Measurement(experiment, machine_of, observer, interrupt).results()
+        results = _Measurement(experiment, machine_of, observer, interrupt, nodes).results()
     observer.ended(experiment, results)
     return results
 
@@ -100,7 +103,9 @@ class _Measurement:
         machine_of: Callable[[str], Machine],
         observer: Observer,
         interrupt: Interrupt,
+        nodes: Nodes | None,
     ) -> None:
+        self._nodes = nodes
         self._experiment = experiment
         self._machine_of = machine_of
         self._observer = observer
@@ -114,7 +119,8 @@ class _Measurement:
         """Measure the remaining cells; return the results of all cells in the order of the plan."""
         experiment = self._experiment
         results = {name: _judged(database.load(run)) for name, run in experiment.done.items()}
-        lab = LabCells(self._interrupt, self._machine_of, self._measure_on, self._observer)
+        measure_on, nodes = self._measure_on, self._nodes
+        lab = LabCells(self._interrupt, self._machine_of, measure_on, self._observer, nodes)
         for outcome in run_cells(
             experiment, self._measure, lambda run: None, self._interrupt.is_set, lab
         ):
@@ -160,6 +166,9 @@ class _Measurement:
                 self._observer.step(cell, "seeds", next(done), cell.seeds or 1)
 
             return self._ensemble(cell.work, cell.seeds, machine, target, agents, on_done)
+        plain = not (cell.explain or cell.until or cell.watch)
+        if self._nodes and plain and target.capabilities.side_by_side:
+            return self._nodes.submit(measure_alone, target, cell.work, machine).result()
         received, windows = Received(), Windows(most=cell.watch or cell.explain or 1)
         by_trace = bool(cell.explain) and (cell.watch > 0 or not repeats_exactly(target))
         keeping = Keeping(
@@ -207,7 +216,10 @@ class _Measurement:
         """Measure a request with `count` seeds side by side."""
         first = request.seed if request.seed is not None else target.capabilities.seed or 0
         seeds = range(first, first + count)
-        return measure_ensemble(request, seeds, machine, agents, on_done, target, self._at_once)
+        at_once = self._at_once
+        return measure_ensemble(
+            request, seeds, machine, agents, on_done, target, at_once, self._nodes
+        )
 
     def _placements(
         self,

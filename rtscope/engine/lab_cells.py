@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cells of a plan that the lab measures side by side."""
 
+import os
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from rtscope.engine.agent_group import AgentGroup
 from rtscope.engine.cells import Cell
+from rtscope.engine.ensemble import Nodes
 from rtscope.engine.interrupt import Interrupt
 from rtscope.engine.observer import Observer
 from rtscope.engine.targets import target_of
@@ -13,6 +16,8 @@ from rtscope.model.machine import Machine
 from rtscope.model.run import Run
 from rtscope.target.agent import Agent
 
+_MOST_WAITING: Final = 64
+"""cells that are measured on other computers at the same time"""
 MeasureOn = Callable[[Cell, Machine, Callable[[Agent], None], AgentGroup], Run]
 
 
@@ -25,8 +30,13 @@ class LabCells:
         machine_of: Callable[[str], Machine],
         measure_on: MeasureOn,
         observer: Observer,
+        nodes: Nodes | None = None,
     ) -> None:
-        """`machine_of` reads a target's fingerprint, `measure_on` measures a cell there."""
+        """`machine_of` reads a target's fingerprint, `measure_on` measures a cell there.
+
+        With `nodes`, the cells wait for these, and not for this computer's CPUs.
+        """
+        self.at_once = _MOST_WAITING if nodes else os.cpu_count() or 1
         self.tick = observer.tick
         self._observer = observer
         self._interrupt = interrupt
@@ -34,6 +44,8 @@ class LabCells:
         self._measure_on = measure_on
         self._machines: dict[str, Machine | RtscopeError] = {}
         self._agents = AgentGroup()
+        if nodes:
+            self._agents.watch(nodes)
 
     def takes(self, cell: Cell) -> bool:
         """Return whether the cell's target gives each agent a system of its own."""

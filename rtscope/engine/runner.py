@@ -5,7 +5,6 @@ What is done is what the store has: a run carries the id of its experiment and t
 so saving it and noting the cell as done are one step, and no crash can come between them.
 """
 
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -125,6 +124,8 @@ def _differences(
 class LabMeasure(Protocol):
     """Measures the lab's cells, several at once."""
 
+    at_once: int
+
     def takes(self, cell: Cell) -> bool:
         """Return whether a cell may be measured at the same time as others."""
         ...
@@ -153,7 +154,7 @@ def run_cells(
     """Measure the remaining cells, pass each run to `keep`, and yield each outcome.
 
     Real machines are measured one cell at a time; after those come the cells of the lab, as many
-    at once as there are CPUs. A cell that cannot be measured does not stop the others. Ends early,
+    at once as it takes. A cell that cannot be measured does not stop the others. Ends early,
     after the present cells, once `stopped` says so.
     """
     emulated = [cell for cell in experiment.left if lab and lab.takes(cell)]
@@ -180,7 +181,7 @@ def _side_by_side(
     def measure_unless_stopped(cell: Cell) -> Run | None:
         return None if stopped() else lab.measure(cell)
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(lab.at_once) as pool:
         begun = {pool.submit(measure_unless_stopped, cell): cell for cell in cells}
         try:
             pending = set(begun)

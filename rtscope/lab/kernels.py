@@ -24,6 +24,7 @@ from rtscope.model.errors import RtscopeError
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,60}")
 _SETTING: Final = re.compile(r"^CONFIG_\w+=", re.MULTILINE)
 _RECORD: Final = "kernel.json"
+_FILE: Final = re.compile(r"(?:modules/)?[\w+-][\w.+-]*")
 _FIRMWARE_MODULE: Final = "qemu_fw_cfg"
 
 
@@ -59,6 +60,11 @@ class Kernel(msgspec.Struct, frozen=True):
 def cache_directory() -> Path:
     """The cache, whose content the lab can make again."""
     return platformdirs.user_cache_path("rtscope")
+
+
+def kernel_folder(name: str) -> Path:
+    """The folder of a stored kernel's files. Raises RtscopeError for a name that cannot be."""
+    return _kernels() / good_name(name)
 
 
 def kernel_file(kernel: Kernel) -> Path:
@@ -298,14 +304,22 @@ def _read_kernel(
 
 
 def _put(kernel: Kernel, files: dict[str, bytes]) -> None:
-    """Store a kernel in the cache completely or not at all, replacing one of the same name."""
+    record = msgspec.json.format(msgspec.json.encode(kernel))
+    store_kernel(kernel.name, files | {_RECORD: record})
+
+
+def store_kernel(name: str, files: Mapping[str, bytes]) -> None:
+    """Store a kernel's files, its record among them, completely or not at all, replacing a kernel
+    of the same name. Raises RtscopeError.
+    """
     with _fresh() as directory:
-        new = directory / kernel.name
+        new = directory / good_name(name)
         (new / "modules").mkdir(parents=True)
-        for name, data in files.items():
-            (new / name).write_bytes(data)
-        (new / _RECORD).write_bytes(msgspec.json.format(msgspec.json.encode(kernel)))
-        place = _kernels() / kernel.name
+        for file, data in files.items():
+            if not _FILE.fullmatch(file):
+                raise RtscopeError(f"'{file[:80]}' is no file of a kernel")
+            (new / file).write_bytes(data)
+        place = _kernels() / name
         if place.exists():
             place.rename(directory / "before")
         new.rename(place)

@@ -195,6 +195,8 @@ def test_the_latest_of_two_unfinished_experiments_is_gone_on_with(tmp_path: Path
 class UneventfulLab:
     """One that measures nothing unexpected, and shows nothing."""
 
+    at_once = 2
+
     def takes(self, cell: Cell) -> bool:
         return cell.target.startswith("vm:")
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kernels
 def test_a_board_that_hangs_is_power_cycled_and_measured_on(
     qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard, qemu_labgrid: Labgrid
 ) -> None:
-    process = started(qemu_farm("6s"), environment, "load")
+    process = started(qemu_farm("6s"), environment, "measuring 0/2: cyclic")
     time.sleep(3)
     qemu_board.sh("echo c > /proc/sysrq-trigger")
     printed, said = process.communicate(timeout=900)
@@ -33,7 +33,7 @@ def test_a_board_that_hangs_is_power_cycled_and_measured_on(
 def test_a_board_that_starts_again_by_itself_is_measured_on(
     qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard
 ) -> None:
-    process = started(qemu_farm("6s", "quiet = false"), environment, "load")
+    process = started(qemu_farm("6s", "quiet = false"), environment, "measuring 0/2: cyclic")
     time.sleep(3)
     qemu_board.sh("reboot -f")
     printed, said = process.communicate(timeout=900)
