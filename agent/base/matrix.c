@@ -64,7 +64,7 @@ double median_of(double *figure, unsigned int count)
 	return (figure[(count - 1) / 2] + figure[count / 2]) / 2;
 }
 
-/* How many of @count sorted figures lie below the lower limit of their median. */
+/* How many of @count sorted values lie below the lower limit of their median. */
 static unsigned int below_limit(unsigned int count)
 {
 	double share = 1, sum;
@@ -169,7 +169,7 @@ void matrix_write(struct matrix *matrix, struct json *json)
 	json_string(json, "unit", matrix->unit);
 	put_labels(matrix, json, "rows", 0, matrix->rows);
 	put_labels(matrix, json, "columns", matrix->rows, matrix->columns);
-	if (matrix->tells_repeats)
+	if (matrix->has_repeats)
 		put_repeats(matrix, json);
 	put_part(matrix, json, "value", VALUE);
 	put_part(matrix, json, "low", LOW);

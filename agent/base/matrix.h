@@ -19,9 +19,9 @@
 
 struct matrix {
 	const char *name;
-	const char *unit;	/* of the figures: ns, ratio, bytes_per_s */
+	const char *unit;	/* of the values: ns, ratio, bytes_per_s */
 	const char *of_columns; /* what their labels are, for people: bytes; NULL: names */
-	bool tells_repeats;	/* each of them too, in the order measured */
+	bool has_repeats;	/* each of them too, in the order measured */
 	unsigned int rows;
 	unsigned int columns;
 	unsigned int repeats;		  /* room for so many in each cell */
@@ -46,7 +46,7 @@ unsigned int matrix_count(const struct matrix *matrix, unsigned int row, unsigne
 /* Their median; 0 of none. No repeat is added afterwards. */
 double matrix_median(struct matrix *matrix, unsigned int row, unsigned int column);
 
-/* Of @count figures, which are sorted by it; 0 of none. */
+/* Of @count values, which are sorted by it; 0 of none. */
 double median_of(double *figure, unsigned int count);
 
 void matrix_write(struct matrix *matrix, struct json *json);

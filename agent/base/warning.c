@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/warning.h"
 
-void warning_tell(struct json *json, const char *code, const char *text)
+void warning_report(struct json *json, const char *code, const char *text)
 {
 	if (json)
 		json_warning(json, code, text);

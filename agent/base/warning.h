@@ -9,6 +9,6 @@ typedef void warn_fn(const char *code, const char *text);
 struct json;
 
 /* As a line of @json; to a person where that is NULL. */
-void warning_tell(struct json *json, const char *code, const char *text);
+void warning_report(struct json *json, const char *code, const char *text);
 
 #endif

@@ -8,7 +8,7 @@
 
 /*
  * Returns true once the boot is over, or false after a minute with a sentence
- * in @why that tells what was not.
+ * in @why that says what was not.
  */
 bool settle(char *why, size_t why_size);
 

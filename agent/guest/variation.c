@@ -2,7 +2,7 @@
 /*
  * What makes two runs of one emulated machine differ, and each of them repeatable: a seed.
  *
- * A machine that counts instructions does the same each time, so one figure of
+ * A machine that counts instructions does the same each time, so one metric of
  * it says nothing of its neighbours. The seed moves what a real machine leaves
  * to chance: the kernel's random numbers, and with them where a program that is
  * started from now on has its stack and its memory, and when measuring begins

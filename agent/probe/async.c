@@ -9,12 +9,12 @@
  *
  * A latency counts only if the receiver slept in the kernel. It says that it is
  * about to wait, which the sender looks at first; and afterwards its count of
- * voluntary context switches tells whether it really did. What fails either is
+ * voluntary context switches shows whether it really did. What fails either is
  * counted as not_waiting.
  *
  * A sender on the receiver's CPU gives way at once (sched_yield), as threads of
  * one priority do not preempt each other: programming the timer of its own next
- * sleep first would be part of the figure.
+ * sleep first would be part of the metric.
  *
  * The first message after a pause finds cold caches, as an event in a control
  * loop does. Tests that answer each message with another, as those of rt-tests,
@@ -271,7 +271,7 @@ static int add_way(const struct way *way, const struct session_options *session,
 	return count;
 }
 
-static void tell_refusal(const struct way *way, char *error, size_t error_size)
+static void report_refusal(const struct way *way, char *error, size_t error_size)
 {
 	int number = errno;
 
@@ -301,7 +301,7 @@ static int plan(const struct session_options *session, const struct cpus *cpus, 
 			count = added;
 			continue;
 		}
-		tell_refusal(way, error, error_size);
+		report_refusal(way, error, error_size);
 		if (async.via != WAYS)
 			return -1;
 		session_warn("way-left-out", error);

@@ -200,7 +200,7 @@ static void note_event(struct measuring *measuring, struct module *module,
 	record_set(measuring->record.missed, module->last - measuring->record.count);
 }
 
-static void tell(struct measuring *measuring, const struct module *module, uint64_t cpu_ns)
+static void report(struct measuring *measuring, const struct module *module, uint64_t cpu_ns)
 {
 	double events = (double)measuring->record.count, per_event_ns;
 	struct rtdaq_counts counts;
@@ -257,7 +257,7 @@ static void read_events(struct measuring *measuring)
 			measuring->error = result;
 		}
 	}
-	tell(measuring, module, clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
+	report(measuring, module, clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 	digitizer_close(&module->digitizer);
 }
 

@@ -138,7 +138,7 @@ static void end(struct measuring *measuring)
 	recipients_report(&events.recipients, measuring, RECIPIENT_WAITER,
 			  events.raised - events.recipients.noted);
 	measuring_metric(measuring, "merged", (double)events.merged);
-	stages_tell(&events.stages, measuring);
+	stages_report(&events.stages, measuring);
 }
 
 static bool take_events(struct measuring *measuring)

@@ -32,7 +32,7 @@ void stages_add(struct stages *stages, const struct rtevent_event *event, uint64
 	add(stages, STAGE_WAKE_TO_USER, event->wake_ns, taken_ns);
 }
 
-void stages_tell(const struct stages *stages, struct measuring *measuring)
+void stages_report(const struct stages *stages, struct measuring *measuring)
 {
 	for (unsigned int i = 0; i < STAGES; i++) {
 		double count = (double)stages->count[i];

@@ -29,6 +29,6 @@ struct stages {
 void stages_add(struct stages *stages, const struct rtevent_event *event, uint64_t taken_ns);
 
 /* Add the metrics of the stages that there were. */
-void stages_tell(const struct stages *stages, struct measuring *measuring);
+void stages_report(const struct stages *stages, struct measuring *measuring);
 
 #endif

@@ -9,7 +9,7 @@
  *
  * Then a victim on the first CPU loads from each cache and from memory while the
  * other CPUs do the worst they can, one kind of it at a time: how much longer its
- * loads take than beside CPUs that are awake but idle.
+ * loads take than with CPUs that are awake but idle.
  *
  * Pages are ordinary ones by default. All is repeated in turn, so that
  * what changes with time changes all of it. A sample is one repeat's load from the
@@ -298,6 +298,6 @@ const struct probe memory_probe = {
 	.samples = REPEATS,
 	.describe = describe,
 	.plan = plan,
-	.tell = series_write,
+	.write = series_write,
 	.print = series_print,
 };

@@ -56,7 +56,7 @@ static int make_slowdown(struct matrix *slowdown, const char *name, unsigned int
 {
 	if (matrix_init(slowdown, name, "ratio", plan->victims, AGGRESSORS, PASSES * repeats))
 		return -1;
-	slowdown->tells_repeats = true;
+	slowdown->has_repeats = true;
 	for (unsigned int i = 0; i < plan->victims; i++)
 		matrix_label_row(slowdown, i, plan->victim_name[i]);
 	for (unsigned int i = 0; i < AGGRESSORS; i++)
@@ -178,32 +178,32 @@ static void leave_partitions(void)
 /* As with @with without partitions, whose rate is @alone too; false at the end. */
 static bool disturb_partitioned(unsigned int victim, enum aggressor with, double alone)
 {
-	double beside;
+	double disturbed;
 
 	if (!partitions.made || *partitions.why)
 		return true;
-	beside = enter_partitions() ? victim_rate(victim, NULL, with) : 0;
+	disturbed = enter_partitions() ? victim_rate(victim, NULL, with) : 0;
 	leave_partitions();
 	if (*partitions.why)
 		return true;
-	if (beside > 0 && fields_had_memory())
-		matrix_add(&table.partitioned, victim, with, alone / beside);
-	return beside > 0;
+	if (disturbed > 0 && fields_had_memory())
+		matrix_add(&table.partitioned, victim, with, alone / disturbed);
+	return disturbed > 0;
 }
 
 static bool disturb(unsigned int victim)
 {
 	for (enum aggressor with = 0; with < AGGRESSORS; with++) {
-		double alone, beside;
+		double alone, disturbed;
 
 		if (!aggressor_is_possible(with))
 			continue;
 		alone = victim_rate(victim, &workers_hold, with);
-		beside = alone > 0 ? victim_rate(victim, NULL, with) : 0;
-		if (beside <= 0)
+		disturbed = alone > 0 ? victim_rate(victim, NULL, with) : 0;
+		if (disturbed <= 0)
 			return false;
 		if (fields_had_memory())
-			matrix_add(&table.slowdown, victim, with, alone / beside);
+			matrix_add(&table.slowdown, victim, with, alone / disturbed);
 		if (!disturb_partitioned(victim, with, alone))
 			return false;
 	}
@@ -278,7 +278,7 @@ static void warn_of_pages(void)
 	if (!plan->huge || !mapped)
 		return;
 	if (!reach_in_huge_pages(&in_huge)) {
-		session_warn("pages-not-told",
+		session_warn("pages-unknown",
 			     "it is unknown whether the working sets got huge pages: the kernel has no /proc/self/smaps_rollup");
 		return;
 	}

@@ -34,7 +34,7 @@ struct series {
 	char victim_name[SERIES_VICTIMS][MATRIX_LABEL_SIZE];
 };
 
-/* Room for all figures of @series, which has to stay; 0, or -1 where memory is short. */
+/* Room for all metrics of @series, which has to stay; 0, or -1 where memory is short. */
 int series_init(const struct series *series, unsigned int repeats);
 
 /* The coordinator's body: measures until there are repeats enough, or time is over. */

@@ -3,11 +3,11 @@
  * scaling: how long a parallel algorithm takes for each of its periods.
  *
  * One thread computes the serial part of a period's work alone, lets the others
- * go, computes its share beside theirs and waits for the last of them; the
+ * go, computes its share together with theirs and waits for the last of them; the
  * latency recorded is the time from the first item to that. An item looks up
  * random places of a table, which may be larger than any cache, does arithmetic in
  * registers and stores a result. It is the same work for any number of threads,
- * so one run on each set of CPUs tells how the algorithm scales there.
+ * so one run on each set of CPUs shows how the algorithm scales there.
  *
  * The threads wait for each other by futex, as programs do, and not by spinning:
  * two of them on one CPU are a placement that has to be measured too.
@@ -265,7 +265,7 @@ static uint64_t next_due_ns(struct measuring *measuring, uint64_t due_ns, uint64
 	return due_ns + passed * interval_ns;
 }
 
-static void tell_parts(struct measuring *measuring, const struct parts *parts)
+static void report_parts(struct measuring *measuring, const struct parts *parts)
 {
 	double count = (double)measuring->record.count;
 
@@ -293,7 +293,7 @@ static void lead(struct measuring *measuring)
 		record_add(record, start_ns, end_ns);
 		due_ns = next_due_ns(measuring, due_ns, end_ns);
 	}
-	tell_parts(measuring, &parts);
+	report_parts(measuring, &parts);
 }
 
 static const char *const metrics[] = { "serial_ns", "share_ns", "wait_ns", NULL };

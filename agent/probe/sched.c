@@ -5,12 +5,12 @@
  * The IBM real-time tests' sched_latency, which LTP keeps: a thread of priority
  * 89 works for 1 ms of every 5 ms; the delay of iteration i is
  * now - start - i * period, where start is the clock when the thread first ran.
- * So the phase is fixed, and how late the thread first ran is a figure of its
+ * So the phase is fixed, and how late the thread first ran is a metric of its
  * own. A period that has passed when the work is done is counted as missed and
  * not waited for; the original ends there.
  *
  * The verdict is the original's: no iteration later than the criterion, and no
- * period missed. How late the thread first ran is judged beside it, and is no
+ * period missed. How late the thread first ran is judged as well, and is no
  * iteration.
  */
 #include <stdio.h>

@@ -18,7 +18,7 @@
  *
  * The source has the priority of the thread that waits and gives way at once
  * (sched_yield): programming the timer of its own next sleep first would be part
- * of the figure where both have one CPU.
+ * of the metric where both have one CPU.
  */
 #include <sched.h>
 #include <signal.h>
@@ -137,7 +137,7 @@ static void end_series(struct events *events, struct measuring *measuring)
 	record_set(measuring->record.missed, events->missed);
 	measuring->completed =
 		sent.due_ns >= measuring->end_ns || events_tried(events) >= measuring->samples;
-	events_tell(events, measuring, RECIPIENT_WAITER);
+	events_report(events, measuring, RECIPIENT_WAITER);
 }
 
 /* The thread that takes events synchronously. SIGNAL_END may overtake some. */

@@ -130,7 +130,7 @@ void events_collect(struct events *events, struct measuring *measuring)
 	}
 }
 
-void events_tell(const struct events *events, struct measuring *measuring, unsigned int own)
+void events_report(const struct events *events, struct measuring *measuring, unsigned int own)
 {
 	recipients_report(&events->recipients, measuring, own,
 			  events->sent - events->recipients.noted + events->refused);

@@ -55,6 +55,6 @@ void events_note(struct events *events, struct measuring *measuring, uint64_t se
 void events_collect(struct events *events, struct measuring *measuring);
 
 /* Add the metrics. @own: the recipient that is a thread for these events alone. */
-void events_tell(const struct events *events, struct measuring *measuring, unsigned int own);
+void events_report(const struct events *events, struct measuring *measuring, unsigned int own);
 
 #endif

@@ -4,13 +4,13 @@
  *
  * Two CPUs at a time, and one after the other each kind of work: first one works
  * while the other is held, awake but idle, then both work, then the other way
- * round. How much longer the same work takes beside the other is their slowdown; it
+ * round. How much longer the same work takes with the other is their slowdown; it
  * is 1 where they share nothing of what that work needs. Held rather than asleep, so
  * that neither a step of the frequency nor another program is taken for sharing;
  * what being awake itself costs the other is measured too: a CPU's time, where two
  * are one.
  *
- * Beside it, how long a message takes: two CPUs write to one cache line in turn.
+ * Also, how long a message takes: two CPUs write to one cache line in turn.
  * That is what the histogram has, one sample a repeat: the median to all others.
  *
  * Everything is repeated, the pairs and kinds in turn, so that whatever changes
@@ -118,6 +118,6 @@ const struct probe topology_probe = {
 	.describe = describe,
 	.metrics = pairs_metrics,
 	.plan = plan,
-	.tell = pairs_write,
+	.write = pairs_write,
 	.print = pairs_print,
 };

@@ -2,9 +2,9 @@
 /*
  * Each pair of CPUs compared, repeat after repeat: the coordinator of topology's workers.
  *
- * A CPU's slowdown is what it did a second beside one that was held, over what it
- * did beside one that worked too. Its speed in a repeat is the middle of what it did
- * beside each that was held.
+ * A CPU's slowdown is what it did a second with the other one held, over what it
+ * did while the other one worked too. Its speed in a repeat is the middle of what it did
+ * with each other one held.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int make_square(struct matrix *matrix, const char *name, const char *unit
 
 	if (matrix_init(matrix, name, unit, cpus->count, cpus->count, pairs.repeats))
 		return -1;
-	matrix->tells_repeats = true;
+	matrix->has_repeats = true;
 	for (unsigned int i = 0; i < cpus->count; i++) {
 		snprintf(label, sizeof(label), "CPU %u", cpus->number[i]);
 		matrix_label_row(matrix, i, label);
@@ -62,7 +62,7 @@ static int make_speed(const struct cpus *cpus)
 	if (matrix_init(&pairs.speed, "speed", "operations_per_s", cpus->count, kinds,
 			pairs.repeats))
 		return -1;
-	pairs.speed.tells_repeats = true;
+	pairs.speed.has_repeats = true;
 	for (unsigned int i = 0; i < cpus->count; i++) {
 		snprintf(label, sizeof(label), "CPU %u", cpus->number[i]);
 		matrix_label_row(&pairs.speed, i, label);
@@ -91,8 +91,8 @@ int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns)
 }
 
 /* The pair's rates while @first and @second are their jobs. */
-static bool work_beside(const unsigned int pair[2], struct job first, struct job second,
-			double rate[2])
+static bool work_together(const unsigned int pair[2], struct job first, struct job second,
+			  double rate[2])
 {
 	workers_member(pair[0])->job = first;
 	workers_member(pair[1])->job = second;
@@ -121,16 +121,16 @@ static void add_both(struct matrix *matrix, const unsigned int pair[2], const do
 static bool compare_kind(const unsigned int pair[2], enum kind kind)
 {
 	struct job job[2] = { kind_job(kind, 0), kind_job(kind, 1) };
-	double held[2][2], beside[2], free[2];
+	double held[2][2], together[2], free[2];
 
-	if (!work_beside(pair, job[0], workers_hold, held[0]) ||
-	    !work_beside(pair, job[0], job[1], beside) ||
-	    !work_beside(pair, workers_hold, job[1], held[1]))
+	if (!work_together(pair, job[0], workers_hold, held[0]) ||
+	    !work_together(pair, job[0], job[1], together) ||
+	    !work_together(pair, workers_hold, job[1], held[1]))
 		return false;
 	matrix_add(&pairs.alone[kind], pair[0], 0, held[0][0]);
 	matrix_add(&pairs.alone[kind], pair[1], 0, held[1][1]);
 	add_both(&pairs.slowdown[kind], pair,
-		 (double[]){ held[0][0] / beside[0], held[1][1] / beside[1] });
+		 (double[]){ held[0][0] / together[0], held[1][1] / together[1] });
 	if (kind != KIND_SCALAR)
 		return true;
 	if (!work_alone(pair[0], kind, 0, &free[0]) || !work_alone(pair[1], kind, 1, &free[1]))
@@ -143,7 +143,7 @@ static bool exchange_messages(const unsigned int pair[2])
 {
 	double rate[2], ns;
 
-	if (!work_beside(pair, message_job(0), message_job(1), rate))
+	if (!work_together(pair, message_job(0), message_job(1), rate))
 		return false;
 	ns = message_ns();
 	if (ns > 0) {
@@ -195,7 +195,7 @@ static void record_messages(void)
 	}
 }
 
-/* Of the @count figures of a row that came last. */
+/* Of the @count values of a row that came last. */
 static double middle_of_last(const struct matrix *matrix, unsigned int row, unsigned int count)
 {
 	const double *sample = matrix->sample + (size_t)row * matrix->repeats;
@@ -253,7 +253,7 @@ static bool map_memory(void)
 	return true;
 }
 
-static void tell_alone(void)
+static void report_alone(void)
 {
 	static const char *const keys[KINDS] = {
 		"scalar_operations_per_s",
@@ -288,7 +288,7 @@ void pairs_conduct(struct measuring *measuring)
 			;
 	}
 	measuring->completed |= repeat == measuring->samples;
-	tell_alone();
+	report_alone();
 	workers_dismiss(measuring->completed);
 }
 

@@ -8,7 +8,7 @@
 /* What a CPU does alone, by metric. */
 extern const char *const pairs_metrics[];
 
-/* Room for the figures of all pairs; 0, or -1 where memory is short. */
+/* Room for the metrics of all pairs; 0, or -1 where memory is short. */
 int pairs_init(const struct cpus *cpus, unsigned int repeats, uint64_t slot_ns);
 
 /* The coordinator's body: compares until there are repeats enough, or time is over. */

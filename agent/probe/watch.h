@@ -8,7 +8,7 @@
  * changes; the error of that time is at most the time since the look before it
  * began. Where that is longer than the limit, because the observer itself was
  * kept from its CPU, the edge's time is taken from the loop's own clock, which
- * the pulse keeps for the last edges, and the periods beside it are counted as
+ * the pulse keeps for the last edges, and the periods next to it are counted as
  * uncertain.
  * Older edges than the pulse keeps are unseen, and no period is made of them.
  */

@@ -161,7 +161,7 @@ static int fail(int status, const char *text)
 
 static void warn(const char *code, const char *text)
 {
-	warning_tell(asked.json ? &json : NULL, code, text);
+	warning_report(asked.json ? &json : NULL, code, text);
 }
 
 /* Returns 0, 1 after help, or -1 with a sentence in @error. */

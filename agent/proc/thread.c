@@ -40,7 +40,7 @@ static bool is_realtime_policy(unsigned int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
 }
 
-/* @now: the 18th figure of /proc/PID/stat, below 0 for real-time threads. */
+/* @now: the 18th field of /proc/PID/stat, below 0 for real-time threads. */
 static void set_rank(struct thread *thread, int now)
 {
 	int own = thread->policy == SCHED_DEADLINE   ? RANK_DEADLINE :

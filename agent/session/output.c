@@ -14,7 +14,7 @@
 
 /* Warnings and the start line: some 200 bytes a thread. It grows where there are many. */
 #define QUEUE_SIZE (64 * 1024)
-/* The longest progress line, for a thread: its figures, and some 24 bytes for each bucket. */
+/* The longest progress line, for a thread: its metrics, and some 24 bytes for each bucket. */
 #define PROGRESS_MAX (512 + 24 * HISTOGRAM_COARSE_BUCKETS)
 #define TRACES_MAX   (8 * 1024 * 1024) /* of traces that are written while measuring */
 #define BLOCKED_NS   NSEC_PER_SEC
@@ -457,7 +457,7 @@ void output_result(struct session *session, uint64_t end_ns)
 		json_thread(session, &session->measuring[i]);
 		json_histogram(session, &session->measuring[i]);
 	}
-	if (session->probe->tell)
-		session->probe->tell(&session->json);
+	if (session->probe->write)
+		session->probe->write(&session->json);
 	json_loads(session, end_ns);
 }

@@ -17,7 +17,7 @@ struct session {
 	struct cpus cpus;
 	struct measuring *measuring;
 	unsigned int threads;
-	unsigned int rows; /* threads that have figures */
+	unsigned int rows; /* threads that have metrics */
 	struct load_set *loads;
 	uint64_t load_base[LOADS_MAX][LOAD_UNITS_MAX];
 	uint64_t load_start_ns;

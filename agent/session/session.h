@@ -83,7 +83,7 @@ struct role {
 	int cpu;	       /* -1: not pinned */
 	unsigned int priority; /* for FIFO; lowered where this user may not have it; 0: ordinary */
 	uint64_t interval_ns;  /* between two samples; 0 where that is not fixed */
-	bool silent; /* has no figures and no record; is ended when the others have ended */
+	bool silent; /* has no metrics and no record; is ended when the others have ended */
 	bool spins;  /* uses its whole CPU on purpose */
 };
 
@@ -145,7 +145,7 @@ struct probe {
 	/* Add to a thread's line in the protocol; may be NULL. */
 	void (*add)(const struct measuring *measuring, struct json *json);
 	/* Write lines of its own after those of the threads; may be NULL. */
-	void (*tell)(struct json *json);
+	void (*write)(struct json *json);
 	/*
 	 * A probe whose samples come from the kernel's trace: each switch and wake-up, in the order of
 	 * time of each CPU, then a call after each round of reading. All events before @until_ns were
@@ -178,7 +178,7 @@ static inline bool measuring_goes_on(struct measuring *measuring, uint64_t due_n
 /* One more metric of this thread besides those of its record. @key names the unit. */
 void measuring_metric(struct measuring *measuring, const char *key, double value);
 
-/* Tell what lessens the figures' worth, from plan(). */
+/* Warn of what makes the metrics less certain, from plan(). */
 void session_warn(const char *code, const char *text);
 
 /* Read the command line. Returns 0, or -1 with a sentence in @error. */

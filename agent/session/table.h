@@ -8,7 +8,7 @@
 /* The threads so far, over those that were drawn before. */
 void table_draw(struct session *session);
 
-/* The threads' last figures, the probe's own, and the work of the loads. */
+/* The threads' last metrics, the probe's own, and the work of the loads. */
 void table_finish(struct session *session, uint64_t end_ns);
 
 #endif

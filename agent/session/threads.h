@@ -31,7 +31,7 @@ bool thread_moved(const struct measuring *measuring);
 /* The reason, for a message: it takes up to a second to find. */
 const char *thread_moved_why(const struct measuring *measuring);
 
-/* When the last thread that has figures ended. */
+/* When the last thread that has metrics ended. */
 uint64_t threads_ended_ns(const struct session *session);
 
 uint64_t threads_longest_interval_ns(const struct session *session);

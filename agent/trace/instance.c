@@ -54,7 +54,7 @@ static bool remove_instance(int tracefs, const char *name)
 }
 
 /*
- * Remove instances of agents that were killed together with their supervisors. The lock tells: a
+ * Remove instances of agents that were killed together with their supervisors. The lock decides: a
  * process number may be of another namespace.
  */
 static void remove_stale(int tracefs)

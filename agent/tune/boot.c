@@ -132,12 +132,21 @@ static bool same(const char *one, const char *other)
 	return *one && *other && (!strcmp(one, UNFINISHED) || !strcmp(other, UNFINISHED));
 }
 
+/* A printf() of it would not compile with the sanitizers, which let @folder be NULL. */
+static void parent_of(const char *folder, char parent[64])
+{
+	size_t length = (size_t)(strrchr(folder, '/') - folder);
+
+	memcpy(parent, folder, length);
+	parent[length] = '\0';
+}
+
 /* The folder that fragments are read from, and the one above it, may be missing. */
 static void make_folder(const char *folder)
 {
 	char parent[64];
 
-	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+	parent_of(folder, parent);
 	mkdir(parent, 0755);
 	mkdir(folder, 0755);
 }
@@ -147,7 +156,7 @@ static void remove_empty(const char *folder)
 {
 	char parent[64];
 
-	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+	parent_of(folder, parent);
 	if (!strcmp(folder, U_BOOT->folder) && !rmdir(folder))
 		rmdir(parent);
 }
@@ -278,7 +287,7 @@ static bool want_line(const char *path, const char *added, struct tune_plan *pla
 	return true;
 }
 
-static void tell_by_hand(const char *added, const char *why, struct tune_plan *plan)
+static void report_by_hand(const char *added, const char *why, struct tune_plan *plan)
 {
 	struct tune_change *change = tune_plan_want(plan, &tune_boot, "/proc/cmdline", "", added);
 
@@ -302,15 +311,15 @@ void tune_boot_resolve(struct tune_rules *rules, struct tune_plan *plan)
 						 used ? " " : "", rules->rule[i].value);
 	}
 	if (used >= sizeof(added))
-		tell_by_hand("the parameters of its rules", "no kernel takes so many", plan);
+		report_by_hand("the parameters of its rules", "no kernel takes so many", plan);
 	else if (menu)
 		want_fragment(menu, rules->profile, added, plan);
 	else if (!file)
-		tell_by_hand(added,
-			     "the boot loader is not recognised (known are Debian's GRUB and u-boot-menu, " BOOT_LINE_LOADERS
-			     ")",
-			     plan);
+		report_by_hand(added,
+			       "the boot loader is not recognised (known are Debian's GRUB and u-boot-menu, " BOOT_LINE_LOADERS
+			       ")",
+			       plan);
 	else if (!want_line(file, added, plan) ||
 		 (boot_line_for_later(file) && !want_line(boot_line_for_later(file), added, plan)))
-		tell_by_hand(added, "the boot loader's line would be too long with them", plan);
+		report_by_hand(added, "the boot loader's line would be too long with them", plan);
 }

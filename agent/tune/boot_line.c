@@ -313,9 +313,12 @@ bool boot_line_has_root(const char *path)
 	for (char *line = file; *line && !found;
 	     line += strcspn(line, "\n"), line += *line == '\n') {
 		char words[FILE_SIZE];
+		size_t length;
 
 		line += strspn(line, BLANKS);
-		snprintf(words, sizeof(words), "%.*s", (int)strcspn(line, END), line);
+		length = strcspn(line, END);
+		memcpy(words, line, length);
+		words[length] = '\0';
 		found = is_append(line) && has_its_root(words, command_line);
 	}
 	return found;

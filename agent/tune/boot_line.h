@@ -13,7 +13,7 @@
 /* The file that the running kernel was booted by for certain; NULL where none is. */
 const char *boot_line_file(void);
 
-/* The file whose line kernels that are installed later get, beside that of @path; NULL: none. */
+/* The file whose line kernels that are installed later get, besides that of @path; NULL: none. */
 const char *boot_line_for_later(const char *path);
 
 /* Whether an "append" line of @path has the root file system of the running kernel. */

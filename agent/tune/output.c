@@ -26,7 +26,7 @@ static unsigned long dropped;
 
 void tune_output_warn(const char *code, const char *text)
 {
-	warning_tell(lines ? &json : NULL, code, text);
+	warning_report(lines ? &json : NULL, code, text);
 }
 
 static void end_text(void)

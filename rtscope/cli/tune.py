@@ -176,7 +176,7 @@ def undo(
 
 
 @app.command("status")
-def tell_status(
+def print_status(
     profile: MaybeProfile = None,
     target: OneTarget = "local",
     journal: Journal = None,
@@ -245,7 +245,7 @@ def hold(
         typer.echo(systemd_unit(request.profile or "", str(agent_path()), words), nl=False)
         return
 
-    def tell(change: Change) -> None:
+    def print_change(change: Change) -> None:
         values = [change.old, change.new]
         if change.state == "restored":
             values.reverse()
@@ -255,7 +255,7 @@ def hold(
 
     if not json:
         complain(f"holding {profile} on {place.name} until Ctrl-C")
-    changes, _ = _changes(request, place, json=json, each=tell, silence_s=float("inf"))
+    changes, _ = _changes(request, place, json=json, each=print_change, silence_s=float("inf"))
     _end_by(list({(one.kind, one.where): one for one in changes}.values()))
 
 

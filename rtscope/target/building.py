@@ -71,9 +71,9 @@ def _build(arch: str, root: Path, package: Path, agent: Path) -> None:
         shutil.copyfile(package / _VERSION, folder / "rtscope" / _VERSION)
         build = folder / "build" / "agent"
         meson = [sys.executable, "-m", "mesonbuild.mesonmain"]
-        _tell(f"building the agent for {arch}, once: the C library")
+        _report(f"building the agent for {arch}, once: the C library")
         _run(["sh", "setup/musl", arch], folder, arch)
-        _tell(f"building the agent for {arch}: the agent")
+        _report(f"building the agent for {arch}: the agent")
         cross = f"cross/{arch}.ini"
         _run([*meson, "setup", "--cross-file", cross, str(build)], folder, arch)
         _run(["ninja", "-C", str(build), "rtscope-agent"], folder, arch)
@@ -81,7 +81,7 @@ def _build(arch: str, root: Path, package: Path, agent: Path) -> None:
         shutil.copyfile(build / "rtscope-agent", new)
         new.chmod(0o755)
         new.rename(agent)
-    _tell(f"built {agent} in {time.monotonic() - start:.0f} s")
+    _report(f"built {agent} in {time.monotonic() - start:.0f} s")
 
 
 def _run(command: list[str], folder: Path, arch: str) -> None:
@@ -121,5 +121,5 @@ def _files(root: Path) -> Iterator[str]:
         yield from (str(file.relative_to(root)) for file in files if file.is_file())
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(f"rtscope: {text}", file=sys.stderr, flush=True)

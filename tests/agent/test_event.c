@@ -101,13 +101,13 @@ TEST(stages_have_their_mean_and_maximum_where_a_thread_has_seen_the_event)
 	struct stages stages = { 0 };
 
 	stages_add(&stages, &unseen, 20);
-	stages_tell(&stages, &one);
+	stages_report(&stages, &one);
 	assert_true(metric(&one, "due_to_interrupt_max_ns") == 4);
 	assert_int_equal(one.metric_count, 1);
 	stages = (struct stages){ 0 };
 	stages_add(&stages, &seen, 1500);
 	stages_add(&stages, &seen, 1700);
-	stages_tell(&stages, &both);
+	stages_report(&stages, &both);
 	assert_printed("3 17 80 500 600", "%g %g %g %g %g",
 		       metric(&both, "due_to_interrupt_max_ns"),
 		       metric(&both, "interrupt_to_thread_mean_ns"),

@@ -100,7 +100,7 @@ TEST(repeats_are_in_the_order_measured_and_the_oldest_give_way)
 {
 	struct matrix matrix = fresh("m", "ratio", 1, 2, 3);
 
-	matrix.tells_repeats = true;
+	matrix.has_repeats = true;
 	for (unsigned int i = 0; i < 4; i++)
 		matrix_add(&matrix, 0, 0, i == 3 ? 0.5 : 4 - i);
 	assert_int_equal(matrix_count(&matrix, 0, 0), 3);

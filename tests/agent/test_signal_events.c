@@ -34,7 +34,7 @@ TEST(signals_that_wait_together_are_not_merged_and_those_never_taken_are_lost, s
 	events_send(&events);
 	events_send(&events);
 	events_collect(&events, &measuring);
-	events_tell(&events, &measuring, RECIPIENTS_MAX - 1);
+	events_report(&events, &measuring, RECIPIENTS_MAX - 1);
 	events_mask(&events, SIG_UNBLOCK);
 	assert_int_equal(measuring.record.count, 100);
 	assert_true(metric(&measuring, "lost") == 2);
@@ -52,7 +52,7 @@ TEST(recipients_are_counted_and_a_worst_event_has_its_recipients_cpu, set_up)
 	}
 	sched_setaffinity(0, sizeof(before), &before);
 	events_collect(&events, &measuring);
-	events_tell(&events, &measuring, 3);
+	events_report(&events, &measuring, 3);
 	assert_true(metric(&measuring, "threads_that_took") == 4);
 	assert_true(metric(&measuring, "taken_by_own_thread") == 1);
 	assert_true(metric(&measuring, "taken_by_others") == 6);
