@@ -28,6 +28,8 @@ MONITOR: Final = "monitor"
 _SHIFT_OF_MIPS: Final[dict[float, int]] = {1000 / (1 << shift): shift for shift in range(6)}
 """Beyond a shift of 5 the kernel's timers do not keep up, and latency does not scale."""
 _MOST_CPUS: Final = 32
+Preempt = Literal["none", "voluntary", "full", "lazy"]
+"""preemption models that a kernel with CONFIG_PREEMPT_DYNAMIC may offer at boot"""
 
 
 _SINGLE: Final = (
@@ -64,7 +66,7 @@ class Spec(msgspec.Struct, frozen=True):
     memory: int | None = None
     """MiB; None for the board's default"""
     seed: int = 1
-    preempt: Literal["none", "voluntary", "full"] | None = None
+    preempt: Preempt | None = None
     """preemption model chosen at boot; None for the kernel's default"""
     loads: list[str] = []
     """modules and their parameters, in insmod's syntax: a module of the kernel, a module file, or
@@ -107,7 +109,7 @@ def parse_spec(text: str) -> Spec:
                 f"vm:{text}: '{pair}' is not a valid option: after the kernel's name you can give "
                 "cpus=N, "
                 "shape=SOCKETSxCORESxTHREADS, offline=N, mode=exact, fast or kvm, mips=N, "
-                "memory=MIB, seed=N, preempt=none, voluntary or full, and start=restored or "
+                "memory=MIB, seed=N, preempt=none, voluntary, full or lazy, and start=restored or "
                 "booted, once each, and load=MODULE, file=PATH, run=COMMAND and "
                 "append=KERNEL_PARAMETERS, any number of times; \\, is a comma within a value"
             )
@@ -194,12 +196,14 @@ def _number(text: str, given: dict[str, str], key: str, usual: int, least: int, 
     return int(value)
 
 
-def _preempt(text: str, given: dict[str, str]) -> Literal["none", "voluntary", "full"] | None:
+def _preempt(text: str, given: dict[str, str]) -> Preempt | None:
     match given.get("preempt"):
-        case None | "none" | "voluntary" | "full" as preempt:
+        case None | "none" | "voluntary" | "full" | "lazy" as preempt:
             return preempt
         case other:
-            raise RtscopeError(f"vm:{text}: preempt is none, voluntary or full, not '{other}'")
+            raise RtscopeError(
+                f"vm:{text}: preempt is none, voluntary, full or lazy, not '{other}'"
+            )
 
 
 def _start(

@@ -3,10 +3,11 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -28,7 +29,7 @@ from rtscope.lab.kernels import (
     kernel_modules,
     takes_snapshots,
 )
-from rtscope.lab.machine import Spec, parse_spec, qemu_command, qemu_version
+from rtscope.lab.machine import Preempt, Spec, parse_spec, qemu_command, qemu_version
 from rtscope.lab.modules import needed_module
 from rtscope.model.errors import RtscopeError
 from rtscope.model.request import AgentRequest, MachineRequest, Request, measurement_in
@@ -42,6 +43,12 @@ from rtscope.target.protocol import files_of
 _SILENCE_S: Final = 90.0
 _TSC_OPTION: Final = "tsc_early_khz="
 _ASK_MACHINE: Final = MachineRequest()
+_MODEL_SYMBOLS: Final[dict[Preempt, str]] = {
+    "none": "CONFIG_PREEMPT_NONE",
+    "voluntary": "CONFIG_PREEMPT_VOLUNTARY",
+    "full": "CONFIG_PREEMPT",
+    "lazy": "CONFIG_PREEMPT_LAZY",
+}
 _FILES = msgspec.json.Decoder(dict[str, str])
 
 
@@ -206,6 +213,24 @@ class VmTarget(msgspec.Struct, frozen=True):
         )
 
 
+def _check_preempt(name: str, model: Preempt | None, config: bytes) -> None:
+    """Refuse a preemption model that the kernel does not offer at boot: it would ignore it."""
+    if model is None:
+        return
+    if b"CONFIG_PREEMPT_DYNAMIC=y\n" not in config:
+        raise RtscopeError(
+            f"{name}: the kernel does not support preempt= at boot: it needs "
+            "CONFIG_PREEMPT_DYNAMIC, and the lab must know its configuration (--config)"
+        )
+    # A model that is offered is in the configuration, set or not.
+    known = set(re.findall(r"CONFIG_\w+", config.decode(errors="replace")))
+    offered = [one for one in get_args(Preempt) if _MODEL_SYMBOLS[one] in known]
+    if model not in offered:
+        raise RtscopeError(
+            f"{name}: the kernel does not offer preempt={model} at boot, only {', '.join(offered)}"
+        )
+
+
 def vm_target(name: str) -> VmTarget:
     """The target of a name such as "vm:6.12-rt-amd64,mips=500", with or without "vm:". Raises
     RtscopeError.
@@ -216,11 +241,7 @@ def vm_target(name: str) -> VmTarget:
     board = find_board(kernel.board, kernel.arch)
     if spec.cpus > board.most_cpus:
         raise RtscopeError(f"{name}: the board of {spec.kernel} has at most {board.most_cpus} CPUs")
-    if spec.preempt and b"CONFIG_PREEMPT_DYNAMIC=y\n" not in (kernel_config(kernel) or b""):
-        raise RtscopeError(
-            f"{name}: {spec.kernel} does not support preempt= at boot: it needs "
-            "CONFIG_PREEMPT_DYNAMIC, and the lab must know its configuration (--config)"
-        )
+    _check_preempt(name, spec.preempt, kernel_config(kernel) or b"")
     added = additions(spec, kernel)
     if spec.mode == "kvm" and kernel.arch != os.uname().machine:
         raise RtscopeError(

@@ -25,9 +25,14 @@ Built = Callable[[str], Kernel]
 CORE = ["x86_64-rt", "x86_64-std", "arm64-rt"]
 PORTS = ["e6500-rt", "loongson2e-rt"]
 OTHERS = ["arm64-std", "e6500-std", "loongson2e-std", "pseries-rt", "pseries-std", "riscv64-rt"]
+NEXT = [
+    f"{board}-{kind}-7.2"
+    for board in ["x86_64", "arm64", "riscv64", "loongson2e", "e6500", "pseries"]
+    for kind in ["rt", "std"]
+]
 ALL = [
     *(pytest.param(name, marks=pytest.mark.kernels) for name in [*CORE, *PORTS]),
-    *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
+    *(pytest.param(name, marks=pytest.mark.long) for name in [*OTHERS, *NEXT]),
 ]
 
 
@@ -58,7 +63,7 @@ def test_a_named_kernel_boots_settles_and_is_measured(name: str, built: Built) -
     assert run.lab.patches == kernel.patches
     machine = read_machine(target_of(f"vm:{name}"))
     assert machine.kernel_release == kernel.release
-    assert (machine.preemption == "rt") == name.endswith("-rt")
+    assert (machine.preemption == "rt") == ("-rt" in name)
     assert machine.hz == 1000
 
 
@@ -86,6 +91,17 @@ def test_the_standard_kernels_preemption_is_chosen_at_boot(preempt: str, built: 
     assert machine.preemption == preempt
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("preempt", ["lazy", "full"])
+def test_the_newest_kernels_preemption_is_lazy_or_full(preempt: str, built: Built) -> None:
+    built("x86_64-std-7.2")
+    machine = read_machine(target_of(f"vm:x86_64-std-7.2,preempt={preempt}"))
+
+    assert machine.preemption == preempt
+    with pytest.raises(RtscopeError, match="offer preempt=voluntary at boot, only full, lazy"):
+        vm_target("vm:x86_64-std-7.2,preempt=voluntary")
+
+
 @pytest.mark.kernels
 @pytest.mark.parametrize(
     ("plan", "count"),
@@ -109,6 +125,7 @@ def test_a_plan_that_compares_both_kernels_can_be_run_as_it_is(
         pytest.param("x86_64-rt", marks=pytest.mark.kernels),
         pytest.param("arm64-rt", marks=pytest.mark.kernels),
         pytest.param("malta-rt", marks=pytest.mark.long),
+        pytest.param("malta-rt-7.2", marks=pytest.mark.long),
     ],
 )
 def test_a_machine_of_two_cpus_is_measured_on_both(name: str, built: Built) -> None:
