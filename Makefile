@@ -96,7 +96,7 @@ lint: .venv/.installed .venv/.check
 	$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror --ferror-limit=3 $(C_FILES) || \
 		{ echo "make format puts these C files into the project's style"; exit 1; }
-	shellcheck setup/dist setup/modules setup/musl setup/packages setup/python setup/sources .ci/run
+	shellcheck setup/dist setup/modules setup/musl setup/packages setup/python setup/series setup/sources .ci/run
 
 units: build/units/build.ninja
 	$(ALONE) $(BIN)/meson test -C build/units --print-errorlogs
