@@ -17,8 +17,13 @@ _OF_ONE_RUN: Final = frozenset({"run", "lab", "emulator's command line", "initra
 
 def key_text(key: Key) -> str:
     """What the runs of a series have in common."""
+    return f"{plain(key.machine)}: {measured_text(key)}"
+
+
+def measured_text(key: Key) -> str:
+    """What the runs of a series measured: cyclic each 1ms under mixed:2, fifo:90."""
     interval = f" each {format_duration_ns(key.interval_ns)}" if key.interval_ns else ""
-    return plain(f"{key.machine}: {key.probe}{interval} under {key.load}, {key.policy}")
+    return plain(f"{key.probe}{interval} under {key.load}, {key.policy}")
 
 
 def change_sentence(change: Change) -> str:

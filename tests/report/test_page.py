@@ -116,7 +116,7 @@ def without_scripts(page: str) -> str:
 def marks(page: str, figure: str, panel: str = "log") -> list[tuple[str, str, str]]:
     """Key, classes and path of each mark in a figure's panels of one kind."""
     part = page.split(f'id="{figure}"', 1)[1].split("</figure>", 1)[0]
-    panels = re.findall(rf'<div class="panel {panel}">.*?</svg>', part, re.DOTALL)
+    panels = re.findall(rf'<div class="panel {panel}">.*?class="drawn".*?</svg>', part, re.DOTALL)
     found = re.findall(r'<path class="([^"]*)" data-k="(\d+)"[^>]* d="([^"]*)"', "".join(panels))
     return [(key, classes, path) for classes, key, path in found]
 
@@ -144,7 +144,7 @@ Element.prototype.setPointerCapture = () => {};
 const $ = (selector) => document.querySelector(selector);
 const shown = (selector) => [...document.querySelectorAll(selector)].filter((one) =>
   getComputedStyle(one).display !== "none").length;
-const area = () => $("#histogram .log svg");
+const area = () => $("#histogram .log .drawn");
 const pointer = (type, across, down) => {
   const box = area().getBoundingClientRect();
   const [clientX, clientY] = [box.left + across * box.width, box.top + down * box.height];
@@ -154,7 +154,7 @@ const state = () => ({
   each: shown("#histogram .log path.each[data-k]"), all: shown("#histogram .log path.all[data-k]"),
   log: shown("#histogram .panel.log"), linear: shown("#histogram .panel.linear"),
   box: area().getAttribute("viewBox").split(" ").map(Number),
-  ticks: [...document.querySelectorAll("#histogram .log .x span")].map((one) => one.textContent),
+  ticks: [...document.querySelectorAll("#histogram .log .x text")].map((one) => one.textContent),
 });
 const seen = { first: state() };
 $("input[value=all]").click(); $("input[value=linear]").click();

@@ -7,7 +7,7 @@ time stamps, which the collector refuses: the start of a run is a metric.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -26,12 +26,12 @@ _HELP: Final = {
     "rtscope_samples": "Number of a run's samples.",
     "rtscope_run_start_time_seconds": "Start of a run since the epoch.",
 }
-_Series = list[tuple[dict[str, str], float]]
+Series = list[tuple[dict[str, str], float]]
 
 
 def prometheus_metrics(cases: Sequence[Case]) -> bytes:
     """The text: all series of a metric together, behind its help and type."""
-    families: dict[str, _Series] = {name: [] for name in _HELP}
+    families: dict[str, Series] = {name: [] for name in _HELP}
     for case in cases:
         labels = {"group": case.group, "case": case.name}
         for words in WORDS.values():
@@ -44,15 +44,20 @@ def prometheus_metrics(cases: Sequence[Case]) -> bytes:
             families["rtscope_case_value"].append((labels, case.value))
     for run in {_name(case.run): case.run for case in cases if case.run}.values():
         _add_run(families, run)
+    return exposition(families, _HELP)
+
+
+def exposition(families: Mapping[str, Series], helps: Mapping[str, str]) -> bytes:
+    """Gauges as text: of each family that has any, all series behind its help and type."""
     lines = []
     for name, series in families.items():
         if series:
-            lines += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge"]
+            lines += [f"# HELP {name} {helps[name]}", f"# TYPE {name} gauge"]
             lines += [f"{name}{_labels(labels)} {_number(value)}" for labels, value in series]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _add_run(families: dict[str, _Series], run: Run) -> None:
+def _add_run(families: dict[str, Series], run: Run) -> None:
     labels = {"group": plain(run.probe), "cell": _name(run)}
     metrics = metrics_of_run(run)
     families["rtscope_samples"].append((labels, metrics.count))

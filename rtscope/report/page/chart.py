@@ -2,7 +2,7 @@
 """A chart as data: panels with axes and marks, or a matrix of cells. `svg.py` draws it."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -14,7 +14,7 @@ GREY = -1
 """the colour of thresholds and published values"""
 
 Floats = NDArray[np.float64]
-Shape = Literal["line", "hv", "vh", "dots"]
+Shape = Literal["line", "hv", "vh", "dots", "band"]
 Shown = Literal["", "each", "all"]
 
 
@@ -25,13 +25,17 @@ class Axis(msgspec.Struct, frozen=True):
     scale: Scale
     ticks: list[Tick]
     unit: str = ""
-    """of the read-out under the pointer; "%" on a percentile axis stands for 1 - 1 / value"""
+    """of the read-out under the pointer; "%" on a percentile axis stands for 1 - 1 / value, and
+    "date" for seconds since 1970"""
     rows: Sequence[str] = ()
     """names instead of numbers, from the top; the ticks are those names"""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """A line or dots. `hv` and `vh` are steps that go across first, or up and down first."""
+    """A line, dots or a band. `hv` and `vh` are steps that go across first, or up and down first.
+
+    A band is the area that its points surround.
+    """
 
     name: str
     """marks of one name in a chart share an entry of its legend"""
@@ -51,6 +55,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """limits of each value: of y, or of x where the panel has rows"""
     texts: Sequence[str] = ()
     """text of the read-out for each point; empty: the values"""
+    links: Sequence[str] = ()
+    """of dots: the address that each opens"""
 
 
 class Bars(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +76,22 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
     high: Sequence[float] = ()
 
 
+LEVELS: Final = 8
+"""of the darkness of cells"""
+
+
+class Cells(msgspec.Struct, frozen=True, kw_only=True):
+    """Columns of cells, darker where more samples are."""
+
+    start: Floats
+    end: Floats
+    """of each column, on the x axis"""
+    edges: Floats
+    """of the rows, on the y axis, from the lowest"""
+    levels: Sequence[Sequence[int]]
+    """of each column, a level for each row: 0 is empty, LEVELS the darkest"""
+
+
 class Note(msgspec.Struct, frozen=True):
     """A text that points at a place of the x axis."""
 
@@ -85,6 +107,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     y: Axis
     marks: list[Mark] = []
     bars: list[Bars] = []
+    cells: Cells | None = None
     notes: list[Note] = []
     title: str = ""
     height: float = 22.0

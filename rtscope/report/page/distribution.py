@@ -92,7 +92,7 @@ def _ends(line: Series) -> list[float]:
 def shared_charts(lines: Lines) -> list[Chart]:
     """Histogram, percentiles, and over time where that is known."""
     made = [_histogram(lines), _percentiles(lines)] if _has_histogram(lines) else []
-    return made + ([_over_time(lines)] if any(len(s.time.t) for s in lines.drawn.series) else [])
+    return made + ([over_time(lines)] if any(len(s.time.t) for s in lines.drawn.series) else [])
 
 
 def _has_histogram(lines: Lines) -> bool:
@@ -184,7 +184,8 @@ def _percentiles(lines: Lines) -> Chart:
     return Chart(title="Percentiles", id="percentiles", panels=_both(panel))
 
 
-def _over_time(lines: Lines) -> Chart:
+def over_time(lines: Lines, axes: Sequence[Literal["log", "linear"]] = _AXES) -> Chart:
+    """The latency over time; some line must have windows."""
     series = [line for line in lines.drawn.series if len(line.time.t)]
     end = max(float(line.time.t[-1]) for line in series)
     across = axis("since the start (s)", linear(end), "s")
@@ -208,4 +209,4 @@ def _over_time(lines: Lines) -> Chart:
         title = f"max {lines.quantity}, and mean dotted"
         return Panel(x=across, y=lines.latency_axis(kind, title, known), marks=marks, choice=kind)
 
-    return Chart(title="Over time", id="time", panels=_both(panel))
+    return Chart(title="Over time", id="time", panels=[panel(kind) for kind in axes])

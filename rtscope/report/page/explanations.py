@@ -14,7 +14,7 @@ from rtscope.wording.causes import ranking_note, ranking_title, remedy_lines, sh
 from rtscope.wording.explanation import headline, off_line, totals_line
 from rtscope.wording.plain import plain
 
-_MOST_BARS = 1200
+MOST_BARS = 1200
 """in the timelines of a run together, so that the page stays small"""
 _LEAST_BARS = 20
 
@@ -44,9 +44,9 @@ def ranked_views(run: Run) -> list[RankedView]:
     return [_ranked(ranking) for ranking in shown_rankings(run)]
 
 
-def explained_views(run: Run) -> list[ExplainedView]:
-    """The explained samples of a run, worst first."""
-    most_bars = max(_MOST_BARS // max(len(run.explanations), 1), _LEAST_BARS)
+def explained_views(run: Run, most: int = MOST_BARS) -> list[ExplainedView]:
+    """The explained samples of a run, worst first; their timelines have at most `most` bars."""
+    most_bars = max(most // max(len(run.explanations), 1), _LEAST_BARS)
     return [_explained(run, one, most_bars) for one in run.explanations]
 
 

@@ -8,7 +8,10 @@ by its hash and no connection at all, so that a hole in the above would still ex
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
 
 import jinja2
 
@@ -18,15 +21,18 @@ from rtscope.wording.budget import judgement_sentence
 from rtscope.wording.plain import plain
 from rtscope.wording.values import count_text, quantile_text, time_text
 
+FOLDER: Final = files("rtscope.report.page") / "templates"
 
-def render_page(template: str, **values: object) -> str:
-    """The page that `template` makes of `values`."""
-    folder = files("rtscope.report.page") / "templates"
-    script = (folder / "chart.js").read_text(encoding="utf-8")
+
+def page_environment(folders: Sequence[Traversable]) -> jinja2.Environment:
+    """Templates of these folders, the first that has one, with the filters of all pages."""
+
+    def load(name: str) -> str | None:
+        found = (folder / name for folder in folders)
+        return next((one.read_text(encoding="utf-8") for one in found if one.is_file()), None)
+
     environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        loader=jinja2.FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FunctionLoader(load)
     )
     environment.filters.update(
         time=time_text,
@@ -37,8 +43,25 @@ def render_page(template: str, **values: object) -> str:
         judgement=judgement_sentence,
     )
     environment.globals["rows_of"] = rows_of
-    styles = [(folder / name).read_text(encoding="utf-8") for name in ("page.css", "chart.css")]
+    return environment
+
+
+def style_text() -> str:
+    """The style sheets of all pages with charts."""
+    return "".join((FOLDER / name).read_text("utf-8") for name in ("page.css", "chart.css"))
+
+
+def script_text() -> str:
+    """The script of all pages with charts."""
+    return (FOLDER / "chart.js").read_text("utf-8")
+
+
+def render_page(template: str, **values: object) -> str:
+    """The page that `template` makes of `values`."""
+    script = script_text()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(
-        values, style="".join(styles), script=script, script_hash=f"'sha256-{digest}'"
+    return (
+        page_environment([FOLDER])
+        .get_template(template)
+        .render(values, style=style_text(), script=script, script_hash=f"'sha256-{digest}'")
     )

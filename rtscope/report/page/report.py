@@ -9,7 +9,7 @@ import msgspec
 
 from rtscope.model.quantity import LATENCY
 from rtscope.model.reference import Reference, Table
-from rtscope.model.run import Run, Sample, Thread
+from rtscope.model.run import Run
 from rtscope.model.units import format_duration_ns
 from rtscope.report.page.bins import drawing
 from rtscope.report.page.chart import Chart
@@ -21,6 +21,8 @@ from rtscope.report.page.explanations import (
     ranked_views,
 )
 from rtscope.report.page.marks import marks_of, view_of
+from rtscope.report.page.metrics_rows import MetricsRow, metrics_rows
+from rtscope.report.page.outliers import Worst, worst_samples
 from rtscope.report.page.placement_comparison import placement_comparison_page
 from rtscope.report.page.placement_series import placement_page
 from rtscope.report.page.probe_charts import Labelled, charts_of, numbered
@@ -49,7 +51,6 @@ from rtscope.wording.fingerprint import fingerprint
 from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.matrices import matrix_title
 from rtscope.wording.plain import plain
-from rtscope.wording.reason import reason_text
 from rtscope.wording.references import (
     beside_lines,
     citation,
@@ -62,8 +63,6 @@ from rtscope.wording.run import (
     instructions_line,
     load_lines,
     missing_lines,
-    moment_text,
-    monotonic_text,
     phases_line,
     quantity_text,
 )
@@ -71,54 +70,14 @@ from rtscope.wording.steps import step_lines, steps_title
 from rtscope.wording.values import (
     policies_text,
     policy_text,
-    quantiles_texts,
     span_text,
     thread_name,
-    times_texts,
 )
 
-_WORST_SHOWN: Final = 20
 _EACH: Final = 16
 """threads of a run that are drawn one by one at first"""
 _UNFOLDED: Final = 4
 """runs of which everything is open to see"""
-
-
-class _Row(msgspec.Struct, frozen=True):
-    """A row of a table of metrics."""
-
-    name: str
-    policy: str
-    metrics: Metrics
-    times: list[tuple[str, str]]
-    """min, mean, standard deviation, the quantiles and max, each with why it is not known"""
-
-
-def _rows(known: Sequence[tuple[str, str, Metrics]]) -> list[_Row]:
-    """Rows of one table, whose columns have one unit each."""
-    all_metrics = [one for _, _, one in known]
-    columns = [
-        [(text, "") for text in times_texts(values)]
-        for values in (
-            [one.min_ns for one in all_metrics],
-            [one.mean_ns for one in all_metrics],
-            [one.stddev_ns for one in all_metrics],
-        )
-    ]
-    for index, _ in enumerate(PERCENTS):
-        quantiles = [one.quantiles[index] for one in all_metrics]
-        texts = quantiles_texts(quantiles)
-        columns.append(
-            [
-                (t, reason_text(q.reason) if q.reason else "")
-                for t, q in zip(texts, quantiles, strict=True)
-            ]
-        )
-    columns.append([(text, "") for text in times_texts([one.max_ns for one in all_metrics])])
-    return [
-        _Row(name, policy, one, list(times))
-        for (name, policy, one), times in zip(known, zip(*columns, strict=True), strict=True)
-    ]
 
 
 class _ReferenceView(msgspec.Struct, frozen=True):
@@ -152,8 +111,8 @@ class _View(msgspec.Struct, frozen=True):
     subtitle: str
     found: list[Sentence]
     judgements: Sequence[Judgement]
-    rows: list[_Row]
-    totals: list[_Row]
+    rows: list[MetricsRow]
+    totals: list[MetricsRow]
     """of the threads that can be put together"""
     missing: list[str]
     instructions: str
@@ -167,7 +126,7 @@ class _View(msgspec.Struct, frozen=True):
     rows_left_out: int
     loads: list[str]
     phases: str
-    worst: list[tuple[str, str, Sample, str, str]]
+    worst: list[Worst]
     rankings: list[RankedView]
     explanations: list[ExplainedView]
     command: str
@@ -215,7 +174,7 @@ def html_report(
         shared_subtitle="".join(_shared([[view.subtitle] for view in views])),
         caveats=caveats_of_all([(view.label, view.run) for view in views]),
         verdict=verdict,
-        side_by_side=_rows([one for view in views for one in _of_all(view)]),
+        side_by_side=metrics_rows([one for view in views for one in _of_all(view)]),
         quantity=kind.quantity,
         lines="each"
         if sum(len(run.threads) for run in runs) <= _EACH and len(runs) == 1
@@ -254,7 +213,7 @@ def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
 def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
     groups = groups_of(run)
     totals = [(group.label, metrics_of_group(run, group)) for group in groups]
-    rows = _rows(
+    rows = metrics_rows(
         [
             *((thread_name(t), policy_text(t), metrics(t)) for t in run.threads),
             *(
@@ -303,7 +262,7 @@ def _view(label: str, run: Run, judgements: Sequence[Judgement]) -> _View:
         left_out,
         load_lines(run),
         phases_line(run),
-        _worst(run),
+        worst_samples(run),
         ranked_views(run),
         explained_views(run),
         plain(shlex.join(run.asked.command)),
@@ -339,24 +298,4 @@ def _steps(runs: Sequence[Run]) -> list[_StepsView]:
             step_chart(steps, runs, f"steps-{number}"),
         )
         for number, steps in enumerate(steps_among(runs))
-    ]
-
-
-def _worst(run: Run) -> list[tuple[str, str, Sample, str, str]]:
-    """The worst samples of all threads: thread, value, sample, CLOCK_MONOTONIC, UTC time."""
-    found: list[tuple[Thread, Sample]] = [(t, sample) for t in run.threads for sample in t.worst]
-    found.sort(key=lambda pair: (-pair[1].latency_ns, pair[1].time_ns))
-    shown = found[:_WORST_SHOWN]
-    texts = times_texts([sample.latency_ns for _, sample in shown])
-    return [
-        (
-            thread_name(
-                thread if sample.cpu is None else msgspec.structs.replace(thread, cpu=sample.cpu)
-            ),
-            text,
-            sample,
-            monotonic_text(run, sample.time_ns),
-            moment_text(run, sample.time_ns),
-        )
-        for (thread, sample), text in zip(shown, texts, strict=True)
     ]

@@ -3,19 +3,22 @@
 
 Every panel's SVG has SPAN units across and down, whatever its size on the screen; strokes keep
 their width. So one drawing fits a telephone, a screen and paper, and `chart.js` zooms by changing
-the viewBox alone. Coordinates are whole units: a thousandth of an axis is 20 of them.
+the viewBox alone. Coordinates are whole units: a thousandth of an axis is 20 of them. Texts are in
+SVGs without a viewBox, placed in percent. Nothing has a style attribute, which a strict
+Content-Security-Policy refuses.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from rtscope.report.page.chart import Axis, Bars, Chart, Heat, Mark, Note, Panel
+from rtscope.report.page.chart import Axis, Bars, Cells, Chart, Heat, Mark, Note, Panel
 from rtscope.report.page.scale import Tick, number_text
 from rtscope.wording.plain import plain
 
@@ -27,6 +30,8 @@ _BAR_SHARE: Final = 0.7
 _TEXT_INSIDE: Final = 0.8
 """share of the axis from which on a bar's label stands left of its end"""
 _COLUMNS_WITH_TEXT: Final = 24
+SHADES: Final = 20
+"""of a matrix's cells; chart.css has a colour for each"""
 
 Integers = NDArray[np.int64]
 
@@ -101,21 +106,21 @@ def _classes(mark: Mark) -> str:
 
 def _panel(panel: Panel, chart: Chart, entries: dict[str, list[Mark | Bars]]) -> str:
     keys = {name: key for key, name in enumerate(entries)}
-    widest = max((len(tick.text) for tick in panel.y.ticks), default=1)
-    left = f"min({widest + 2}ch, 38%)" if panel.y.rows else f"{widest + 1}ch"
+    height = f'height="{panel.height:g}rem"'
     axes = f'data-x="{_axis_data(panel.x)}" data-y="{_axis_data(panel.y)}"'
     title = f"<h4>{_text(panel.title)}</h4>" if panel.title else ""
     y_title = f'<div class="y-title">{_text(panel.y.title)}</div>' if panel.y.title else ""
-    drawn = "".join(_bars(bars, panel, keys) for bars in panel.bars)
+    drawn = _cells(panel.cells, panel) if panel.cells else ""
+    drawn += "".join(_bars(bars, panel, keys) for bars in panel.bars)
     drawn += "".join(_mark(mark, panel, keys) for mark in panel.marks)
     return (
-        f'<div class="panel {panel.choice}">{title}{y_title}<div class="plot" {axes} '
-        f'style="--left:{left};--height:{panel.height:g}rem">'
-        f'<div class="y{" rows" if panel.y.rows else ""}">{_y_ticks(panel.y)}</div>'
-        f'<div class="area"><svg viewBox="0 0 {SPAN} {SPAN}" preserveAspectRatio="none" role="img" '
+        f'<div class="panel {panel.choice}">{title}{y_title}<div class="plot" {axes}>'
+        f"{_y_axis(panel.y, height)}"
+        f'<div class="area"><svg class="drawn" {height} viewBox="0 0 {SPAN} {SPAN}" '
+        'preserveAspectRatio="none" role="img" '
         f'aria-label="{_text(panel.title or chart.title)}">{_grid(panel)}{drawn}</svg>'
-        f"{_labels(panel)}{''.join(_note(note, panel) for note in panel.notes)}</div>"
-        f'<div class="x">{_x_ticks(panel.x)}</div>'
+        f"{_texts(panel)}</div>"
+        f'<svg class="x" height="1.4rem">{_x_ticks(panel.x)}</svg>'
         f'<div class="x-title">{_text(panel.x.title)}</div></div></div>'
     )
 
@@ -135,19 +140,27 @@ def _inside(axis: Axis) -> list[tuple[Tick, float]]:
 
 def _x_ticks(axis: Axis) -> str:
     return "".join(
-        f'<span{_class("fine" if tick.fine else "")} style="left:{share * 100:.2f}%">'
-        f"{_text(tick.text)}</span>"
+        f'<text{_class("fine" if tick.fine else "")} x="{share * 100:.2f}%" y="1rem">'
+        f"{_text(tick.text)}</text>"
         for tick, share in _inside(axis)
     )
 
 
-def _y_ticks(axis: Axis) -> str:
-    return "".join(
-        f'<span style="top:{100 - share * 100:.2f}%"'
-        + (f' title="{_text(tick.text)}"' if axis.rows else "")
-        + f">{_text(tick.text)}</span>"
+def _y_axis(axis: Axis, height: str) -> str:
+    """Numbers at their places, or names in rows of equal height, which may be cut."""
+    if axis.rows:
+        names = (_text(tick.text) for tick, _ in _inside(axis))
+        return f'<div class="y rows">{"".join(_row(name) for name in names)}</div>'
+    widest = max((len(tick.text) for tick in axis.ticks), default=1)
+    marked = "".join(
+        f'<text x="100%" y="{100 - share * 100:.2f}%">{_text(tick.text)}</text>'
         for tick, share in _inside(axis)
     )
+    return f'<svg class="y" width="{widest + 1}ch" {height}>{marked}</svg>'
+
+
+def _row(name: str) -> str:
+    return f'<span title="{name}">{name}</span>'
 
 
 def _grid(panel: Panel) -> str:
@@ -173,11 +186,16 @@ def _mark(mark: Mark, panel: Panel, keys: dict[str, int]) -> str:
     if not known.any():
         return ""
     x, y = _across(panel.x, mark.x), _down(panel.y, mark.y)
+    if mark.shape == "band":
+        band = _stretch(x, y, "line")
+        return f'<path class="band {_colour(mark)}" d="{band}z"/>'
     which = f'data-k="{keys[mark.name]}"' if mark.name in keys else ""
     if len(keys) < 2 or mark.name not in keys:
         which += f' data-n="{_text(mark.name)}"'
     if mark.texts:
         which += f' data-t="{_text(json.dumps(mark.texts))}"'
+    if mark.links:
+        return _linked(mark, which.partition(" data-t")[0], x, y)
     found = f'<path class="{_classes(mark)}" {which} d="{_path(x, y, known, mark.shape)}"/>'
     if mark.low:
         found += (
@@ -185,6 +203,17 @@ def _mark(mark: Mark, panel: Panel, keys: dict[str, int]) -> str:
             f'd="{_limits(mark, panel, x, y)}"/>'
         )
     return found
+
+
+def _linked(mark: Mark, which: str, x: Integers, y: Integers) -> str:
+    """Dots that open an address each. The page has the same links as text, for the keyboard."""
+    texts = mark.texts or [mark.name] * len(x)
+    return "".join(
+        f'<a href="{escape(link)}" tabindex="-1"><title>{_text(text)}</title>'
+        f'<path class="{_classes(mark)}" {which} data-t="{_text(json.dumps([text]))}" '
+        f'd="M{a} {b}h0"/></a>'
+        for link, text, a, b in zip(mark.links, texts, x.tolist(), y.tolist(), strict=True)
+    )
 
 
 def _limits(mark: Mark, panel: Panel, x: Integers, y: Integers) -> str:
@@ -252,6 +281,12 @@ def _value(bars: Bars, number: int, unit: str) -> str:
     return f"{number_text(float(value))} {unit}".strip()
 
 
+def _texts(panel: Panel) -> str:
+    """Texts over the drawing."""
+    texts = _labels(panel) + "".join(_note(note, panel) for note in panel.notes)
+    return f'<svg class="texts">{texts}</svg>' if texts else ""
+
+
 def _labels(panel: Panel) -> str:
     """Texts at the ends of bars."""
     found = []
@@ -259,19 +294,41 @@ def _labels(panel: Panel) -> str:
         shares = panel.x.scale.share(bars.end).tolist()
         for row, share, label in zip(bars.rows, shares, bars.labels, strict=False):
             top = panel.y.scale.share([row + (bars.slot + 0.5) / bars.slots]).tolist()[0]
+            inside = share > _TEXT_INSIDE
             found.append(
-                f'<span class="bar-text{" inside" if share > _TEXT_INSIDE else ""}" '
-                f'style="left:{share * 100:.2f}%;top:{100 - top * 100:.2f}%">{_text(label)}</span>'
+                f'<text class="bar-text{" inside" if inside else ""}" x="{share * 100:.2f}%" '
+                f'y="{100 - top * 100:.2f}%" dx="{"-" if inside else ""}.3rem">'
+                f"{_text(label)}</text>"
             )
     return "".join(found)
 
 
 def _note(note: Note, panel: Panel) -> str:
     share = float(panel.x.scale.share([note.x])[0])
-    side = " before" if share > 0.5 else ""
+    before = share > 0.5
+    at, away = f"{share * 100:.2f}%", "-.35rem" if before else ".35rem"
+    classes = " ".join(name for name in ("pointer", "before" if before else "", note.shown) if name)
     return (
-        f'<span class="pointer{side} {note.shown}" style="left:{share * 100:.2f}%">'
-        f"{_text(note.text)}</span>"
+        f'<g class="{classes}"><line x1="{at}" x2="{at}" y1="1.6rem" y2="100%"/>'
+        f'<text x="{at}" y="1.1rem" dx="{away}">{_text(note.text)}</text></g>'
+    )
+
+
+def _cells(cells: Cells, panel: Panel) -> str:
+    """A path for each level of darkness, with the cells of a column that touch as one."""
+    left, right = _across(panel.x, cells.start).tolist(), _across(panel.x, cells.end).tolist()
+    edges = _down(panel.y, cells.edges).tolist()
+    paths: dict[int, list[str]] = {}
+    for column, levels in enumerate(cells.levels):
+        changes = np.flatnonzero(np.diff(levels, prepend=-1, append=-1)).tolist()
+        for first, after in pairwise(changes):
+            if level := int(levels[first]):
+                x, width = left[column], max(1, right[column] - left[column])
+                y, high = edges[after], edges[first] - edges[after]
+                paths.setdefault(level, []).append(f"M{x} {y}h{width}v{high}h-{width}z")
+    return "".join(
+        f'<path class="cells q{level}" d="{"".join(parts)}"/>'
+        for level, parts in sorted(paths.items())
     )
 
 
@@ -285,7 +342,7 @@ def _heat(heat: Heat) -> str:
             share, text = heat.shares[number][place], heat.texts[number][place]
             hint = heat.hints[number][place] if heat.hints else ""
             said = f"{name}, {column}: {text}{f' ({hint})' if hint else ''}" if text else ""
-            colour = "" if share is None else f' style="--share:{min(max(share, 0), 1):.2f}"'
+            colour = "" if share is None else f' class="s{round(min(max(share, 0), 1) * SHADES)}"'
             shown = "" if dense else _text(text)
             cells.append(f'<td title="{_text(said)}"{colour}>{shown}</td>')
         rows.append(f'<tr><th scope="row">{_text(name)}</th>{"".join(cells)}</tr>')

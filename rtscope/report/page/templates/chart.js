@@ -21,7 +21,9 @@
   const shareOf = (axis, value) => axis.log ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low);
   const percentile = (value) => `${+(100 * (1 - 1 / value)).toFixed(Math.max(1, Math.ceil(Math.log10(value))))} %`;
   const isPercentile = (axis) => axis.unit === "%" && axis.log;
-  const text = (axis, value) => isPercentile(axis) ? percentile(value) : `${number(value, 3)} ${axis.unit}`;
+  const date = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+  const written = (axis, value) => isPercentile(axis) ? percentile(value) : axis.unit === "date" ? date(value) : number(value, 6);
+  const text = (axis, value) => axis.unit === "date" ? date(value) : isPercentile(axis) ? percentile(value) : `${number(value, 3)} ${axis.unit}`;
 
   /* Round values between low and high: 1, 2, 5 of each decade where there are several, else equal steps. */
   function ticks(axis, low, high) {
@@ -76,7 +78,7 @@
   });
 
   function plotted(plot, names) {
-    const area = plot.querySelector(".area"), svg = area.querySelector("svg");
+    const area = plot.querySelector(".area"), svg = area.querySelector(".drawn");
     const x = JSON.parse(plot.dataset.x), y = JSON.parse(plot.dataset.y);
     const whole = { texts: [plot.querySelector(".x").innerHTML, plot.querySelector(".y").innerHTML], mesh: svg.querySelector(".mesh").getAttribute("d") };
     let view = [0, 0, SPAN, SPAN], from = null;
@@ -91,7 +93,7 @@
       const at = place(event), [ux, uy] = inView(at);
       const sx = at.box.width / view[2], sy = at.box.height / view[3];
       let best = null, least = NEAR;
-      each(svg, "path[d]:not(.mesh):not(.limits):not(.off)", (path) => {
+      each(svg, "path[d]:not(.mesh):not(.limits):not(.cells):not(.band):not(.off)", (path) => {
         if (getComputedStyle(path).display === "none") return;
         const own = path.classList.contains("dots") ? 4 : 0;
         points(path).forEach((point, index) => {
@@ -124,10 +126,11 @@
       const [a, b] = [valueAt(axis, low), valueAt(axis, high)];
       const shown = ticks(axis, a, b).map((value) => ({ value, share: (shareOf(axis, value) - low) / (high - low) }));
       folder.replaceChildren(...shown.map(({ value, share }) => {
-        const span = document.createElement("span");
-        span.textContent = isPercentile(axis) ? percentile(value) : number(value, 6);
-        span.style[upright ? "top" : "left"] = `${(upright ? 1 - share : share) * 100}%`;
-        return span;
+        const text = document.createElementNS(folder.namespaceURI, "text");
+        text.textContent = written(axis, value);
+        text.setAttribute("x", upright ? "100%" : `${share * 100}%`);
+        text.setAttribute("y", upright ? `${(1 - share) * 100}%` : "1rem");
+        return text;
       }));
       return shown.map(({ value }) => shareOf(axis, value) * SPAN);
     }
