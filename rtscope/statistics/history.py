@@ -17,7 +17,7 @@ spike is none.
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -91,6 +91,15 @@ class MetricHistory(msgspec.Struct, frozen=True):
     """fewer than LEAST_RUNS have a value"""
 
 
+class Measured(NamedTuple):
+    """A metric of one run."""
+
+    id: str
+    created: str
+    value_ns: float | None
+    """None where the run has too few samples"""
+
+
 class Series(msgspec.Struct, frozen=True):
     """Runs that measured the same, in order of time."""
 
@@ -156,8 +165,13 @@ def series_of(runs: Sequence[tuple[Run, str]], names: Sequence[str]) -> list[Ser
 
 
 def _history(runs: Sequence[Run], name: str) -> MetricHistory:
-    values = [metric_of(run, name) for run in runs]
-    known = [(run, value) for run, value in zip(runs, values, strict=True) if value]
+    measured = [Measured(run.id, run.created, metric_of(run, name)) for run in runs]
+    return metric_history(measured, name)
+
+
+def metric_history(measured: Sequence[Measured], name: str) -> MetricHistory:
+    """A metric of the runs of one series, in order of time."""
+    known = [(one, one.value_ns) for one in measured if one.value_ns]
     points = changes([value for _, value in known])
     edges = [0, *(point for point, _ in points), len(known)]
     found = []
@@ -180,6 +194,7 @@ def _history(runs: Sequence[Run], name: str) -> MetricHistory:
             )
         )
     name = percent_name(percent_of(name)) if name.startswith("p") else name
+    values = [one.value_ns for one in measured]
     return MetricHistory(name, values, found, len(known) < LEAST_RUNS)
 
 

@@ -86,14 +86,16 @@ def report_path(name: str) -> Path:
     return default_path().parent / "reports" / f"{name}.html"
 
 
-def opened(place: Place) -> Store:
+def opened(place: Place, *, read_only: bool = False) -> Store:
     """The store in this place. Nothing is read or written yet.
+
+    With `read_only`, methods that write raise StoreError.
 
     A store on a server holds no connection while it is not used. Raises RtscopeError where Python
     packages for it are missing.
     """
     if isinstance(place, Path):
-        return SqliteStore(place)
+        return SqliteStore(place, read_only=read_only)
     try:
         from rtscope.store.postgresql.store import PostgresqlStore
     except ImportError as error:
@@ -101,7 +103,7 @@ def opened(place: Place) -> Store:
             f"the store {place} needs the Python package {error.name}: "
             "pip install 'rtscope[fleet]' installs it"
         ) from None
-    return PostgresqlStore(place)
+    return PostgresqlStore(place, read_only=read_only)
 
 
 def check_place() -> None:

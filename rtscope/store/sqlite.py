@@ -4,7 +4,7 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -80,9 +80,10 @@ _REFUSED: Final = frozenset(
 class SqliteStore:
     """The runs in one SQLite file; an absent file is an empty store."""
 
-    def __init__(self, path: Path) -> None:
-        """Nothing is opened yet."""
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Nothing is opened yet. With `read_only`, methods that write raise StoreError."""
         self._path = path
+        self._read_only = read_only
 
     def __str__(self) -> str:
         """The path."""
@@ -93,7 +94,7 @@ class SqliteStore:
         record = encode_run(run)
         row = (*msgspec.structs.astuple(summary_of(run)), record)
         marks = ", ".join("?" * len(row))
-        with _writing(self._path) as database:
+        with self._writing() as database:
             held = database.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
             if held is not None and held[0] == record:
                 return False
@@ -109,13 +110,13 @@ class SqliteStore:
         """See Store."""
         if not self._path.exists():
             return None
-        with _reading(self._path) as database:
+        with self._reading() as database:
             row = database.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
         return None if row is None else bool(row[0] == encode_run(run))
 
     def load(self, name: str) -> Run:
         """See Store."""
-        with _reading(self._path) as database:
+        with self._reading() as database:
             found = _find(database, name)
             row = database.execute("SELECT record FROM runs WHERE id = ?", (found,)).fetchone()
         run = self._read(found, row[0])
@@ -125,7 +126,7 @@ class SqliteStore:
 
     def read(self, ids: Iterable[str]) -> Iterator[tuple[str, Run | RtscopeError]]:
         """See Store."""
-        with _reading(self._path) as database:
+        with self._reading() as database:
             for one in ids:
                 row = database.execute("SELECT record FROM runs WHERE id = ?", (one,)).fetchone()
                 if row is not None:
@@ -140,10 +141,11 @@ class SqliteStore:
 
     def found(self, search: Search) -> list[Summary]:
         """See Store. The first search by machine, tag or metric indexes a store of format 2."""
-        if search.machine or search.tags or search.without_tags or search.metrics:
+        named = search.machine or search.tags or search.without_tags or search.metrics
+        if named and not self._read_only:
             self._index_the_rest()
         where, values = _where(search)
-        with _reading(self._path) as database:
+        with self._reading() as database:
             rows = database.execute(
                 f"SELECT {_SHOWN} FROM runs WHERE {where} "  # noqa: S608
                 "ORDER BY saved DESC LIMIT ?",
@@ -153,9 +155,9 @@ class SqliteStore:
 
     def remove(self, names: Sequence[str]) -> list[Summary]:
         """See Store."""
-        with _reading(self._path) as database:
+        with self._reading() as database:
             ids = dict.fromkeys(_find(database, name) for name in dict.fromkeys(names))
-        with _writing(self._path) as database:
+        with self._writing() as database:
             removed = [
                 database.execute(
                     f"DELETE FROM runs WHERE id = ? RETURNING {_SHOWN}",  # noqa: S608
@@ -171,7 +173,7 @@ class SqliteStore:
             return []
         self._index_the_rest()
         where, values = _where(search)
-        with _writing(self._path) as database:
+        with self._writing() as database:
             rows = database.execute(
                 f"DELETE FROM runs WHERE {where} RETURNING {_SHOWN}",  # noqa: S608
                 values,
@@ -180,7 +182,7 @@ class SqliteStore:
 
     def check(self) -> Iterator[Damage]:
         """See Store."""
-        with _reading(self._path) as database:
+        with self._reading() as database:
             for (text,) in database.execute("PRAGMA integrity_check").fetchall():
                 if text != "ok":
                     yield Damage("", f"the store {self}: SQLite finds {text}")
@@ -204,7 +206,7 @@ class SqliteStore:
 
     def remove_same(self, run: Run) -> None:
         """Remove a run unless it has been replaced by another of the same id. Raises StoreError."""
-        with _writing(self._path) as database:
+        with self._writing() as database:
             database.execute(
                 "DELETE FROM runs WHERE id = ? AND record = ?", (run.id, encode_run(run))
             )
@@ -213,17 +215,25 @@ class SqliteStore:
         """See Store."""
         before = None
         if self._path.exists():
-            with _reading(self._path) as database:
+            with self._reading() as database:
                 before = _version(database) or None
-        with _writing(self._path):
+        with self._writing():
             pass
         self._index_the_rest()
         return before, SCHEMA_VERSION
 
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        return _reading(self._path, read_only=self._read_only)
+
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        if self._read_only:
+            raise StoreError(f"the store {self} is opened read-only")
+        return _writing(self._path)
+
     def _index_the_rest(self) -> None:
         """Index runs that an older rtscope saved. Raises StoreError."""
         while self._has_unindexed():
-            with _writing(self._path) as database:
+            with self._writing() as database:
                 rows = database.execute(
                     "SELECT saved, record FROM unindexed JOIN runs ON run = saved LIMIT ?",
                     (_AT_ONCE,),
@@ -236,7 +246,7 @@ class SqliteStore:
     def _has_unindexed(self) -> bool:
         if not self._path.exists():
             return False
-        with _reading(self._path) as database:
+        with self._reading() as database:
             if _version(database) != SCHEMA_VERSION:
                 return True
             (count,) = database.execute("SELECT count(*) FROM unindexed").fetchone()
@@ -381,9 +391,10 @@ def _upgrade(database: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def _reading(path: Path, *, read_only: bool) -> Iterator[sqlite3.Connection]:
     """One view of the store; an absent one is seen as empty and stays absent."""
-    with _connected(path, _mode_to_read(path)) as database:
+    mode = _mode_to_read(path)
+    with _connected(path, "mode=ro" if read_only and mode == "mode=rw" else mode) as database:
         database.execute("BEGIN")
         if _is_new(database, path):
             database.execute(f"CREATE TEMP TABLE {_TABLE}")

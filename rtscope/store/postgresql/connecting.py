@@ -35,12 +35,14 @@ _HINT: Final = re.compile(r"\n\tIs the server running .*")
 
 
 @contextmanager
-def transaction(server: Server) -> Iterator[Connection]:
+def transaction(server: Server, *, read_only: bool = False) -> Iterator[Connection]:
     """A transaction on a store of this version's format: committed at the end, or rolled back.
 
-    Raises StoreError.
+    The server refuses whatever writes in a `read_only` one. Raises StoreError.
     """
     with connected(server) as connection:
+        if read_only:
+            connection.execute(text("SET TRANSACTION READ ONLY"))
         found = format_of(connection)
         if found != FORMAT:
             raise StoreError(_other_format(server, found))

@@ -56,9 +56,10 @@ _OPERATORS: Final[dict[Comparison, Callable[[Any, float], ColumnElement[bool]]]]
 class PostgresqlStore:
     """See Store."""
 
-    def __init__(self, server: Server) -> None:
-        """Nothing is connected yet."""
+    def __init__(self, server: Server, *, read_only: bool = False) -> None:
+        """Nothing is connected yet. With `read_only`, methods that write raise StoreError."""
         self._server = server
+        self._read_only = read_only
 
     def __str__(self) -> str:
         """The URL without a password."""
@@ -68,7 +69,7 @@ class PostgresqlStore:
         """See Store."""
         row = _row_of(run)
         found = _metrics_of(run)
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             # One writer per run, so that two that send the same run store it once.
             connection.execute(select(func.pg_advisory_xact_lock(int(run.id, 16) - 2**63)))
             if self._same(connection, run):
@@ -84,12 +85,12 @@ class PostgresqlStore:
 
     def held(self, run: Run) -> bool | None:
         """See Store."""
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             return self._same(connection, run)
 
     def load(self, name: str) -> Run:
         """See Store."""
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             ((_, run),) = self._read(connection, [_find(connection, name)])
         if isinstance(run, RtscopeError):
             raise run
@@ -98,14 +99,14 @@ class PostgresqlStore:
     def read(self, ids: Iterable[str]) -> Iterator[tuple[str, Run | RtscopeError]]:
         """See Store."""
         remaining = iter(ids)
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             while chosen := list(islice(remaining, _AT_ONCE)):
                 yield from self._read(connection, chosen)
 
     def histograms(self, ids: Iterable[str]) -> Iterator[tuple[str, list[Histogram]]]:
         """See Store."""
         remaining = iter(ids)
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             while chosen := list(islice(remaining, _AT_ONCE)):
                 query = select(runs.c.id, runs.c.histograms).where(runs.c.id.in_(chosen))
                 packed = {row.id: row.histograms for row in connection.execute(query)}
@@ -123,12 +124,12 @@ class PostgresqlStore:
         """See Store."""
         query = select(*_SHOWN).where(*_conditions(search)).order_by(runs.c.saved.desc())
         query = query.limit(search.limit)
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             return [Summary(*row) for row in connection.execute(query)]
 
     def remove(self, names: Sequence[str]) -> list[Summary]:
         """See Store."""
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             ids = list(dict.fromkeys(_find(connection, name) for name in dict.fromkeys(names)))
             query = delete(runs).where(runs.c.id.in_(ids)).returning(*_SHOWN)
             removed = {row.id: Summary(*row) for row in connection.execute(query)}
@@ -137,13 +138,13 @@ class PostgresqlStore:
     def prune(self, search: Search) -> list[Summary]:
         """See Store."""
         query = delete(runs).where(*_conditions(search)).returning(*_SHOWN)
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             return [Summary(*row) for row in connection.execute(query)]
 
     def check(self) -> Iterator[Damage]:
         """See Store. Runs that are saved meanwhile may be left out."""
         last = 0
-        with transaction(self._server) as connection:
+        with transaction(self._server, read_only=self._read_only) as connection:
             while True:
                 query = select(runs, _METRICS).where(runs.c.saved > last).order_by(runs.c.saved)
                 rows = connection.execute(query.limit(_AT_ONCE)).all()
