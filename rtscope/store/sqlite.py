@@ -342,9 +342,9 @@ def _find(database: sqlite3.Connection, name: str) -> str:
         ).fetchall()
     else:
         rows = database.execute(
-            "SELECT id, created, probe, load FROM runs WHERE substr(id, 1, ?) = ? "
+            "SELECT id, created, probe, load FROM runs WHERE id >= ? AND id < ? "
             "ORDER BY saved DESC LIMIT ?",
-            (len(wanted), wanted, MOST_SHOWN + 1),
+            (*_range(wanted), MOST_SHOWN + 1),
         ).fetchall()
     return the_one(name, rows)
 
@@ -391,7 +391,7 @@ def _upgrade(database: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _reading(path: Path, *, read_only: bool) -> Iterator[sqlite3.Connection]:
+def _reading(path: Path, *, read_only: bool = False) -> Iterator[sqlite3.Connection]:
     """One view of the store; an absent one is seen as empty and stays absent."""
     mode = _mode_to_read(path)
     with _connected(path, "mode=ro" if read_only and mode == "mode=rw" else mode) as database:
