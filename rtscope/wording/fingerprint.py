@@ -21,7 +21,7 @@ def fingerprint(run: Run) -> tuple[list[tuple[str, str]], list[tuple[str, list[s
         details.append(("Changes that did not hold", lines))
     if run.lab and run.lab.console:
         details.append(("Lines of the guest's console", run.lab.console.splitlines()))
-    return [(name, plain(value)) for name, value in facts], [
+    return [(plain(name), plain(value)) for name, value in facts], [
         (title, [plain(line) for line in lines]) for title, lines in details
     ]
 
