@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The five commands that measure: their common options, observers and exit status."""
 
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from rtscope.engine.observer import Observer, Observers
 from rtscope.engine.planfile import PlanFile
 from rtscope.farm.nodes import nodes_of
 from rtscope.model.errors import BootError, RtscopeError
+from rtscope.report.observers.activity import ActivityFile
 from rtscope.report.observers.emitted import Emit, Emitted
 from rtscope.report.observers.files import JUnit, Page, RunFiles, run_files
 from rtscope.report.observers.live import LiveProgress
@@ -150,9 +153,10 @@ def measured(
     interrupt = Interrupt()
     observers = outputs.observers(plan)
     live = LiveProgress(plan.file.plan.title)
-    shown = [] if outputs.quiet else [live]
+    activity = ActivityFile(plan.file.plan.title, shlex.join(["rtscope", *sys.argv[1:]]))
+    shown: list[Observer] = [activity] if outputs.quiet else [activity, live]
     try:
-        with nodes_of(dask) as nodes, closing(live):
+        with nodes_of(dask) as nodes, closing(live), closing(activity):
             everybody = Observers([*shown, *observers])
             results = measure_plan(
                 plan, everybody, interrupt, fresh=fresh, tags=tags or [], nodes=nodes

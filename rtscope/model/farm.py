@@ -82,6 +82,8 @@ class Activity(msgspec.Struct, frozen=True):
     """when this was written; at least every five seconds until it has ended"""
     ended: bool = False
     pid: Count = 0
+    command: Text = ""
+    """repeats it"""
 
 
 def progress_of(line: Progress, cell: str, duration_ns: int | None) -> RunProgress:

@@ -8,6 +8,7 @@ synced to the disk: a state that a power failure loses is worth nothing.
 
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -24,6 +25,8 @@ SILENT: Final = timedelta(seconds=30)
 """after which the program of an activity that has not ended is taken to be gone"""
 _MOST_BYTES: Final = 4_000_000
 _MOST_FILES: Final = 1000
+_OLD_SECONDS: Final = 86_400
+_MEASUREMENT: Final = re.compile(r"measure-[0-9]+\.jsonl")
 _OUT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -60,6 +63,14 @@ def remove_activity(name: str) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be removed: {error.strerror}") from None
+
+
+def remove_old_measurements() -> None:
+    """Remove files of single measurements whose programs were killed, after a day."""
+    for path, state in _files():
+        if _MEASUREMENT.fullmatch(path.name) and time.time() - state.st_mtime > _OLD_SECONDS:
+            with suppress(OSError):
+                path.unlink()
 
 
 def activities() -> list[tuple[Activity, list[Board]]]:

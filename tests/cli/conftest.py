@@ -20,6 +20,7 @@ def environment_of(agent: Path, data: Path) -> dict[str, str]:
     return os.environ | {
         "RTSCOPE_AGENT": str(agent),
         "XDG_DATA_HOME": str(data),
+        "XDG_STATE_HOME": str(data / "state"),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
 
