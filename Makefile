@@ -120,7 +120,7 @@ pytest: .venv/.installed .venv/.check
 .venv/.check: .venv/.tools
 	$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; \
 		extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-		print(*extras["check"], *extras["farm"], *extras["fleet"], *extras["traces"])')
+		print(*extras["check"], *extras["farm"], *extras["fleet"], *extras["serve"], *extras["traces"])')
 	@touch $@
 
 build/native/build.ninja: | .venv/.tools

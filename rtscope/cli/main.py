@@ -112,6 +112,10 @@ class _Commands(LazyGroup):
             "rtscope.cli.references:app",
             "List the published tables that come with rtscope, and show one.",
         ),
+        "serve": Source(
+            "rtscope.cli.serve:serve",
+            "Serve web pages: what got worse, machines over time, runs, and boards at work.",
+        ),
         "agent": Source(
             "rtscope.cli.agent:agent",
             "Run the agent by hand on this computer.",
