@@ -23,11 +23,7 @@ PROGRAMS: Final = (
 NOT_RUN: Final = {
     "make measure": "installs packages and measures for a minute; its parts are run here",
     "make check": "runs this test",
-    **dict.fromkeys(
-        ["rtscope serve", "rtscope serve --address 0.0.0.0 --token-file token"],
-        "runs until Ctrl-C: tests/serve/test_command.py",
-    ),
-    "umask 077; openssl rand -hex 32 > token": "a token for rtscope serve",
+    "rtscope serve": "runs until Ctrl-C: tests/serve/test_command.py",
     ". .venv/bin/activate": "the test has the installed commands on its PATH",
     "sudo rtscope tune undo": "would undo what somebody has applied here: tests/agent/test_tune.py",
     "sudo rtscope tune hold isolated-cores --cpus 1-3": "changes this computer: "
