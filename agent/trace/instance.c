@@ -245,8 +245,10 @@ int trace_instance_open(struct trace_instance *instance, enum trace_deep deep, c
 	if (instance->tracefs < 0)
 		return fail(instance, error, error_size, "tracefs cannot be opened");
 	remove_stale(instance->tracefs);
+	errno = 0;
 	if (!read_page_format(instance)) {
-		errno = EOPNOTSUPP;
+		if (!errno)
+			errno = EOPNOTSUPP;
 		return fail(instance, error, error_size, "the format of the kernel's trace pages");
 	}
 	snprintf(instance->name, sizeof(instance->name), NAME_PREFIX "%d-%llu", getpid(),

@@ -124,7 +124,7 @@ def measure_and_end(
     results, lost = measured(
         file, outputs, scale, dry_run=dry_run, fresh=fresh, tags=tags, dask=dask
     )
-    raise typer.Exit(_status(results, lost=lost))
+    raise typer.Exit(status_of(results, lost=lost))
 
 
 def measured(
@@ -180,7 +180,8 @@ def _is_left(result: CellResult) -> bool:
     return result.run is None or result.run.status == "interrupted"
 
 
-def _status(results: Sequence[CellResult], *, lost: bool) -> int:
+def status_of(results: Sequence[CellResult], *, lost: bool) -> int:
+    """The exit status of a command with these results; `lost`: an output was lost."""
     if lost or not any(result.run for result in results):
         return 2
     if any(result.run and result.run.status == "watchdog" for result in results):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope watch: a flight recorder that explains each late sample as it happens."""
 
-from typing import Annotated, Any
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 import typer
 
-from rtscope.cli.measuring import Outputs, measure_and_end
+from rtscope.cli.measuring import Outputs, measured, status_of
 from rtscope.cli.options import (
     Interval,
     JsonRuns,
@@ -20,11 +22,16 @@ from rtscope.cli.options import (
     time_ns,
 )
 from rtscope.engine.planfile import made_plan
-from rtscope.model.errors import RtscopeError
+from rtscope.model.errors import BootError, RtscopeError
+from rtscope.report.terminal.streams import note
+from rtscope.statistics.cells import CellResult
+from rtscope.target.ssh import CONNECTION_LOST
 
 _DURATION = "5d"
 _KEPT = 200
 _WORST = 10
+_RECONNECT_S: Final = 10.0
+"""between two attempts; the agent has ended on the board by then"""
 
 
 def watch(
@@ -94,7 +101,9 @@ def watch(
 ) -> None:
     """
     The run is stored soon after each outlier and once a minute, so that `rtscope show last` reads
-    it from another terminal. Ctrl-C ends the watch and keeps everything.
+    it from another terminal. If the connection to a board is lost, the agent ends there and removes
+    what it made; the watch goes on as another run once the board answers again. Ctrl-C ends the
+    watch and keeps everything.
 
     Without --thread and --pid a thread on each CPU measures, as `rtscope measure` does. Exit
     status: 0; 2 when nothing could be watched; 130 on Ctrl-C.
@@ -114,7 +123,7 @@ def watch(
     if point and not pid:
         raise RtscopeError("--point needs the process: give --pid PID, too")
     options: dict[str, Any] = {"thread": thread, "pid": pid, "point": point}
-    measure = {
+    measure: dict[str, Any] = {
         "probes": [probe],
         "loads": [load or "idle"],
         "intervals": [time_ns(interval, "interval")] if interval else [],
@@ -129,13 +138,40 @@ def watch(
     }
     outputs = Outputs(output=output, report=report, no_report=no_report, json=json, quiet=quiet)
     outputs.check()
-    plan = made_plan(
-        {
-            "title": f"rtscope watch {thread or pid or ''}".strip(),
-            "measure": [measure],
-            "order": "as written",
-            "seed": None,
-            "targets": [target],
-        }
+    content = {
+        "title": f"rtscope watch {thread or pid or ''}".strip(),
+        "order": "as written",
+        "seed": None,
+        "targets": [target],
+    }
+    ends_s = time.monotonic() + (measure["duration"] or 0) / 1e9
+    again = False
+    while True:
+        plan = made_plan(content | {"measure": [measure]})
+        try:
+            results, lost = measured(plan, outputs, fresh=True, tags=tag)
+        except BootError as error:
+            if not again or time.monotonic() >= ends_s:
+                raise
+            note(f"{error}; trying again")
+            time.sleep(_RECONNECT_S)
+            continue
+        measure["duration"] = int(max(ends_s - time.monotonic(), 0) * 1e9)
+        if lost or not connection_was_lost(results, target) or not measure["duration"]:
+            raise typer.Exit(status_of(results, lost=lost))
+        again = True
+        note("the connection was lost: the watch goes on as another run once it is back")
+        time.sleep(_RECONNECT_S)
+
+
+def connection_was_lost(results: Sequence[CellResult], target: str) -> bool:
+    """Whether the target could not be reached any more, during the run or before it began."""
+    sentence = CONNECTION_LOST.format(board=target)
+    return any(
+        sentence in text
+        for result in results
+        for text in [
+            result.failure,
+            *(one.text for one in (result.run.warnings if result.run else ())),
+        ]
     )
-    measure_and_end(plan, outputs, fresh=True, tags=tag)

@@ -35,6 +35,7 @@ _SILENCE_S: Final = 90.0
 _BEAT_S: Final = 1.0
 _POLL_S: Final = 0.1
 """polling interval for a request to end"""
+CONNECTION_LOST: Final = "the connection to {board} was lost"
 _MOST_LINES_BEFORE: Final = 10_000
 _START: Final = r"""
 printf "\nrtscope: agent\n"
@@ -98,7 +99,7 @@ class SshAgent(AgentProcess):
         self._lost = True
         why = f" ({printable(said)})" if said else ""
         left = f"; its samples are on the board in {there}" if (there := self._samples.path) else ""
-        return f"the connection to {self._board.name} was lost{why}{left}"
+        return CONNECTION_LOST.format(board=self._board.name) + why + left
 
     def _beat(self) -> None:
         """Send the board bytes that keep the agent alive; it ends when they stop."""

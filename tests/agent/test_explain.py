@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's trace is kept around the worst samples, and nothing of it is left in the kernel."""
 
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 from rtscope.engine.traced import Windows, explained_by_trace
 from rtscope.target.protocol import decode_line
 from tests.agent.probing import (
+    AGENT,
     LAST_CPU,
     NOBODY,
     children,
@@ -87,6 +90,46 @@ def test_whatever_kills_the_agent_nothing_is_left_in_the_kernel() -> None:
         assert instances(agent.pid)
     measure("cyclic", "-l", "10", "--explain", "1")
     assert not instances(agent.pid)
+
+
+def settings() -> dict[str, str]:
+    """The global settings of tracing, which are not ours."""
+    names = "tracing_on current_tracer trace_clock set_event buffer_size_kb"
+    script = f"({TRACEFS}) && cd /sys/kernel/tracing && head -c 4096 {names}"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    return dict(part.split(" <==\n", 1) for part in done.stdout.split("==> ") if part)
+
+
+@needs_tracefs
+@pytest.mark.parametrize("seed", range(6))
+def test_a_kill_at_any_moment_leaves_no_instance_and_no_setting(seed: int) -> None:
+    before, chance = settings(), random.Random(seed)
+    command: list[str | Path] = [AGENT, "cyclic", "--json", "-D", "1h", "--above", "1us"]
+    with subprocess.Popen(
+        [*command, "--explain-stream", "--league"], stdout=subprocess.DEVNULL
+    ) as agent:
+        time.sleep(chance.uniform(0.0, 0.4))
+        victims = [agent.pid, *children(agent.pid)]
+        chance.shuffle(victims)  # of odd seeds one is killed and then the agent, else all
+        for pid in victims[: 1 if seed % 2 else None]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        agent.kill()
+    if not gone(agent.pid):  # the supervisor was killed, too: the kernel has stopped the recording
+        assert left_in(agent.pid, "tracing_on") == "0"
+        measure("cyclic", "-l", "10", "--explain", "1")
+    assert not instances(agent.pid)
+    assert settings() == before
+
+
+def left_in(pid: int, name: str) -> str:
+    """A file of the instance that a killed agent left."""
+    script = f"({TRACEFS}) && cat /sys/kernel/tracing/instances/rtscope-{pid}-*/{name}"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
 
 
 @needs_tracefs

@@ -140,3 +140,32 @@ def test_a_signal_ends_the_wait_for_a_board_that_does_not_answer(
             process.kill()
     assert not board.clients()
     assert not list(Path(board.runtime).glob("*/*"))
+
+
+def test_a_watch_goes_on_as_another_run_when_the_board_is_back(
+    board: Board, agent_path: Path
+) -> None:
+    words = ("watch", "-t", "ssh:root@board", "--for", "10m", "--json", "--no-report")
+    with subprocess.Popen(
+        [sys.executable, "-m", "rtscope", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment_of(board.folder, board.runtime, agent_path),
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert any(" samples" in line for line in process.stderr)
+            for pid in board.sessions():
+                os.kill(pid, signal.SIGKILL)
+            first = msgspec.json.decode(process.stdout.readline(), type=Run)
+            assert any(" samples" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            second = msgspec.json.decode(process.stdout.readline(), type=Run)
+        finally:
+            process.kill()
+    assert first.status == "failed"
+    assert second.status == "interrupted"
+    assert first.id != second.id
+    assert min(sum(thread.count for thread in run.threads) for run in (first, second)) > 100
