@@ -41,6 +41,7 @@ from rtscope.cli.options import (
     with_additions,
 )
 from rtscope.cli.probe_command import PROBES, complete_probe
+from rtscope.engine.explain import WORST_DEFAULT
 from rtscope.engine.planfile import made_plan
 from rtscope.model.errors import RtscopeError
 from rtscope.store.files import check_files
@@ -189,7 +190,7 @@ def measure(
         "samples": samples,
         "samples_file": str(samples_file.absolute()) if samples_file else None,
         "break": time_ns(break_at, "break"),
-        "worst": worst,
+        "worst": explain if worst is None and (explain or 0) > WORST_DEFAULT else worst,
         "exceedances": exceedances,
         "explain": explain or (_EXPLAINED if above else 0),
         "above": time_ns(above, "above"),

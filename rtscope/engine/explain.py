@@ -39,7 +39,7 @@ class Received(msgspec.Struct):
                 self.worst += [(line.thread, sample) for sample in line.worst]
 
 
-_WORST_DEFAULT: Final = 10
+WORST_DEFAULT: Final = 10
 """default number for each thread"""
 
 
@@ -53,7 +53,7 @@ def check_explainable(target: Target, count: int, request: Request) -> None:
     _check_noticed_at_once(request)
     if repeats_exactly(target):
         _watchable(target)
-    recorded = _WORST_DEFAULT if request.worst is None else request.worst
+    recorded = WORST_DEFAULT if request.worst is None else request.worst
     if count > recorded:
         raise RtscopeError(
             f"--explain {count} needs at least as many recorded samples: --worst {count}, not "

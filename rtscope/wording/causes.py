@@ -41,16 +41,16 @@ def term_text(kind: TermKind, name: str, function: str = "", remote: Remote | No
     else:
         shown = plain(name) or ("the measuring thread" if kind == "lock" else "")
         text = _TERMS[kind].format(name=shown)
-    return f"{text}{_function(kind, function)}{_party(kind, remote)}"
+    return f"{text}{_function(kind, name, function)}{_party(kind, remote)}"
 
 
-def _function(kind: TermKind, function: str) -> str:
+def _function(kind: TermKind, thread: str, function: str) -> str:
     if not function:
         return ""
     name = plain(function)
     if kind == "hard-interrupt":
         return f", which called {name}"
-    if kind in {"timer-late", "preemption-off"}:
+    if kind in {"timer-late", "preemption-off"} and not thread.startswith("kworker"):
         return f": {name} disabled {'interrupts' if kind == 'timer-late' else 'preemption'}"
     return f", executing {name}"
 

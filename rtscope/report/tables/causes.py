@@ -10,6 +10,8 @@ from rtscope.wording.causes import cause_text
 from rtscope.wording.values import NOTHING, time_text, times_texts
 
 _MOST: Final = 8
+_LONGEST: Final = 64
+"""characters of a cause, so that its figures have room next to it"""
 
 
 def cause_columns(ranking: Ranking) -> list[Column]:
@@ -25,7 +27,7 @@ def cause_columns(ranking: Ranking) -> list[Column]:
         Column("CPUs", 7, [format_cpu_list(cause.cpus) or NOTHING for cause in causes]),
         Column("max\nwithout", 3, [*times_texts([one.max_without_ns for one in causes])]),
         *_deep(causes),
-        Column("cause", 0, [cause_text(cause) for cause in causes], left=True),
+        Column("cause", 0, [_short(cause_text(cause)) for cause in causes], left=True),
     ]
 
 
@@ -35,6 +37,10 @@ def _deep(causes: list[Cause]) -> list[Column]:
     if all(value is None for value in values):
         return []
     return [Column("p99.99\nwithout", 4, [*times_texts(values)])]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _limits(cause: Cause) -> str:
