@@ -62,7 +62,8 @@ def qemu_farm(qemu_labgrid: Labgrid, qemu_board: QemuBoard, tmp_path: Path) -> W
     """The words of `rtscope farm run`, for a plan with this duration."""
 
     def words(duration: str, *keys: str, target: str = "labgrid:cpu=x") -> list[str]:
-        lines = [f'target = "{target}"', 'boot_wait = "5m"', 'quiet_wait = "5m"', *keys]
+        wait = [] if any("quiet_wait" in key for key in keys) else ['quiet_wait = "5m"']
+        lines = [f'target = "{target}"', 'boot_wait = "5m"', *wait, *keys]
         (tmp_path / "farm.toml").write_text(
             f'coordinator = "{qemu_labgrid.address}"\n'
             f'environment = "{qemu_board.folder}/environment.yaml"\n[[board]]\n'

@@ -74,11 +74,9 @@ class QemuBoard:
 
     def sh(self, script: str) -> str:
         """What a script prints there."""
-        options = (
-            "-oStrictHostKeyChecking=no",
-            "-oUserKnownHostsFile=/dev/null",
-            "-oLogLevel=ERROR",
-        )
+        alive = ("-oServerAliveInterval=2", "-oServerAliveCountMax=2")
+        known = ("-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null")
+        options = (*alive, *known, "-oLogLevel=ERROR")
         return subprocess.run(
             ["ssh", f"-i{self.folder}/key", *options, f"-p{self.port}", "root@127.0.0.1", script],
             stdout=subprocess.PIPE, text=True, check=False, timeout=60,
