@@ -38,7 +38,9 @@ def test_a_board_that_starts_again_by_itself_is_measured_on(
     qemu_board.sh("reboot -f")
     printed, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
-    assert [run["status"] for run in runs_of(printed)] == ["failed", "complete", "complete"]
+    assert "recovering" in said
+    # What was measured before is kept, if there was anything yet.
+    assert [run["status"] for run in runs_of(printed)][-2:] == ["complete", "complete"]
 
 
 def test_a_board_that_is_not_quiet_is_not_measured(
