@@ -24,7 +24,11 @@ def history(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="mean, max or a percentile; may be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="mean, max, a percentile such as p99.9, or p99.9.response, with missed periods "
+            "filled in; may be repeated.",
+        ),
     ] = None,
     last: Annotated[
         int, typer.Option("--last", "-n", min=2, help="Number of newest runs to read.")

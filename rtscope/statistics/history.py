@@ -23,7 +23,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtscope.model.budget import RESPONSE
 from rtscope.model.errors import RtscopeError
+from rtscope.model.quantity import PERIODIC
 from rtscope.model.run import Run
 from rtscope.statistics.distributions import normal_above, normal_quantile
 from rtscope.statistics.metrics import (
@@ -33,6 +35,7 @@ from rtscope.statistics.metrics import (
     quantile_ns,
     samples_needed,
 )
+from rtscope.statistics.response import Responses, responses_of_run
 
 LEAST_PART: Final = 5
 """runs between two change points"""
@@ -124,12 +127,20 @@ def key_of(run: Run, machine: str) -> Key:
 
 
 def metric_of(run: Run, metric: str) -> float | None:
-    """mean, max or pNN of all threads of a run; None with too few samples. Raises RtscopeError."""
+    """mean, max, pNN or pNN.response of all threads of a run; None with too few samples, or where
+    the response times are unknown. Raises RtscopeError.
+    """
     if metric in ("mean", "max"):
         metrics = metrics_of_run(run)
         return metrics.mean_ns if metric == "mean" else metrics.max_ns
     percent = percent_of(metric)
-    histogram = merge([thread.histogram for thread in run.threads])
+    if metric.endswith(RESPONSE):
+        told = responses_of_run(run, run.threads) if run.probe in PERIODIC else None
+        if not isinstance(told, Responses):
+            return None
+        histogram = told.histogram
+    else:
+        histogram = merge([thread.histogram for thread in run.threads])
     if not histogram.total or histogram.total < samples_needed(percent):
         return None
     found = quantile_ns(histogram, percent)
@@ -137,13 +148,16 @@ def metric_of(run: Run, metric: str) -> float | None:
 
 
 def percent_of(metric: str) -> float:
-    """99.9 for p99.9. Raises RtscopeError."""
+    """99.9 for p99.9 and p99.9.response. Raises RtscopeError."""
     try:
-        percent = float(metric.removeprefix("p"))
+        percent = float(metric.removeprefix("p").removesuffix(RESPONSE))
     except ValueError:
         percent = math.nan
     if not metric.startswith("p") or not 0 <= percent < 100:
-        raise RtscopeError(f"--metric {metric[:40]} is not mean, max or a percentile such as p99.9")
+        raise RtscopeError(
+            f"--metric {metric[:40]} is not mean, max or a percentile such as p99.9 or "
+            "p99.9.response"
+        )
     return percent
 
 
@@ -193,7 +207,9 @@ def metric_history(measured: Sequence[Measured], name: str) -> MetricHistory:
                 probability=probability,
             )
         )
-    name = percent_name(percent_of(name)) if name.startswith("p") else name
+    if name.startswith("p"):
+        response = RESPONSE if name.endswith(RESPONSE) else ""
+        name = f"{percent_name(percent_of(name))}{response}"
     values = [one.value_ns for one in measured]
     return MetricHistory(name, values, found, len(known) < LEAST_RUNS)
 

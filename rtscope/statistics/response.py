@@ -22,7 +22,13 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.quantity import PERIODIC
 from rtscope.model.reason import Reason
 from rtscope.model.run import Run, Thread
-from rtscope.statistics.metrics import Integers, as_arrays, merge
+from rtscope.statistics.metrics import (
+    Integers,
+    Quantile,
+    as_arrays,
+    merge,
+    quantiles_or_reason,
+)
 
 _EXACT_NS = 2048
 _PARTS = 1024
@@ -37,6 +43,43 @@ class Responses(msgspec.Struct, frozen=True):
     """the samples and the filled periods"""
     filled: int
     """missed periods that were filled in"""
+
+
+class ResponseMetrics(msgspec.Struct, frozen=True):
+    """The percentiles of response times."""
+
+    threads: list[int]
+    """numbers of the threads: one, or all of a series"""
+    name: str
+    """of the series; "" if the probe has one"""
+    count: int
+    """samples and filled periods; 0 where the response times are unknown"""
+    filled: int
+    quantiles: list[Quantile]
+    """one for each of PERCENTS; empty where they are unknown"""
+    reason: Reason | None = None
+    """why they are unknown"""
+
+
+def response_metrics(run: Run) -> list[ResponseMetrics]:
+    """The response times of each thread and of each series; empty for a probe that has none."""
+    if run.probe not in PERIODIC or not run.threads:
+        return []
+    parts = [[thread] for thread in run.threads]
+    for name in dict.fromkeys(thread.name for thread in run.threads):
+        series = [thread for thread in run.threads if thread.name == name]
+        parts += [series] * (len(series) > 1)
+    return [_metrics(run, part) for part in parts]
+
+
+def _metrics(run: Run, threads: Sequence[Thread]) -> ResponseMetrics:
+    told, numbers = responses_of_run(run, threads), [thread.thread for thread in threads]
+    if isinstance(told, Reason):
+        return ResponseMetrics(numbers, threads[0].name, 0, 0, [], told)
+    maxima = [thread.max_ns for thread in threads if thread.max_ns is not None]
+    histogram = told.histogram
+    found = quantiles_or_reason(histogram, histogram.total, max(maxima, default=None))
+    return ResponseMetrics(numbers, threads[0].name, histogram.total, told.filled, found)
 
 
 def responses(run: Run, thread: Thread) -> Responses | Reason:

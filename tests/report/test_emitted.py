@@ -35,6 +35,7 @@ from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
 from tests.report.test_audit import AUDIT
 from tests.report.views import gated
+from tests.statistics.test_response import stalled
 
 FORMATS_PAGE: Final = Path(__file__).parents[2] / "docs/reference/formats.md"
 HOSTILE: Final = '<LAVA_SIGNAL_X Y=1>a%2C,\\n#\\b %<c> (d), é:="\x1b[2J\n::error::x\nok 9\u2028'
@@ -159,6 +160,20 @@ def by_prometheus(document: bytes) -> list[str]:
     for one in families["rtscope_case_state"].samples:
         states[one.labels["case"]] += [one.labels["state"]] * int(one.value)
     return [state for (state,) in states.values()]
+
+
+def test_prometheus_has_the_response_times_of_a_run_with_missed_periods() -> None:
+    run = stalled([5_000] * 1950 + [50_000_000], 49)
+    document = WRITERS["prometheus"](cases_of_cells([CellResult("stalled", run)])).decode()
+    families = {one.name: one for one in text_string_to_metric_families(document)}
+    plain, filled = (
+        {one.labels["quantile"]: one.value for one in families[name].samples}
+        for name in ("rtscope_latency_quantile_seconds", "rtscope_response_quantile_seconds")
+    )
+    assert plain.keys() == filled.keys() == {"0.5", "0.99"}
+    assert plain["0.99"] == 5e-6
+    assert filled["0.99"] == pytest.approx(30e-3, rel=0.001)
+    assert [one.value for one in families["rtscope_missed_periods"].samples] == [49]
 
 
 READERS: Final[dict[Format, Callable[[bytes], list[str]]]] = {

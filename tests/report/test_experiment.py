@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """All cells of an experiment in one table, one display and one JUnit file."""
 
+import io
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.report.exchange.junit import junit_report
-from rtscope.report.terminal.experiment import ExperimentState
+from rtscope.report.terminal.experiment import CellTable, ExperimentState
 from rtscope.report.terminal.live import LiveState
 from rtscope.statistics.cells import CellResult, not_passed
 from tests.report.views import results
+from tests.statistics.test_response import stalled
 
 RESULTS = results()
 
@@ -41,3 +44,21 @@ def test_the_display_reports_what_is_done_and_what_is_left() -> None:
 def test_any_name_makes_valid_xml(name: str) -> None:
     root = ET.fromstring(junit_report(name, [CellResult(name, failure=name)]))
     assert len(list(root.iter("testcase"))) == 1
+
+
+def test_cells_with_missed_periods_have_the_percentile_of_the_response_times() -> None:
+    stall, calm = (
+        stalled([5_000] * 1950 + [late], missed) for late, missed in ((50_000_000, 49), (5_000, 0))
+    )
+    results = [CellResult("a stall", stall), CellResult("calm", calm), CellResult("not begun")]
+    table = shown(results)
+    assert "p99 response" in table
+    assert "30.0" in next(line for line in table.splitlines() if "a stall" in line)
+    assert "p99 response" not in shown(results[1:])
+
+
+def shown(results: list[CellResult]) -> str:
+    """The table of the cells."""
+    file = io.StringIO()
+    Console(file=file, width=160).print(CellTable(results))
+    return file.getvalue()

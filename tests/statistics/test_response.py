@@ -11,8 +11,9 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
 from rtscope.model.run import Asked, Run
 from rtscope.report.tables.response import response_table
+from rtscope.statistics.history import metric_of
 from rtscope.statistics.metrics import quantile_ns
-from rtscope.statistics.response import Responses, responses
+from rtscope.statistics.response import Responses, response_metrics, responses
 from rtscope.statistics.verdict import judge
 from tests.measured import run_of, thread_of
 
@@ -69,6 +70,28 @@ def test_one_stall_of_fifty_periods_decides_the_tail_that_the_samples_hide() -> 
     assert late.stalls is None
     [(_, columns)] = response_table(run)
     assert [column.title for column in columns][:4] == ["thread", "responses", "p50", "p99"]
+
+
+def test_the_json_of_a_run_and_its_history_have_them() -> None:
+    run = stalled([5_000] * 1950 + [50_000_000], 49)
+    (told,) = response_metrics(run)
+    assert (told.threads, told.count, told.filled) == ([0], 2000, 49)
+    values = {one.percent: one.value_ns for one in told.quantiles}
+    assert values[99.0] == metric_of(run, "p99.response")
+    assert metric_of(run, "p99") == 5_000
+    unknown = stalled([5_000] * 1950 + [50_000_000], 500)
+    (told,) = response_metrics(unknown)
+    assert (told.quantiles, told.reason) == ([], Reason("missed-unexplained", 49, 500))
+    assert metric_of(unknown, "p99.response") is None
+    other = msgspec.structs.replace(run, probe="pi")
+    assert (response_metrics(other), metric_of(other, "p99.response")) == ([], None)
+
+
+def test_threads_of_a_series_have_theirs_together() -> None:
+    run = stalled([5_000] * 1950 + [50_000_000], 49)
+    second = msgspec.structs.replace(thread_of([5_000] * 1000), thread=1)
+    told = response_metrics(msgspec.structs.replace(run, threads=[*run.threads, second]))
+    assert [(one.threads, one.count) for one in told] == [([0], 2000), ([1], 1000), ([0, 1], 3000)]
 
 
 def test_without_missed_periods_they_are_the_samples() -> None:

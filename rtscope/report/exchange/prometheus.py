@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from rtscope.model.quantity import PERIODIC
 from rtscope.model.run import Run
 from rtscope.report.exchange.case import Case
 from rtscope.report.exchange.states import WORDS
-from rtscope.statistics.metrics import PERCENTS, metrics_of_run
+from rtscope.statistics.metrics import metrics_of_run, quantiles_or_reason
+from rtscope.statistics.response import Responses, responses_of_run
 from rtscope.wording.plain import plain
 
 _HELP: Final = {
@@ -22,7 +24,10 @@ _HELP: Final = {
     "rtscope_case_value_seconds": "The value that decided the case.",
     "rtscope_case_value": "The value that decided the case, a count or a ratio.",
     "rtscope_latency_quantile_seconds": "Quantile of a run's samples.",
+    "rtscope_response_quantile_seconds": "Quantile of a run's response times: the samples, with "
+    "missed periods filled in.",
     "rtscope_latency_max_seconds": "Largest sample of a run.",
+    "rtscope_missed_periods": "Periods of a run without a sample.",
     "rtscope_samples": "Number of a run's samples.",
     "rtscope_run_start_time_seconds": "Start of a run since the epoch.",
 }
@@ -65,12 +70,20 @@ def _add_run(families: dict[str, Series], run: Run) -> None:
     families["rtscope_run_start_time_seconds"].append((labels, started))
     if metrics.max_ns is not None:
         families["rtscope_latency_max_seconds"].append((labels, metrics.max_ns / 1e9))
-    for percent, quantile in zip(PERCENTS, metrics.quantiles, strict=True):
-        if quantile.value_ns is not None and not quantile.at_least:
-            with_quantile = labels | {"quantile": f"{percent / 100:.9g}"}
-            families["rtscope_latency_quantile_seconds"].append(
-                (with_quantile, quantile.value_ns / 1e9)
-            )
+    if metrics.missed is not None:
+        families["rtscope_missed_periods"].append((labels, metrics.missed))
+    answered = responses_of_run(run, run.threads) if run.probe in PERIODIC else None
+    found = {"rtscope_latency_quantile_seconds": metrics.quantiles}
+    if isinstance(answered, Responses):
+        histogram = answered.histogram
+        found["rtscope_response_quantile_seconds"] = quantiles_or_reason(
+            histogram, histogram.total, metrics.max_ns
+        )
+    for family, quantiles in found.items():
+        for quantile in quantiles:
+            if quantile.value_ns is not None and not quantile.at_least:
+                with_quantile = labels | {"quantile": f"{quantile.percent / 100:.9g}"}
+                families[family].append((with_quantile, quantile.value_ns / 1e9))
 
 
 def _name(run: Run) -> str:

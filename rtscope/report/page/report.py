@@ -37,7 +37,7 @@ from rtscope.report.tables.metrics import metrics_columns
 from rtscope.report.tables.microseconds import by_microsecond
 from rtscope.report.tables.programs import programs_columns
 from rtscope.report.tables.references import columns_beside
-from rtscope.report.tables.response import response_table
+from rtscope.report.tables.response import response_table, responses_side_by_side
 from rtscope.report.tables.steps import step_columns
 from rtscope.report.tables.waiters import waiters_columns
 from rtscope.statistics.metrics import PERCENTS, Metrics, metrics, percent_name
@@ -175,6 +175,7 @@ def html_report(
         caveats=caveats_of_all([(view.label, view.run) for view in views]),
         verdict=verdict,
         side_by_side=metrics_rows([one for view in views for one in _of_all(view)]),
+        responses_side_by_side=responses_side_by_side([(view.name, view.run) for view in views]),
         quantity=kind.quantity,
         lines="each"
         if sum(len(run.threads) for run in runs) <= _EACH and len(runs) == 1

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Response times as a table: the percentiles with the missed periods filled in."""
 
-from rtscope.model.run import Run
+from collections.abc import Sequence
+
+from rtscope.model.run import Run, Thread
 from rtscope.report.tables.column import Column
 from rtscope.statistics.metrics import quantile_ns
 from rtscope.statistics.response import Responses, responses_of_run
@@ -20,8 +22,21 @@ def response_table(run: Run) -> list[tuple[str, list[Column]]]:
     known = [(n, threads, one) for n, threads, one in estimates if isinstance(one, Responses)]
     if not any(one.filled for _, _, one in known):
         return []
+    return [(_TITLE, _columns("thread", known))]
+
+
+def responses_side_by_side(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, list[Column]]]:
+    """The same of several runs with their names, a row each; empty where no run missed a period."""
+    told = [(name, run.threads, responses_of_run(run, run.threads)) for name, run in runs]
+    known = [(n, threads, one) for n, threads, one in told if isinstance(one, Responses)]
+    if not any(one.filled for _, _, one in known):
+        return []
+    return [(_TITLE, _columns("run", known))]
+
+
+def _columns(title: str, known: Sequence[tuple[str, Sequence[Thread], Responses]]) -> list[Column]:
     columns = [
-        Column("thread", 0, [name for name, _, _ in known], left=True),
+        Column(title, 0, [name for name, _, _ in known], left=True),
         Column("responses", 4, [count_text(one.histogram.total) for _, _, one in known]),
     ]
     maxima = [max((t.max_ns or 0 for t in threads), default=0) for _, threads, _ in known]
@@ -31,4 +46,4 @@ def response_table(run: Run) -> list[tuple[str, list[Column]]]:
             for (_, _, one), most in zip(known, maxima, strict=True)
         ]
         columns.append(Column(f"p{percent:g}", rank, [*quantiles_texts(quantiles)]))
-    return [(_TITLE, columns)]
+    return columns

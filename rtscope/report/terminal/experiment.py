@@ -12,12 +12,14 @@ from rtscope.report.tables.column import Column
 from rtscope.report.terminal.live import LiveState, LiveView
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.cells import CellResult
-from rtscope.statistics.metrics import Metrics, Quantile
+from rtscope.statistics.metrics import PERCENTS, Metrics, Quantile, stalls_of
+from rtscope.statistics.response import response_metrics
 from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.plain import plain
 from rtscope.wording.values import count_text, quantiles_texts, span_text, times_texts
 
 _HEAD_LINES = 3
+_P99 = PERCENTS.index(99.0)
 _STYLES = {"pass": "green", "measured": "", "not begun": "dim", "fail": "bold red"}
 
 
@@ -40,6 +42,7 @@ class CellTable:
                 Column("min", 7, [*times_texts([row.min_ns if row else None for row in rows])]),
                 Column("mean", 3, [*times_texts([row.mean_ns if row else None for row in rows])]),
                 Column("p99", 4, [*quantiles_texts([_p99(row) for row in rows])]),
+                *_responses(results),
                 Column("max", 1, [*times_texts([row.max_ns if row else None for row in rows])]),
                 Column("verdict", 2, [_verdict(result) for result in results], left=True),
                 Column("run", 8, [_run_id(result) for result in results], left=True),
@@ -50,6 +53,19 @@ class CellTable:
 
 def _p99(row: Metrics | None) -> Quantile:
     return row.quantile(99.0) if row else Quantile(99.0, None)
+
+
+def _responses(results: Sequence[CellResult]) -> list[Column]:
+    """The p99 with missed periods filled in, if there are any."""
+    missed = [bool(one.run and stalls_of(one.run.threads)) for one in results]
+    if not any(missed):
+        return []
+    told = [response_metrics(one.run) if one.run else [] for one in results]
+    found = [
+        one[-1].quantiles[_P99] if one and one[-1].quantiles else Quantile(99.0, None)
+        for one in told
+    ]
+    return [Column("p99 response", 5, [*quantiles_texts(found)])]
 
 
 def _parts(result: CellResult) -> list[tuple[str, Metrics | None, CellResult]]:
