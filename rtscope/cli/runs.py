@@ -19,6 +19,7 @@ from rtscope.cli.options import (
     search_of,
 )
 from rtscope.cli.waiting import status
+from rtscope.engine.until import outlooks_of
 from rtscope.model.budget import parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.model.units import counted
@@ -138,6 +139,15 @@ def show(
             "'max<50us'; exit 1 unless they pass. [default: the run's own]",
         ),
     ] = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--until",
+            metavar="LIMIT",
+            help="Print how much longer it takes to prove LIMIT at this run's rate, as `measure "
+            "--until` does; exit 1 unless it is proven.",
+        ),
+    ] = None,
     phases: Phases = False,
     ledger: Annotated[
         bool,
@@ -152,21 +162,26 @@ def show(
     rtscope show
     rtscope show 3fa9 --budget 'p99.9<20us'
     rtscope show last --ledger
+    rtscope show last --until 'p99.999<50us' --until 'rate(>50us)<1/h'
     """
     emits = checked_emits(emit, json=json, force=force)
     shown = run_named(run)
+    outlooks = outlooks_of(shown, until) if until else []
     limits = [parse_limit(text) for text in budget or []]
     judgements = judge(shown, limits) if limits else judge_by_own(shown)
     if json:
-        print_run(shown)
+        print_run(shown, until=outlooks)
     elif not any(one.replaces_output for one in emits):
         output_console().print(summary(shown, judgements, phases=phases, ledgers=ledger))
+        for one in outlooks:
+            output_console().print(one.text, markup=False, highlight=False)
     name = shown.cell or f"{shown.probe}, load {shown.load}"
     results = [CellResult(name, shown, judgements)]
     written = emitted(
         emits, cases_of_cells(results), lambda: junit_report(name, results), force=force
     )
-    raise typer.Exit(exit_code(judgements) if written else 2)
+    open_limits = any(one.decision != "proven" for one in outlooks)
+    raise typer.Exit(max(exit_code(judgements), int(open_limits)) if written else 2)
 
 
 def remove(

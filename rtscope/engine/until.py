@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""End a measurement once its limits are proven, or one of them is hopeless."""
+"""End a measurement once its limits are proven, or one of them is hopeless; how much longer a
+finished run would have taken."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -12,6 +13,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress
 from rtscope.model.run import Run, RunWarning
 from rtscope.model.units import counted
+from rtscope.statistics.metrics import as_arrays
 from rtscope.statistics.sequential import Decision, decide, decide_rate, samples_needed
 from rtscope.target.protocol import AnyLine
 
@@ -41,6 +43,31 @@ class _Counts(msgspec.Struct):
     """samples that are beyond it"""
 
 
+class Outlook(msgspec.Struct, frozen=True):
+    """How far a limit is."""
+
+    limit: str
+    decision: Decision
+    more_ns: int | None
+    """time that would prove it at the rate so far; None where it is decided, or none would"""
+    text: str
+    """a sentence"""
+
+
+def outlooks_of(run: Run, texts: Sequence[str]) -> list[Outlook]:
+    """How far limits are after a whole run. Raises RtscopeError for limits that cannot be proven,
+    and for a run whose time or samples are unknown.
+    """
+    until = Until(texts)
+    if not run.elapsed_ns or not any(thread.count for thread in run.threads):
+        raise RtscopeError(
+            f"run {run.id} does not show how long --until takes: its time or its samples were not "
+            "recorded"
+        )
+    until.take(run)
+    return until.outlooks()
+
+
 class Until:
     """The limits and the samples so far, by thread. Each limit holds for every thread."""
 
@@ -64,6 +91,20 @@ class Until:
                     counts.over += count * _beyond(last_ns, limit)
                     counts.surely += count * _beyond(lower_ns, limit)
 
+    def take(self, run: Run) -> None:
+        """Count the samples of a whole run. Those that no bucket has may be beyond the limit."""
+        self._time_ns = run.elapsed_ns or 0
+        for thread in run.threads:
+            lower, last, count = as_arrays(thread.histogram)
+            unknown = max(thread.count - int(count.sum()), 0)
+            for number, limit in enumerate(self._limits):
+                counts = self._counts.setdefault((number, thread.thread), _Counts())
+                counts.count += thread.count
+                counts.over += unknown
+                for lower_ns, last_ns, samples in zip(lower, last, count, strict=True):
+                    counts.over += int(samples) * _beyond(int(last_ns), limit)
+                    counts.surely += int(samples) * _beyond(int(lower_ns), limit)
+
     def decision(self) -> Decision:
         """Whether all limits are proven, or one is hopeless."""
         found = {self._together(number) for number in range(len(self._limits))}
@@ -77,15 +118,19 @@ class Until:
             return None
         self._next_ns = self._time_ns + _OUTLOOK_NS
         return [
-            f"{limit.text}: {_OUTLOOKS.get(decision) or self._needed(number)}"
-            for number, limit in enumerate(self._limits)
-            for decision in [self._together(number)]
+            f"{one.limit}: {_OUTLOOKS.get(one.decision) or _needed_text(one.more_ns)}"
+            for one in self.outlooks()
         ]
+
+    def outlooks(self) -> list[Outlook]:
+        """How far each limit is."""
+        return [self._outlook(number) for number in range(len(self._limits))]
 
     def ended(self, run: Run, *, by_us: bool) -> Run:
         """Return the run with what was decided, complete if that is why it ended."""
         status = "complete" if by_us and run.status == "interrupted" else run.status
-        warnings = [*run.warnings, *map(self._warning, range(len(self._limits)))]
+        found = [RunWarning(f"until-{one.decision}", one.text) for one in self.outlooks()]
+        warnings = [*run.warnings, *found]
         return msgspec.structs.replace(run, status=status, warnings=warnings)
 
     def _of(self, key: tuple[int, int]) -> Decision:
@@ -111,10 +156,11 @@ class Until:
             return "hopeless"
         return "proven" if decisions == {"proven"} else "open"
 
-    def _warning(self, number: int) -> RunWarning:
+    def _outlook(self, number: int) -> Outlook:
         limit = self._limits[number]
         found = {key: self._of(key) for key in self._counts if key[0] == number}
         decision = self._together(number)
+        more_ns = self._more_ns(number) if decision == "open" else None
         after = f"after {_span(self._time_ns)}"
         if decision == "hopeless":
             bad = max(
@@ -125,23 +171,27 @@ class Until:
         elif decision == "proven":
             text = f"{counted(sum(self._counts[key].count for key in found), 'sample')}"
         else:
-            text = self._needed(number)
-        return RunWarning(f"until-{decision}", f"{limit.text} is {decision} {after}: {text}")
+            text = _needed_text(more_ns)
+        return Outlook(limit.text, decision, more_ns, f"{limit.text} is {decision} {after}: {text}")
 
-    def _needed(self, number: int) -> str:
-        limit = self._limits[number]
+    def _more_ns(self, number: int) -> int | None:
         needed = []
         for key, counts in self._counts.items():
             if key[0] == number:
-                judge, rate = self._judge(limit, counts)
+                judge, rate = self._judge(self._limits[number], counts)
                 needed.append(
                     (samples_needed(counts.over, counts.count, rate, judge), counts.count)
                 )
         if not needed or any(samples is None for samples, _ in needed):
-            return "at the rate so far it is never proven"
+            return None
         share = max((samples or 0) / max(count, 1) for samples, count in needed)
-        more_ns = max(round((share - 1) * self._time_ns), 0)
-        return f"at the rate so far it takes {_span(more_ns)} more"
+        return max(round((share - 1) * self._time_ns), 0)
+
+
+def _needed_text(more_ns: int | None) -> str:
+    if more_ns is None:
+        return "at the rate so far it is never proven"
+    return f"at the rate so far it takes {_span(more_ns)} more"
 
 
 def _span(ns: int) -> str:

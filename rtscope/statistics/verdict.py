@@ -61,6 +61,8 @@ class Judgement(msgspec.Struct, frozen=True):
     """why it is inconclusive, or fails without a value"""
     samples_missing: int | None = None
     """how many more samples this thread needs, where that is why it is inconclusive"""
+    more_ns: int | None = None
+    """the time in which that many come at this run's rate; None where it is not known"""
     stalls: Stalls | None = None
     """missed periods of the judged threads, which a limit on a plain percentile leaves out"""
 
@@ -130,8 +132,15 @@ def _judge(run: Run, limit: Limit) -> Judgement:
         thread.count,
         worst.reason,
         worst.samples_missing,
+        _more_ns(run, thread, worst.samples_missing),
         stalls_of(judged) if limit.percent is not None and not limit.is_response else None,
     )
+
+
+def _more_ns(run: Run, thread: Thread, samples: int | None) -> int | None:
+    if not (samples and run.elapsed_ns and thread.count):
+        return None
+    return round(samples / thread.count * run.elapsed_ns)
 
 
 def _undecided(limit: Limit, reason: Reason) -> Judgement:

@@ -4,6 +4,7 @@
 from rtscope.model.units import counted, format_ns
 from rtscope.statistics.verdict import Judgement
 from rtscope.wording.reason import reason_text, stalls_text
+from rtscope.wording.values import span_text
 
 
 def judgement_sentence(one: Judgement) -> str:
@@ -14,6 +15,8 @@ def judgement_sentence(one: Judgement) -> str:
 def judgement_evidence(one: Judgement) -> str:
     """The part of the sentence behind the outcome."""
     reason = reason_text(one.reason) if one.reason else ""
+    if one.more_ns:
+        reason += f": {span_text(one.more_ns)} more at this rate"
     text = ", ".join(["", "; ".join(part for part in (_value(one), reason) if part)])
     if one.thread is not None:
         text += f" ({_place(one)}, {counted(one.samples, 'sample')})"

@@ -83,7 +83,12 @@ def test_a_measurement_ends_by_itself_once_its_limit_is_proven_or_hopeless(
     assert (done.returncode, run.status) == (code, "complete")
     assert f"until-{decided}" in {warning.code for warning in run.warnings}
     assert 10 <= run.threads[0].count < 60_000
+    shown = rtscope("show", "last", "--until", limit, "--json")
+    (told,) = json.loads(shown.stdout)["until"]
+    assert (shown.returncode, told["decision"]) == (code, decided)
+    assert json.loads(shown.stdout)["responses"][0]["threads"] == [0]
     assert rtscope("measure", "--until", "max<1s", "--no-report").returncode == 2
+    assert rtscope("show", "last", "--until", "max<1s").returncode == 2
 
 
 def test_an_unknown_probe_is_refused_first_with_the_nearest(rtscope: Rtscope) -> None:

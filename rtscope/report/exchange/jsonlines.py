@@ -2,11 +2,14 @@
 """JSON on standard output, one line for each value."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
+from rtscope.engine.until import Outlook
 from rtscope.model.run import Run
 from rtscope.statistics.findings import advice_of, findings_of
+from rtscope.statistics.response import response_metrics
 from rtscope.store.runfile import encode_run
 
 _STEERING = re.compile(
@@ -32,12 +35,17 @@ def print_json(value: object) -> None:
     print(json_line(value))
 
 
-def print_run(run: Run) -> None:
-    """Print a run as a line of JSON, with its findings; a placement series with its advice."""
+def print_run(run: Run, until: Sequence[Outlook] = ()) -> None:
+    """Print a run as a line of JSON, with its findings and response times; a placement series with
+    its advice.
+    """
     record = msgspec.json.decode(encode_run(run))
     if run.placement_series:
         record["advice"] = msgspec.to_builtins(advice_of(run))
     record["findings"] = msgspec.to_builtins(findings_of(run))
+    record["responses"] = msgspec.to_builtins(response_metrics(run))
+    if until:
+        record["until"] = msgspec.to_builtins(until)
     print_json(record)
 
 
