@@ -2,6 +2,13 @@
 """Distributions of scipy, which is imported on first use because that takes longer than most
 commands."""
 
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
 
 def student_quantile(freedom: float, probability: float) -> float:
     """The quantile of Student's t distribution."""
@@ -78,3 +85,13 @@ def poisson_low(events: float, level: float) -> float:
     from scipy import special
 
     return float(special.gammaincinv(events, 1 - level)) if events else 0.0
+
+
+def lowest(function: Callable[[Floats], float], start: Sequence[float]) -> list[float]:
+    """The place of a minimum near `start`, by the downhill simplex of Nelder and Mead."""
+    from scipy import optimize
+
+    found = optimize.minimize(
+        function, np.array(start), method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-5}
+    )
+    return [float(one) for one in found.x]

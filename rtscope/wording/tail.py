@@ -5,6 +5,7 @@ from typing import Final
 
 from rtscope.model.units import counted, format_ns
 from rtscope.statistics.tail.bounds import Assumption, Fit, ReturnLevel, Test, ThreadTail
+from rtscope.statistics.tail.pareto import EXACT_SHAPE
 
 ASSUMPTIONS: Final[dict[Assumption, str]] = {
     "recorded": "the largest samples are recorded with their times",
@@ -16,6 +17,7 @@ ASSUMPTIONS: Final[dict[Assumption, str]] = {
     "times-independent": "times between clusters are independent",
     "one-distribution": "no rare second distribution in the tail",
     "threshold-stable": "the shape is the same over higher thresholds",
+    "light-enough": "the tail is no mixture that looks very heavy",
     "resolution": "the clock is finer than the tail",
     "predicts": "the first half predicts the second half's maximum",
 }
@@ -38,6 +40,9 @@ _REFUSALS: Final[dict[Assumption, str]] = {
     "in the tail. Find it with --explain, and bound it by itself",
     "threshold-stable": "over higher thresholds the tail has another shape, so it is not known how "
     "it goes on; measure longer",
+    "light-enough": "the tail looks so heavy that its variance is infinite: probably the largest "
+    "samples are of another kind than the rest. Find their cause with --explain, and bound it by "
+    "itself",
     "resolution": "the clock's steps are larger than the tail's scale",
     "predicts": "a fit to the run's first half does not predict the second half's maximum; measure "
     "longer",
@@ -56,7 +61,8 @@ def shape_sentence(fitted: Fit) -> str:
     limits = f"shape {fitted.shape:+.2f} ({fitted.shape_low:+.2f} to {high})"
     if fitted.end_ns is None:
         return f"{limits}: no finite bound"
-    return f"{limits}: the fitted tail ends at {format_ns(fitted.end_ns)}"
+    rough = "; all limits are rough for so abrupt an end" if fitted.shape < EXACT_SHAPE else ""
+    return f"{limits}: the fitted tail ends at {format_ns(fitted.end_ns)}{rough}"
 
 
 def evidence_sentence(fitted: Fit) -> str:
@@ -66,6 +72,25 @@ def evidence_sentence(fitted: Fit) -> str:
         f"{fitted.clusters_per_hour:,.0f} an hour, of {1 / max(fitted.extremal_index, 1e-9):.1f} "
         "samples each"
     )
+
+
+def blocks_sentence(fitted: Fit) -> str:
+    """The levels by block maxima; "" where there are too few clusters for them."""
+    one = fitted.by_blocks
+    if one is None:
+        return ""
+    levels = ", ".join(f"{level.period} {level_text(level)}" for level in one.levels)
+    return (
+        f"by the largest sample of each of {one.blocks} blocks of {one.seconds:.3g} s, shape "
+        f"{one.shape:+.2f}: {levels}"
+    )
+
+
+def disagreement(fitted: Fit) -> str:
+    """What to think of two methods that differ; "" where they agree."""
+    if fitted.by_blocks is None or fitted.by_blocks.agrees:
+        return ""
+    return f"the two methods disagree, so trust neither: {blocks_sentence(fitted)}"
 
 
 def level_text(level: ReturnLevel) -> str:

@@ -11,7 +11,7 @@ from rtscope.report.page.chart import Chart, Floats, Mark, Panel, axis, floats
 from rtscope.report.page.probe_charts import Labelled
 from rtscope.report.page.scale import linear, logarithmic
 from rtscope.statistics.tail.bounds import PERIODS_S, Fit, ThreadTail, return_level_ns, thread_tail
-from rtscope.wording.tail import refusal, shape_sentence
+from rtscope.wording.tail import disagreement, refusal, shape_sentence
 from rtscope.wording.values import thread_name
 
 _MOST_THREADS: Final = 4
@@ -38,6 +38,8 @@ def _chart(one: Labelled) -> Chart:
         if tail.fitted:
             levels += _levels(tail.fitted, name, colour)
             lines.append(f"{name}: {shape_sentence(tail.fitted)}.")
+            if warning := disagreement(tail.fitted):
+                lines.append(f"{name}: {warning}.")
         else:
             lines.append(f"{name}: no bound: {refusal(tail)}.")
         if tail.stability:

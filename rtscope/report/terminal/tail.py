@@ -13,6 +13,8 @@ from rtscope.report.terminal.table import fitted
 from rtscope.statistics.tail.bounds import PERIODS_S, ThreadTail
 from rtscope.wording.tail import (
     ASSUMPTIONS,
+    blocks_sentence,
+    disagreement,
     evidence_sentence,
     level_text,
     refusal,
@@ -59,6 +61,10 @@ class TailView:
             if tail.fitted:
                 yield Text(f"{name}: {shape_sentence(tail.fitted)}")
                 yield Text(evidence_sentence(tail.fitted), style="dim")
+                if warning := disagreement(tail.fitted):
+                    yield Text.assemble(("! ", "bold yellow"), warning)
+                elif self.details and tail.fitted.by_blocks:
+                    yield Text(blocks_sentence(tail.fitted))
             else:
                 yield Text.assemble((f"{name}: no bound: ", "bold yellow"), refusal(tail))
             if self.details:

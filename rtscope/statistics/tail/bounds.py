@@ -10,7 +10,7 @@ cause that did not occur while measuring may take longer.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -18,7 +18,7 @@ import numpy as np
 
 from rtscope.model.run import Run, Thread
 from rtscope.statistics.confidence import LEVEL
-from rtscope.statistics.tail import checks
+from rtscope.statistics.tail import blocks, checks
 from rtscope.statistics.tail.clusters import Clusters, clusters
 from rtscope.statistics.tail.pareto import Floats, Limits, Pareto, fit, level_limits, shape_limits
 
@@ -32,6 +32,7 @@ Assumption = Literal[
     "times-independent",
     "one-distribution",
     "threshold-stable",
+    "light-enough",
     "resolution",
     "predicts",
 ]
@@ -81,6 +82,18 @@ class Stability(msgspec.Struct, frozen=True):
     """standard error"""
 
 
+class BlockFit(msgspec.Struct, frozen=True):
+    """The same tail by the largest sample of each block: a check of the fit, with wider limits."""
+
+    blocks: int
+    seconds: float
+    """of each"""
+    shape: float
+    levels: list[ReturnLevel]
+    agrees: bool
+    """the limits of each level overlap those of the peaks"""
+
+
 class Fit(msgspec.Struct, frozen=True):
     """The fitted tail of a thread."""
 
@@ -98,6 +111,8 @@ class Fit(msgspec.Struct, frozen=True):
     levels: list[ReturnLevel]
     excesses_ns: list[float]
     """the clusters' largest samples over the threshold, ascending"""
+    by_blocks: BlockFit | None = None
+    """None with too few clusters for blocks"""
 
 
 class ThreadTail(msgspec.Struct, frozen=True):
@@ -204,6 +219,7 @@ def _tail(tail: ThreadTail, tests: list[Test], data: _Data) -> ThreadTail:
         "times-independent": lambda: checks.dependence(np.diff(chosen.found.times)),
         "one-distribution": lambda: checks.mixture(excesses),
         "threshold-stable": lambda: 0.0 if stable is None else 1.0,
+        "light-enough": lambda: checks.heaviness(chosen.fitted),
         "resolution": lambda: float(data.resolution <= chosen.fitted.scale),
         "predicts": lambda: checks.prediction(excesses[half], excesses[~half]),
     }
@@ -279,7 +295,27 @@ def _fit(tail: ThreadTail, chosen: _Over) -> Fit:
         end_ns=chosen.threshold - fitted.scale / fitted.shape if bounded else None,
         levels=levels,
         excesses_ns=[float(excess) for excess in excesses],
+        by_blocks=_by_blocks(tail, chosen, levels),
     )
+
+
+def _by_blocks(tail: ThreadTail, chosen: _Over, peaks: Sequence[ReturnLevel]) -> BlockFit | None:
+    """The levels of the same periods by block maxima."""
+    excesses = blocks.block_maxima(chosen.found, chosen.threshold, float(tail.samples))
+    if excesses is None:
+        return None
+    fitted = blocks.fit(excesses)
+    seconds = tail.seconds / len(excesses)
+    levels = []
+    for peak in peaks:
+        number = PERIODS_S[peak.period] / seconds
+        limits = blocks.level_limits(fitted, number, LEVEL)
+        levels.append(_level(peak.period, chosen.threshold, fitted.level(number), limits))
+    agrees = all(
+        one.low_ns <= (other.high_ns or math.inf) and other.low_ns <= (one.high_ns or math.inf)
+        for one, other in zip(levels, peaks, strict=True)
+    )
+    return BlockFit(len(excesses), seconds, fitted.shape, levels, agrees)
 
 
 def _level(name: str, threshold: float, middle: float, limits: Limits) -> ReturnLevel:

@@ -18,6 +18,8 @@ _LEAST_MORE: Final = 0.1
 that a higher one may have as many"""
 _LARGEST: Final = 0.05
 """share of the excesses that may be of another distribution"""
+_HEAVIEST: Final = 0.5
+"""shape from which on the variance is infinite"""
 _DRAWS: Final = 2000
 _SEED: Final = 1
 
@@ -41,8 +43,11 @@ def drift_in_size(found: Clusters, periods: float) -> float:
 
 
 def dependence(values: Floats) -> float:
-    """Whether neighbours are alike: the rank correlation of each value with the next one."""
+    """Whether neighbours are alike: the rank correlation of each value with the next one. Values
+    that are all the same have none."""
     ranks = _ranks(values)
+    if ranks.min() == ranks.max():
+        return 1.0
     correlation = float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1])
     return 2 * normal_above(abs(correlation) * math.sqrt(len(values) - 2))
 
@@ -70,6 +75,13 @@ def instability(lower: Pareto, higher: Pareto) -> float:
     more = max(lower.number / higher.number - 1, _LEAST_MORE)
     variance = lower.shape_error**2 * more
     return 2 * normal_above(abs(higher.shape - lower.shape) / math.sqrt(variance))
+
+
+def heaviness(fitted: Pareto) -> float:
+    """Whether the tail is no heavier than one of infinite variance. Two causes with very different
+    latencies look like one tail that is heavier, and its levels would mean nothing."""
+    error = (1 + _HEAVIEST) / math.sqrt(fitted.number)
+    return normal_above((fitted.shape - _HEAVIEST) / error)
 
 
 def prediction(earlier: Floats, later: Floats) -> float:

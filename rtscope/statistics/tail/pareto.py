@@ -23,11 +23,17 @@ from rtscope.statistics.distributions import normal_quantile
 Floats = NDArray[np.float64]
 
 LEAST_SHAPE: Final = -0.9
-"""Below -1 the likelihood has no maximum; below -0.5 its limits are not exact (Smith 1985)."""
+"""below -1 the likelihood has no maximum"""
+EXACT_SHAPE: Final = -0.5
+"""below it the limits are not exact (Smith, Biometrika 72(1), 1985)"""
 _MOST_SHAPE: Final = 3.0
 _SHAPES: Final = np.linspace(LEAST_SHAPE, _MOST_SHAPE, 79)
-_FINER: Final = 24
-"""halvings of a bracket"""
+_FINER: Final = 48
+"""steps of a golden section"""
+_COARSER: Final = 20
+"""of those whose place does not matter, only the likelihood there"""
+_HALVINGS: Final = 14
+"""of the distance from the estimate to a place beyond a limit"""
 _FARTHEST: Final = 1e9
 """times the scale: an upper limit beyond is none"""
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
@@ -56,7 +62,7 @@ class Pareto(msgspec.Struct, frozen=True):
 
     def level(self, number: float) -> float:
         """The excess that one of `number` excesses is expected to reach."""
-        return self.scale * _growth(self.shape, number)
+        return self.scale * growth(self.shape, number)
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -93,8 +99,9 @@ def shape_limits(excesses: Floats, fitted: Pareto, level: float) -> Limits:
         )
 
     far = 8 * fitted.shape_error
-    low = _crossing(profile, fitted, fitted.shape, max(fitted.shape - far, LEAST_SHAPE), level)
-    high = _crossing(profile, fitted, fitted.shape, fitted.shape + far, level)
+    highest, least = fitted.log_likelihood, max(fitted.shape - far, LEAST_SHAPE)
+    low = _crossing(profile, highest, fitted.shape, least, level)
+    high = _crossing(profile, highest, fitted.shape, fitted.shape + far, level)
     return Limits(LEAST_SHAPE if low is None else low, high)
 
 
@@ -103,16 +110,30 @@ def level_limits(excesses: Floats, fitted: Pareto, number: float, level: float) 
 
     def profile(reached: float) -> float:
         return _peak(
-            lambda shape: _likelihood(excesses, shape, reached / _growth(shape, number)), _SHAPES
+            lambda shape: _likelihood(excesses, shape, reached / growth(shape, number)), _SHAPES
         )
 
-    middle = fitted.level(number)
-    low = _crossing(profile, fitted, middle, middle * 1e-3, level)
+    return profile_limits(
+        profile, fitted.log_likelihood, fitted.level(number), _FARTHEST * fitted.scale, level
+    )
+
+
+def profile_limits(
+    profile: Callable[[float], float],
+    highest: float,
+    middle: float,
+    farthest: float,
+    level: float,
+) -> Limits:
+    """Limits of a value above 0 with this profile likelihood, which is highest at `middle`. An
+    upper limit beyond `farthest` is none."""
+    low = _crossing(profile, highest, middle, middle * 1e-3, level)
     far = middle
-    while far < _FARTHEST * fitted.scale:
+    while far < farthest:
         far *= 2
-        if profile(far) < fitted.log_likelihood - _drop(level):
-            return Limits(low or 0.0, _crossing(profile, fitted, middle, far, level))
+        if profile(far) < highest - _drop(level):
+            high = _crossing(profile, highest, middle, far, level)
+            return Limits(low or 0.0, high)
     return Limits(low or 0.0, None)
 
 
@@ -140,14 +161,15 @@ def _best_of_scale(excesses: Floats, beyond: int, shape: float, near: float) -> 
         return _likelihood(excesses, shape, scale) + beyond * rest
 
     least = max(near / 8, -shape * farthest * (1 + 1e-9))
-    return of_scale(_highest(of_scale, least, max(near * 8, least * 8)))
+    return of_scale(_highest(of_scale, least, max(near * 8, least * 8), _COARSER))
 
 
 def _drop(level: float) -> float:
     return normal_quantile((1 + level) / 2) ** 2 / 2
 
 
-def _growth(shape: float, number: float) -> float:
+def growth(shape: float, number: float) -> float:
+    """The excess, in scales, that one of `number` excesses is expected to reach."""
     if abs(shape) < _EXPONENTIAL:
         return math.log(number)
     return math.expm1(min(shape * math.log(number), 700.0)) / shape
@@ -185,14 +207,17 @@ def _peak(function: Callable[[float], float], places: Floats) -> float:
     values = [function(float(place)) for place in places]
     best = int(np.argmax(values))
     low, high = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
-    return max(values[best], function(_highest(function, float(low), float(high))))
+    return max(values[best], function(_highest(function, float(low), float(high), _COARSER)))
 
 
-def _highest(function: Callable[[float], float], low: float, high: float) -> float:
-    """The place of the only maximum between two places, by the golden section."""
+def _highest(
+    function: Callable[[float], float], low: float, high: float, steps: int = _FINER
+) -> float:
+    """The place of the only maximum between two places, by the golden section. It is a place where
+    the function was computed, since a maximum may be at the edge of what is possible."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
-    for _ in range(2 * _FINER):
+    for _ in range(steps):
         if at_left > at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)
@@ -201,19 +226,23 @@ def _highest(function: Callable[[float], float], low: float, high: float) -> flo
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN * (high - low)
             at_right = function(right)
-    return (low + high) / 2
+    return left if at_left > at_right else right
 
 
 def _crossing(
-    profile: Callable[[float], float], fitted: Pareto, middle: float, far: float, level: float
+    profile: Callable[[float], float],
+    highest: float,
+    middle: float,
+    far: float,
+    level: float,
 ) -> float | None:
     """Where the profile falls below the limit between the estimate and a place far from it; None if
     it does not."""
-    least = fitted.log_likelihood - _drop(level)
+    least = highest - _drop(level)
     if profile(far) >= least:
         return None
     inside, outside = middle, far
-    for _ in range(_FINER):
+    for _ in range(_HALVINGS):
         between = (inside + outside) / 2
         if profile(between) >= least:
             inside = between

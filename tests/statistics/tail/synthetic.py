@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs whose tails are known, and `python -m tests.statistics.tail.synthetic RUNS`: the table of
-docs/explanation/tail.md."""
+"""Runs whose tails are known, and `python -m tests.statistics.tail.synthetic RUNS [PROCESSES]`: the
+table of docs/explanation/tail.md."""
 
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing import Pool
 from typing import Final
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtscope.model.run import Exceedances, Run
-from rtscope.statistics.tail.bounds import PERIODS_S, ThreadTail, thread_tail
+from rtscope.statistics.tail.bounds import PERIODS_S, ReturnLevel, ThreadTail, thread_tail
 from tests.measured import run_of, thread_of
 
 Floats = NDArray[np.float64]
@@ -111,6 +111,12 @@ KNOWN: Final = [
         alters=_rarely(0.005, lambda random, number: random.exponential(6.0, number)),
         refused=True,
     ),
+    Known(
+        "1 % of the tail anywhere up to 100 scales",
+        _exponential,
+        alters=_rarely(0.01, lambda random, number: 100 * random.random(number)),
+        refused=True,
+    ),
     Known("the size doubles during the run", _exponential, alters=_growing, refused=True),
     Known("the number doubles during the run", _exponential, alters=_denser, refused=True),
 ]
@@ -151,37 +157,68 @@ def reached_ns(known: Known, seconds: float) -> float:
     return ABOVE + SCALE * low
 
 
-def _outcome(place: int, seed: int) -> dict[str, bool] | str:
+class Outcome(msgspec.Struct, frozen=True):
+    """How the bounds of one run came out."""
+
+    refused: str = ""
+    """the assumption that failed"""
+    peaks: dict[str, bool] = {}
+    """whether the limits of each period's level enclose the level that the tail has"""
+    blocks: dict[str, bool] = {}
+    """the same by block maxima"""
+
+
+def outcome(place: int, seed: int) -> Outcome:
+    """The bounds of a run of KNOWN[place]."""
     known = KNOWN[place]
     told = tail_with(known, seed)
     if told.fitted is None:
-        return told.tests[-1].assumption
+        return Outcome(told.tests[-1].assumption)
+    by_blocks = told.fitted.by_blocks
+    return Outcome(
+        peaks=_within(known, told.fitted.levels),
+        blocks=_within(known, by_blocks.levels if by_blocks else []),
+    )
+
+
+def _within(known: Known, levels: Sequence[ReturnLevel]) -> dict[str, bool]:
+    truth = {period: reached_ns(known, seconds) for period, seconds in PERIODS_S.items()}
     return {
-        level.period: level.low_ns <= reached_ns(known, PERIODS_S[level.period])
-        and (level.high_ns is None or reached_ns(known, PERIODS_S[level.period]) <= level.high_ns)
-        for level in told.fitted.levels
+        one.period: one.low_ns <= truth[one.period]
+        and (one.high_ns is None or truth[one.period] <= one.high_ns)
+        for one in levels
     }
 
 
-def main(runs: int) -> None:
+def row(known: Known, outcomes: Sequence[Outcome]) -> str:
+    """A row of the table."""
+    bounded = [one for one in outcomes if not one.refused]
+    reasons = Counter(one.refused for one in outcomes if one.refused)
+    told = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common())
+    refused = f"{100 * (1 - len(bounded) / len(outcomes)):.1f} %" + (f": {told}" if told else "")
+    shares = ["–"] * len(PERIODS_S)
+    if bounded and not known.refused:
+        shares = [
+            f"{_share([one.peaks[period] for one in bounded])} "
+            f"({_share([one.blocks[period] for one in bounded if one.blocks])})"
+            for period in PERIODS_S
+        ]
+    return f"| {known.name} | {refused} | {' | '.join(shares)} |"
+
+
+def _share(within: Sequence[bool]) -> str:
+    return f"{100 * sum(within) / len(within):.1f} %" if within else "–"
+
+
+def main(runs: int, processes: int = 2) -> None:
     """Print the table."""
     print("| tail | refused, of them | level of an hour | of a day | of a year |")
     print("| --- | --- | ---: | ---: | ---: |")
-    with Pool(2) as pool:
+    with Pool(processes) as pool:
         for place, known in enumerate(KNOWN):
-            outcomes = pool.starmap(_outcome, [(place, seed) for seed in range(runs)], chunksize=8)
-            bounded = [outcome for outcome in outcomes if not isinstance(outcome, str)]
-            reasons = Counter(outcome for outcome in outcomes if isinstance(outcome, str))
-            told = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common())
-            refused = f"{100 * (runs - len(bounded)) / runs:.1f} %" + (f": {told}" if told else "")
-            shares = [
-                "–"
-                if known.refused or not bounded
-                else f"{100 * sum(one[period] for one in bounded) / len(bounded):.1f} %"
-                for period in PERIODS_S
-            ]
-            print(f"| {known.name} | {refused} | {' | '.join(shares)} |", flush=True)
+            outcomes = pool.starmap(outcome, [(place, seed) for seed in range(runs)], chunksize=2)
+            print(row(known, outcomes), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))

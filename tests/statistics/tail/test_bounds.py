@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtscope.model.run import Exceedances
-from rtscope.statistics.tail.bounds import LEAST_CLUSTERS, PERIODS_S, thread_tail
+from rtscope.statistics.tail import checks, pareto
+from rtscope.statistics.tail.bounds import ERROR, LEAST_CLUSTERS, PERIODS_S, thread_tail
+from rtscope.statistics.tail.pareto import Pareto
 from tests.statistics.tail.synthetic import KNOWN, Known, reached_ns, run_with, tail_with
 
 SEEDS = 8
@@ -31,6 +33,19 @@ def test_a_level_that_the_tail_reaches_is_within_its_limits(known: Known) -> Non
         ]
         assert len(levels) == len(bounded)
         assert sum(within) >= len(bounded) - 2
+        by_blocks = [
+            level
+            for one in bounded
+            if one.by_blocks
+            for level in one.by_blocks.levels
+            if level.period == period
+        ]
+        assert len(by_blocks) == len(bounded)
+        assert sum(level.low_ns <= truth for level in by_blocks) >= len(bounded) - 2
+        assert sum(one.high_ns is None or truth <= one.high_ns for one in by_blocks) >= (
+            len(bounded) - 2
+        )
+    assert sum(one.by_blocks.agrees for one in bounded if one.by_blocks) >= len(bounded) - 1
     if known.shape == -0.4:
         ends = [one.end_ns for one in bounded if one.end_ns is not None]
         assert len(ends) == len(bounded)
@@ -43,6 +58,7 @@ def test_a_level_that_the_tail_reaches_is_within_its_limits(known: Known) -> Non
 def test_a_tail_of_another_kind_is_refused_by_the_test_that_is_for_it(known: Known) -> None:
     expected = {
         "1 % of the tail at 20 to 22 scales": "one-distribution",
+        "1 % of the tail anywhere up to 100 scales": "one-distribution",
         "the size doubles during the run": "drift-in-size",
         "the number doubles during the run": "drift-in-number",
     }[known.name]
@@ -50,6 +66,18 @@ def test_a_tail_of_another_kind_is_refused_by_the_test_that_is_for_it(known: Kno
 
     assert not any(one.fitted for one in told)
     assert sum(one.tests[-1].assumption == expected for one in told) >= SEEDS - 2
+
+
+def test_a_tail_that_ends_abruptly_is_not_taken_for_an_exponential_one() -> None:
+    for seed in range(20):
+        excesses = np.random.default_rng(seed).random(200) * 120_000
+        assert pareto.fit(excesses).shape < -0.7
+
+
+def test_a_few_samples_of_another_kind_are_no_heavy_tail() -> None:
+    """As in the lab with an injected delay each 501 ms: docs/explanation/tail.md."""
+    assert checks.heaviness(Pareto(1.42, 100.0, 0.0, 203)) < ERROR
+    assert checks.heaviness(Pareto(0.6, 100.0, 0.0, 203)) > ERROR
 
 
 def test_clusters_are_counted_once() -> None:
