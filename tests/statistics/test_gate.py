@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
 import msgspec
 import numpy as np
@@ -13,19 +14,27 @@ from rtscope.model.histogram import Histogram
 from rtscope.model.run import Asked, Lab, Member, Run, Status
 from rtscope.statistics.gate.calibration import calibrated
 from rtscope.statistics.gate.gate import gate
+from rtscope.statistics.gate.permutation import tested
 from rtscope.statistics.gate.verdict import Gate
 from tests.measured import run_of, thread_of
 
 SAMPLES = 20_000
-COMPARISONS = [60, pytest.param(1000, marks=pytest.mark.long)]
+COMPARISONS = [30, pytest.param(1000, marks=pytest.mark.long)]
 
 
-def one_run(p50_us: float, p99_us: float, number: int, **changes: object) -> Run:
-    """A run of which 2 % of the samples are late."""
+def one_run(
+    p50_us: float,
+    p99_us: float,
+    number: int,
+    late: int = SAMPLES * 2 // 100,
+    samples: int = SAMPLES,
+    **changes: object,
+) -> Run:
+    """A run of which 2 % of the samples are late, or so many."""
     lower = [round(p50_us * 1000), round(p99_us * 1000)]
-    histogram = Histogram(lower, [1, 1], [SAMPLES * 98 // 100, SAMPLES * 2 // 100])
+    histogram = Histogram(lower, [1, 1], [samples - late, late])
     thread = msgspec.structs.replace(
-        thread_of([lower[0]]), histogram=histogram, count=SAMPLES, max_ns=lower[1]
+        thread_of([lower[0]]), histogram=histogram, count=samples, max_ns=lower[1]
     )
     changed = {"id": f"{number:016x}", "probe": "cyclic", "asked": Asked(interval_ns=10**6)}
     return msgspec.structs.replace(run_of(thread), **(changed | changes))
@@ -67,7 +76,7 @@ def test_the_change_that_calibration_promises_is_found_in_nine_of_ten_cases(
     def tails(runs: int, factor: float = 1.0) -> list[float]:
         return [30 * factor * math.exp(one) for one in random.normal(0, 0.03, runs)]
 
-    told = calibrated(side(tails(4000)), 0.05, 0.1)
+    told = calibrated(side(tails(1000)), 0.05, 0.1)
     row = next(row for row in told.rows if row.metric == "p99")
     change = row.found[told.numbers.index(20)]
     assert change
@@ -79,28 +88,45 @@ def test_the_change_that_calibration_promises_is_found_in_nine_of_ten_cases(
 
 
 @pytest.mark.parametrize("comparisons", COMPARISONS)
-def test_ten_percent_more_is_found_by_the_number_of_runs_that_calibration_advised(
+def test_ten_percent_more_at_p9999_is_found_by_the_number_of_runs_that_calibration_advised(
     comparisons: int,
 ) -> None:
     random = np.random.default_rng(13)
 
-    def tails(runs: int, factor: float = 1.0) -> list[float]:
-        return [30 * factor * math.exp(one) for one in random.normal(0, 0.05, runs)]
+    def runs_of(number: int, factor: float = 1.0, first: int = 0) -> list[Run]:
+        return [
+            one_run(5, 30 * factor * math.exp(one), first + at, late=40, samples=200_000)
+            for at, one in enumerate(random.normal(0, 0.05, number))
+        ]
 
     found, advised = 0, []
     for _ in range(comparisons):
-        told = calibrated(side(tails(20)), 0.05, 0.1)
+        told = calibrated(runs_of(20), 0.05, 0.1)
+        assert [row.metric for row in told.rows] == ["p50", "p99", "p99.9", "p99.99"]
         runs = max(row.runs_to_find or 0 for row in told.rows)
         advised.append(runs)
-        found += verdict(tails(runs), tails(runs, 1.1)).outcome == "fail"
+        verdict = gate(runs_of(runs), runs_of(runs, 1.1, 1000), 0.05)
+        failed = {row.metric for row in verdict.rows if row.outcome == "fail"}
+        found += "p99.99" in failed
     assert found >= (0.9 - 3 * 0.3 / math.sqrt(comparisons)) * comparisons
     assert 20 < np.median(advised) < 100
+
+
+def test_divisions_with_the_same_difference_count_as_large_though_sums_are_rounded() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        steps = random.integers(0, 3, 12)
+        values = np.array([0.1 * float(step) for step in steps])
+        told = tested(values[:6], values[6:], 0.0, 0.01)
+        sums = [steps[list(members)].sum() for members in combinations(range(12), 6)]
+        assert told.p_above == np.mean(np.array(sums) >= steps[6:].sum())
+        assert told.p_below == np.mean(np.array(sums) <= steps[6:].sum())
 
 
 def test_too_few_runs_for_any_verdict_are_promised_nothing() -> None:
     told = calibrated(side([30 + 0.1 * at for at in range(8)]), 0.05, 0.1)
     assert [row.found[told.numbers.index(5)] for row in told.rows] == [None, None, None]
-    assert [row.runs_to_find for row in told.rows] == [6, 6, 6]
+    assert [row.runs_to_find for row in told.rows] == [6, 7, 7]
     assert not told.drifted
 
 
@@ -215,16 +241,28 @@ def test_a_third_of_the_runs_that_got_slow_is_seen() -> None:
         ({}, "has 1 run: one run does not show"),
         ({"load": "mixed"}, "differ in the load"),
         ({"probe": "pi"}, "a gate takes runs of one probe"),
+        (
+            {"asked": Asked(interval_ns=10**6, options={"method": "timer"})},
+            "differ in the method",
+        ),
         ({"status": "interrupted"}, "ended early"),
         ({"id": f"{0:016x}"}, "named twice"),
     ],
 )
 def test_runs_that_cannot_be_compared_are_refused(
-    change: dict[str, str | Status], said: str
+    change: dict[str, str | Status | Asked], said: str
 ) -> None:
-    candidates = [one_run(5, 30, 7, **change), one_run(5, 30, 8)]
+    candidates = [msgspec.structs.replace(one_run(5, 30, 7), **change), one_run(5, 30, 8)]
     with pytest.raises(RtscopeError, match=said):
         gate(side([30, 31]), candidates if change else candidates[:1], 0.05)
+
+
+def test_a_side_of_two_systems_has_a_warning() -> None:
+    other = msgspec.structs.replace(one_run(5, 30, 0).machine, kernel_release="7.2")
+    candidates = [one_run(5, 30, 7), one_run(5, 30, 8, machine=other), one_run(5, 30, 9)]
+    told = gate(side([30, 31]), candidates, 0.05)
+    assert [one.code for one in told.warnings if "mixed" in one.code] == ["mixed-candidate"]
+    assert "7.2" in next(one.text for one in told.warnings if one.code == "mixed-candidate")
 
 
 def test_what_differs_between_the_sides_is_listed() -> None:

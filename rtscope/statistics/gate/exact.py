@@ -23,7 +23,7 @@ from rtscope.statistics.gate.verdict import (
     settings_apart,
     untested,
     verdict_of,
-    warnings_of_runs,
+    warnings_of_cells,
 )
 from rtscope.statistics.metrics import percent_name
 
@@ -67,7 +67,7 @@ def exact_gate(baseline: Sequence[Run], candidate: Sequence[Run], margin: float)
         untested(percents),
         settings_apart(baseline[0], candidate[0]),
         seeds=sorted({seed for run in baseline for seed in _seeds([run])}),
-        warnings=warnings_of_runs([*baseline, *candidate]),
+        warnings=warnings_of_cells(cells),
         runs_a_side=min(len(_seeds(cell.baseline)) for cell in cells),
     )
 

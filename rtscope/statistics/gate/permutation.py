@@ -13,6 +13,7 @@ candidate's runs that stay on its side, a division exceeds d from an assumed dif
 """
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
 from typing import Final
@@ -24,6 +25,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _MOST_DIVISIONS: Final = 20_000
+_AT_ONCE: Final = 2000
+_SAME: Final = 1e-9
+"""a difference of logarithms that is due to rounding: runs may be equal, as the clock has steps"""
 
 
 class Tested(msgspec.Struct, frozen=True):
@@ -51,8 +55,8 @@ def tested(baseline: Floats, candidate: Floats, assumed: float, error: float) ->
         observed,
         low,
         high,
-        (always + int((thresholds <= assumed).sum())) / number,
-        (always + int((thresholds >= assumed).sum())) / number,
+        (always + int((thresholds <= assumed + _SAME).sum())) / number,
+        (always + int((thresholds >= assumed - _SAME).sum())) / number,
     )
 
 
@@ -65,23 +69,15 @@ def fewest_runs(error: float) -> int:
 
 
 @lru_cache(maxsize=8)
-def _weights(baseline: int, candidate: int) -> tuple[Floats, Floats]:
-    """The weights that make the difference of the means, of shape (divisions, runs), the observed
-    division first; and how much each division's difference grows with an assumed one."""
-    divisions = _divisions(baseline, candidate)
-    weights = divisions / candidate - (1 - divisions) / baseline
-    return weights, weights[:, baseline:].sum(axis=1)
-
-
-def _divisions(baseline: int, candidate: int) -> Floats:
-    """Divisions of the runs, of shape (divisions, runs): 1 for the candidate's side, the observed
-    division first."""
+def _divisions(baseline: int, candidate: int) -> NDArray[np.bool_]:
+    """Divisions of the runs, of shape (divisions, runs): true for the candidate's side, the
+    observed division first."""
     total = baseline + candidate
-    observed = np.r_[np.zeros(baseline), np.ones(candidate)]
+    observed = np.arange(total) >= baseline
     if math.comb(total, candidate) <= _MOST_DIVISIONS:
-        chosen = np.zeros((math.comb(total, candidate), total))
+        chosen = np.zeros((math.comb(total, candidate), total), dtype=bool)
         for row, members in zip(chosen, combinations(range(total), candidate), strict=True):
-            row[list(members)] = 1
+            row[list(members)] = True
         same = (chosen == observed).all(axis=1)
         return np.vstack([chosen[same], chosen[~same]])
     random = np.random.default_rng(1)
@@ -92,8 +88,19 @@ def _divisions(baseline: int, candidate: int) -> Floats:
 def _thresholds(baseline: Floats, candidate: Floats) -> tuple[float, Floats, int]:
     """The observed difference; for each division the assumed difference from which it is as large
     as the observed one; and how many divisions are so whatever is assumed."""
-    weights, moved = _weights(len(baseline), len(candidate))
-    found = weights @ np.r_[baseline, candidate]
-    same = moved >= 1 - 1e-12
+    divisions = _divisions(len(baseline), len(candidate))
+    values = np.r_[baseline, candidate]
+    sums = np.concatenate([part @ values for part in _parts(divisions)])
+    weight = 1 / len(candidate) + 1 / len(baseline)
+    found = weight * sums - values.sum() / len(baseline)
+    stayed = divisions[:, len(baseline) :].sum(axis=1)
+    same = stayed == len(candidate)
+    moved = weight * stayed - len(candidate) / len(baseline)
     thresholds = (found[0] - found[~same]) / (1 - moved[~same])
     return float(found[0]), np.sort(thresholds), int(same.sum())
+
+
+def _parts(divisions: NDArray[np.bool_]) -> Iterator[Floats]:
+    """The divisions as numbers, a part at a time: many runs would take gigabytes."""
+    for first in range(0, len(divisions), _AT_ONCE):
+        yield divisions[first : first + _AT_ONCE].astype(np.float64)

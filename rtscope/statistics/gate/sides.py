@@ -64,8 +64,9 @@ def check_alike(runs: Sequence[Run]) -> None:
                 f"runs {first.id} ({first.probe}) and {run.id} ({run.probe}) cannot be compared: "
                 "a gate takes runs of one probe, and no placement series"
             )
+        options = {*first.asked.options, *run.asked.options}
         for one in differences(first, run):
-            if one.kind == "setting" and one.of in _HAS_TO_BE_ALIKE:
+            if one.kind == "setting" and (one.of in _HAS_TO_BE_ALIKE or one.of in options):
                 raise RtscopeError(
                     f"runs {first.id} and {run.id} differ in the {one.of}, {one.a} and {one.b}: "
                     "a gate takes runs that were measured in the same way"

@@ -30,6 +30,7 @@ from rtscope.statistics.alike import Difference, differences
 from rtscope.statistics.gate.permutation import Floats, fewest_runs, tested
 from rtscope.statistics.gate.power import ERROR, runs_needed
 from rtscope.statistics.gate.sides import (
+    Cell,
     cells_of_sides,
     check_several,
     common_percents,
@@ -145,7 +146,7 @@ def tested_gate(baseline: Sequence[Run], candidate: Sequence[Run], margin: float
         rows,
         untested(percents),
         settings_apart(baseline[0], candidate[0]),
-        warnings=warnings_of_runs([*baseline, *candidate]),
+        warnings=warnings_of_cells(cells),
         runs_a_side=runs,
     )
 
@@ -163,6 +164,29 @@ def untested(percents: Mapping[str, Sequence[float]]) -> list[str]:
 def warnings_of_runs(runs: Sequence[Run]) -> list[RunWarning]:
     """The warnings of runs, each once."""
     return list({one.text: one for run in runs for one in run.warnings}.values())
+
+
+def warnings_of_cells(cells: Sequence[Cell]) -> list[RunWarning]:
+    """That the runs of a side are not of one system, and the warnings of all runs, each once."""
+    found = []
+    for side in ("baseline", "candidate"):
+        apart: dict[str, Difference] = {}
+        for cell in cells:
+            runs = cell.baseline if side == "baseline" else cell.candidate
+            for run in runs[1:]:
+                for one in settings_apart(runs[0], run):
+                    apart.setdefault(one.of, one)
+        found += [
+            RunWarning(
+                f"mixed-{side}",
+                f"the {side}'s runs are not of one system: they differ in the {one.of}, "
+                f"{one.a or 'unknown'} and {one.b or 'unknown'}",
+            )
+            for one in apart.values()
+        ]
+    return found + warnings_of_runs(
+        [run for cell in cells for run in (*cell.baseline, *cell.candidate)]
+    )
 
 
 def settings_apart(baseline: Run, candidate: Run) -> list[Difference]:
