@@ -27,6 +27,8 @@ _NOWHERE: Final = "/dev/null"
 _BEGINNING: Final = re.compile(r"19(?:70-01-01|69-12-31) ")
 """the date that diff -N gives a file that does not exist, in any time zone"""
 _MERGE: Final = re.compile(rb"^diff --(?:cc|combined) ", re.MULTILINE)
+_SIGNATURE: Final = re.compile(r"(?<=\n-- \n)([^\n]*\n)\n+\Z")
+"""the end of git's patches, with blank lines that unidiff 0.7 (Debian 13) refuses"""
 _QUOTED: Final = re.compile(
     r'^(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |diff --git (?=.*"))[^\n]*"', re.MULTILINE
 )
@@ -74,7 +76,7 @@ def read_patch(stream: BufferedReader, name: str, strip: int = 1) -> Patch:
     if _MERGE.search(data):
         raise RtscopeError(f"{name} is the diff of a merge: give a diff against one of its parents")
     try:
-        text = _QUOTED.sub(_unquoted, data.decode("latin-1"))
+        text = _SIGNATURE.sub(r"\1", _QUOTED.sub(_unquoted, data.decode("latin-1")))
         files = [file for file in PatchSet(text) if file or file.patch_info]
     except UnidiffParseError as error:
         raise RtscopeError(f"{name} is not a unified diff: {str(error).strip()}") from None
