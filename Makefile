@@ -21,7 +21,8 @@ INSTALLED_FILES = $(shell find agent cross kernel rtscope setup -type f -not -pa
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export NINJA = $(BIN)/ninja
 
-.PHONY: help measure check agent agents modules bench check-kernels check-long docs man dist format clean \
+.PHONY: help measure check agent agents modules bench check-kernels check-long docs outputs \
+	site man dist format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -61,6 +62,12 @@ docs: agent .venv/.check ## Regenerate the tables of docs/reference and the sche
 	$(BIN)/python -m rtscope.wording.plans docs/reference/plans.md
 	$(BIN)/python -m rtscope.report.exchange.states docs/reference/formats.md
 	$(BIN)/python -m rtscope.store.schema > docs/reference/run.schema.json
+
+outputs: .venv/.installed .venv/.check ## Run the commands of the tutorial and write their outputs into it again
+	$(BIN)/python -m tests.cli.fresh docs/tutorial/*.md
+
+site: .venv/.check ## Build the documentation as a site that works offline, build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
 
 man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
 	rm -rf build/man
@@ -120,7 +127,7 @@ pytest: .venv/.installed .venv/.check
 .venv/.check: .venv/.tools
 	$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; \
 		extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-		print(*extras["check"], *extras["farm"], *extras["fleet"], *extras["serve"], *extras["traces"])')
+		print(*extras["check"], *extras["docs"], *extras["farm"], *extras["fleet"], *extras["serve"], *extras["traces"])')
 	@touch $@
 
 build/native/build.ninja: | .venv/.tools

@@ -22,8 +22,9 @@ PROGRAMS: Final = (
 
 NOT_RUN: Final = {
     "make measure": "installs packages and measures for a minute; its parts are run here",
-    "make check": "runs this test",
     "rtscope serve": "runs until Ctrl-C: tests/serve/test_command.py",
+    "make BR2_EXTERNAL=/path/to/rtscope/packaging/buildroot menuconfig": "needs Buildroot: "
+    "tests/setup/test_images.py",
     ". .venv/bin/activate": "the test has the installed commands on its PATH",
     "sudo rtscope tune undo": "would undo what somebody has applied here: tests/agent/test_tune.py",
     "sudo rtscope tune hold isolated-cores --cpus 1-3": "changes this computer: "

@@ -225,7 +225,7 @@ def test_a_documented_command_works(
         shutil.copytree(request.getfixturevalue("llrf").parent, folder / "examples" / "llrf")
     if "run-" in line:
         make_run_files(folder, own)
-    if "ssh:" in line:
+    if "ssh:" in line or line.startswith("ssh "):
         board: Board = request.getfixturevalue("board")
         own |= {"PATH": f"{board.folder}/bin:{own['PATH']}", "XDG_RUNTIME_DIR": board.runtime}
     if "$LLRF" in line:
