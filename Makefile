@@ -22,7 +22,7 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date 
 export NINJA = $(BIN)/ninja
 
 .PHONY: help measure check agent agents modules bench check-kernels check-long docs outputs \
-	site man dist format clean \
+	site man dist deb format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -76,6 +76,9 @@ man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
 dist: agents man .venv/.check ## Build the wheels and the sdist of a release from the last commit, build/dist
 	+$(ALONE) setup/dist $(BIN)/python $(CURDIR)/build/agents $(CURDIR)/build/man $(CURDIR)/build/dist
 
+deb: packages-kernels ## Build the Debian packages of the last commit in a bare Debian 13, build/deb
+	setup/deb build/deb
+
 format: .venv/.check ## Format C and Python
 	$(BIN)/clang-format -i $(C_FILES)
 	$(BIN)/ruff check --fix rtscope tests bench
@@ -103,7 +106,8 @@ lint: .venv/.installed .venv/.check
 	$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror --ferror-limit=3 $(C_FILES) || \
 		{ echo "make format puts these C files into the project's style"; exit 1; }
-	shellcheck setup/dist setup/modules setup/musl setup/packages setup/python setup/series setup/sources .ci/run
+	shellcheck setup/deb setup/dist setup/modules setup/musl setup/packages setup/python setup/root setup/series setup/sources .ci/run \
+		debian/tests/agent debian/tests/lab debian/tests/measure
 
 units: build/units/build.ninja
 	$(ALONE) $(BIN)/meson test -C build/units --print-errorlogs
