@@ -22,7 +22,7 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date 
 export NINJA = $(BIN)/ninja
 
 .PHONY: help measure check agent agents modules bench check-kernels check-long docs outputs \
-	site man dist deb format clean \
+	site man dist deb rpm format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -79,6 +79,9 @@ dist: agents man .venv/.check ## Build the wheels and the sdist of a release fro
 deb: packages-kernels ## Build the Debian packages of the last commit in a bare Debian 13, build/deb
 	setup/deb build/deb
 
+rpm: packages-kernels .venv/.tools ## Build the RPM packages of the last commit, build/rpm
+	PATH="$(BIN):$$PATH" setup/rpm build/rpm
+
 format: .venv/.check ## Format C and Python
 	$(BIN)/clang-format -i $(C_FILES)
 	$(BIN)/ruff check --fix rtscope tests bench
@@ -106,8 +109,9 @@ lint: .venv/.installed .venv/.check
 	$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror --ferror-limit=3 $(C_FILES) || \
 		{ echo "make format puts these C files into the project's style"; exit 1; }
-	shellcheck setup/deb setup/dist setup/modules setup/musl setup/packages setup/python setup/root setup/series setup/sources .ci/run \
-		debian/tests/agent debian/tests/lab debian/tests/measure
+	shellcheck setup/deb setup/dist setup/modules setup/musl setup/packages setup/python setup/root setup/rpm setup/series setup/sources .ci/run \
+		debian/tests/agent debian/tests/lab debian/tests/measure \
+		packaging/yocto/meta-rtscope/recipes-rt/rtscope-agent/files/run-ptest
 
 units: build/units/build.ninja
 	$(ALONE) $(BIN)/meson test -C build/units --print-errorlogs
