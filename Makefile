@@ -109,7 +109,7 @@ lint: .venv/.installed .venv/.check
 	$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror --ferror-limit=3 $(C_FILES) || \
 		{ echo "make format puts these C files into the project's style"; exit 1; }
-	shellcheck setup/deb setup/dist setup/modules setup/musl setup/packages setup/python setup/root setup/rpm setup/series setup/sources .ci/run \
+	shellcheck setup/deb setup/dist setup/modules setup/musl setup/packages setup/python setup/release setup/root setup/rpm setup/series setup/sources .ci/run \
 		debian/tests/agent debian/tests/lab debian/tests/measure \
 		packaging/yocto/meta-rtscope/recipes-rt/rtscope-agent/files/run-ptest
 
