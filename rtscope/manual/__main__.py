@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from typer.completion import get_completion_script
+from typer._completion_shared import get_completion_script
 
 from rtscope.manual.pages import pages
 
