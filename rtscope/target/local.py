@@ -2,6 +2,7 @@
 """Find the agent, and run it on this computer."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -53,14 +54,18 @@ def agent_path(arch: str | None = None) -> Path:
 
 @cache
 def _installed_agent() -> Path | None:
-    """The agent that pip installed with this package, as a command. A wheel with a program for
-    one platform and no extension module must have it there.
+    """The agent that was installed with this package, as a command. A wheel with a program for
+    one platform and no extension module must have it there. A distribution's package has no list
+    of its files; its agent is a package of its own that has the same prefix.
     """
     try:
         files = distribution("rtscope").files or []
     except PackageNotFoundError:
         return None
     found = [Path(str(file.locate())) for file in files if file.name == "rtscope-agent"]
+    packaged = Path(sys.prefix) / "bin" / "rtscope-agent"
+    if not files and packaged.is_file():
+        return packaged
     return found[0].resolve() if found else None
 
 
