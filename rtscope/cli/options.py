@@ -29,7 +29,13 @@ def agent_option(
     where they differ, `default` and `text` its default and help where rtscope has others. An empty
     `default` is for a parameter with a default of its own.
     """
-    option = our_description().option(name, of)
+    try:
+        option = our_description().option(name, of)
+    except KeyError:
+        raise RtscopeError(
+            f"the agent in build/native is older than this checkout and lacks --{name}: run "
+            "`make agent`"
+        ) from None
     own = [f"--{name}", *([f"-{option.letter}"] if option.letter else [])]
     return typer.Option(
         *(flags or own),
