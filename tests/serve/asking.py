@@ -3,6 +3,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -47,7 +48,9 @@ def ask(
     async def answer() -> None:
         await app(scope, receive, send)
 
-    asyncio.run(answer())
+    # In a thread of its own: the browser's tests leave a running loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, answer()).result()
     start = sent[0]
     return Answer(
         start["status"],

@@ -12,9 +12,9 @@ import pytest
 from rtscope.model.errors import RtscopeError
 from rtscope.model.histogram import Histogram
 from rtscope.model.run import Asked, Lab, Member, Run, Status
+from rtscope.statistics.gate import permutation
 from rtscope.statistics.gate.calibration import calibrated
 from rtscope.statistics.gate.gate import gate
-from rtscope.statistics.gate.permutation import tested
 from rtscope.statistics.gate.verdict import Gate
 from tests.measured import run_of, thread_of
 
@@ -117,7 +117,7 @@ def test_divisions_with_the_same_difference_count_as_large_though_sums_are_round
     for _ in range(20):
         steps = random.integers(0, 3, 12)
         values = np.array([0.1 * float(step) for step in steps])
-        told = tested(values[:6], values[6:], 0.0, 0.01)
+        told = permutation.tested(values[:6], values[6:], 0.0, 0.01)
         sums = [steps[list(members)].sum() for members in combinations(range(12), 6)]
         assert told.p_above == np.mean(np.array(sums) >= steps[6:].sum())
         assert told.p_below == np.mean(np.array(sums) <= steps[6:].sum())

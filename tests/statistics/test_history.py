@@ -94,7 +94,7 @@ def test_runs_that_measured_something_else_are_another_series() -> None:
     assert told[0].metrics[0].values_ns == [30_000, 31_000]
 
 
-@pytest.mark.parametrize("name", ["p100", "p", "99", "p99.9.response", "missed"])
+@pytest.mark.parametrize("name", ["p100", "p", "99", "p99.9.responses", "missed"])
 def test_another_metric_is_refused(name: str) -> None:
     with pytest.raises(RtscopeError, match="mean, max or a percentile"):
         percent_of(name)
