@@ -72,6 +72,7 @@ def test_the_samples_file_has_every_sample(tmp_path: Path) -> None:
         assert sum(latencies) / len(latencies) == pytest.approx(thread["mean_ns"])
 
 
+@pytest.mark.timing("a stall leaves few samples in half a second")
 def test_a_full_disk_costs_the_samples_file_and_not_the_run() -> None:
     lines = measure("cyclic", "-D", "500ms", "-i", "100us", "--samples-file", "/dev/full")
     assert "samples-file-failed" in {line["code"] for line in of_type(lines, "warning")}

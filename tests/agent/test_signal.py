@@ -98,6 +98,7 @@ def test_a_busy_thread_between_both_delays_handlers_and_not_the_waiting_thread()
 
 
 @needs_root
+@pytest.mark.timing("starting the agent takes more CPU time on a busy system")
 @pytest.mark.parametrize(("busy", "least", "most"), [(0, 0, 8), (40, 15, 46), (80, 30, 90)])
 def test_the_program_computes_at_most_the_share_asked_for(busy: int, least: int, most: int) -> None:
     def used_s() -> float:

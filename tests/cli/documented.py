@@ -40,6 +40,13 @@ NOT_RUN: Final = {
     ),
     "sudo systemctl enable --now rtscope-isolated": "changes this computer",
     **dict.fromkeys(
+        [
+            "sudo -u postgres createuser --pwprompt fleet",
+            "sudo -u postgres createdb --owner fleet rtscope",
+        ],
+        "needs a system-wide PostgreSQL: tests/store/test_postgresql.py has one of its own",
+    ),
+    **dict.fromkeys(
         ["sudo rtscope prove 1", "sudo rtscope prove last"],
         "changes this computer for ten rounds: tests/engine/test_proving.py",
     ),

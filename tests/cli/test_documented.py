@@ -43,6 +43,7 @@ intervals = ["1ms"]
 samples = 100
 """
 TRACE = """
+  make-7    [001] d.h1. 1234.566990: local_timer_exit: vector=236
   make-7    [001] d.h2. 1234.567003: sched_waking: comm=control pid=100 prio=19 target_cpu=001
   make-7    [001] d..2. 1234.567045: sched_switch: prev_comm=make prev_pid=7 prev_prio=120 \
 prev_state=R ==> next_comm=control next_pid=100 next_prio=19

@@ -92,6 +92,8 @@ def test_an_option_without_a_value_or_of_another_probe_is_refused_by_name(
 
 
 OTHER_MEANING = {"cpus", "dry-run", "json", "load", "modules", "quiet", "threads"}
+OTHER_MEANING |= {"above", "duration"}  # of prove: outliers of a run, and each measurement
+OTHER_MEANING |= {"deadline", "thread"}  # of import: in a trace
 """names that commands of rtscope also have for something else"""
 OF_CYCLICTEST = {"mlockall", "smp"}
 """accepted without effect"""
