@@ -49,7 +49,7 @@ def main() -> int:
                 shutil.copy(file, work)
             if certificates := pip.get("PIP_CERT"):
                 shutil.copy(certificates, Path(work) / "certificates.pem")
-                pip["PIP_CERT"] = "/work/certificates.pem"
+                pip["PIP_CERT"] = "/folder/certificates.pem"
             # The root itself is what a newcomer has: its making does not count.
             subprocess.run([ROOT / "setup" / "root", suite, "", work, "true"], check=True)
             exports = "".join(f"export {key}='{value}'; " for key, value in pip.items())

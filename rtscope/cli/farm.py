@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from rtscope.cli.groups import CommandGroup
-from rtscope.cli.options import Fresh, Json, JsonRuns, Quiet, Tags
+from rtscope.cli.options import Fresh, Json, JsonRuns, Quiet, Scale, Tags
 from rtscope.engine.cells import Cell, cells_of
 from rtscope.engine.farm.check import check_farm
 from rtscope.engine.farm.interrupt import FarmInterrupt
@@ -55,12 +55,7 @@ def run(
     plan: PlanArguments,
     tag: Tags = None,
     fresh: Fresh = False,
-    scale: Annotated[
-        float,
-        typer.Option(
-            metavar="FACTOR", help="Multiply samples and durations by FACTOR, such as 0.01."
-        ),
-    ] = 1.0,
+    scale: Scale = 1.0,
     json: JsonRuns = False,
     quiet: Quiet = False,
 ) -> None:

@@ -228,6 +228,14 @@ Seeds = Annotated[
         help="In the lab: measure with N seeds, side by side, for one run that holds all samples.",
     ),
 ]
+Scale = Annotated[
+    float,
+    typer.Option(
+        "--scale",
+        metavar="FACTOR",
+        help="Multiply samples and durations by FACTOR, such as 0.01.",
+    ),
+]
 Dask = Annotated[
     str | None,
     typer.Option(

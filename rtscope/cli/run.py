@@ -18,6 +18,7 @@ from rtscope.cli.options import (
     PlanTargets,
     Quiet,
     Report,
+    Scale,
     Seeds,
     Tags,
 )
@@ -46,12 +47,7 @@ def run(
     target: PlanTargets = None,
     seeds: Seeds = None,
     dask: Dask = None,
-    scale: Annotated[
-        float,
-        typer.Option(
-            metavar="FACTOR", help="Multiply samples and durations by FACTOR, such as 0.01."
-        ),
-    ] = 1.0,
+    scale: Scale = 1.0,
     report: Report = None,
     no_report: NoReport = False,
     junit: JUnitFile = None,

@@ -15,7 +15,7 @@ import numpy as np
 from rtscope.explain.activity import SPINS, Doing, Moments, doings
 from rtscope.explain.ftrace import Events
 from rtscope.explain.remote import NameOf, Parties
-from rtscope.explain.tracks import tracks_of
+from rtscope.explain.tracks import joined, tracks_of
 from rtscope.model.timeline import Explanation, LedgerTerm, Remote, Stretch, TermKind
 
 _SOURCE: Final = "the kernel's trace events"
@@ -311,13 +311,6 @@ def _silences(pieces: list[_Piece], events: Events) -> list[str]:
 
 
 def _stretches(named: list[tuple[_Piece, str]], begin: int) -> list[Stretch]:
-    """Join neighbours of one name."""
-    found: list[Stretch] = []
-    for piece, name in named[:_MOST_STRETCHES]:
-        start, ns = piece.start_ns - begin, piece.end_ns - piece.start_ns
-        last = found[-1] if found else None
-        if last and last.name == name and last.start_ns + last.ns == start:
-            found[-1] = Stretch(last.start_ns, last.ns + ns, name)
-        else:
-            found.append(Stretch(start, ns, name))
-    return found
+    """Join neighbours of one name, of the first pieces; times since `begin`."""
+    first = named[:_MOST_STRETCHES]
+    return joined(((piece.start_ns, piece.end_ns, name) for piece, name in first), begin)

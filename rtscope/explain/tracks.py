@@ -34,8 +34,13 @@ def _track(moments: Moments, cpu: int, start: int, stop: int) -> tuple[int, CpuT
     """How long the CPU was busy, and its track."""
     seen = list(doings(moments, cpu, start, stop, lasts=True))
     name = moments.events.task_name
-    tasks = _joined(((one, name(one.tid)) for one in seen if one.tid >= 0), start)
-    handlers = _joined(((one, _handler(one)) for one in seen if one.context in _HANDLERS), start)
+    tasks = joined(
+        ((one.start_ns, one.end_ns, name(one.tid)) for one in seen if one.tid >= 0), start
+    )
+    handlers = joined(
+        ((one.start_ns, one.end_ns, _handler(one)) for one in seen if one.context in _HANDLERS),
+        start,
+    )
     busy_ns = sum(one.end_ns - one.start_ns for one in seen if one.tid > 0 or one.context)
     return busy_ns, CpuTrack(cpu, _longest(tasks), _longest(handlers))
 
@@ -52,11 +57,11 @@ def _handler(doing: Doing) -> str:
             return doing.name
 
 
-def _joined(named: Iterable[tuple[Doing, str]], start: int) -> list[Stretch]:
-    """Join neighbours of one name; times since `start`."""
+def joined(named: Iterable[tuple[int, int, str]], start: int) -> list[Stretch]:
+    """Join neighbours of one name: (start and end in ns, name); times since `start`."""
     found: list[Stretch] = []
-    for doing, name in named:
-        at, ns = doing.start_ns - start, doing.end_ns - doing.start_ns
+    for start_ns, end_ns, name in named:
+        at, ns = start_ns - start, end_ns - start_ns
         last = found[-1] if found else None
         if last and last.name == name and last.start_ns + last.ns == at:
             found[-1] = Stretch(last.start_ns, last.ns + ns, name)
