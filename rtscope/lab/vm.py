@@ -144,7 +144,10 @@ class VmTarget(msgspec.Struct, frozen=True):
         ):
             khz = emulated_tsc_khz()
             more = [f"{_TSC_OPTION}{khz}"] if khz else []
-        return [*self.kernel.options, *more]
+        # An emulated serial port that interrupts another CPU for each byte looks to the kernel
+        # like an interrupt that nobody handles, and it would disable the agent's own port.
+        sound = [] if self.spec.mode == "exact" else ["noirqdebug"]
+        return [*self.kernel.options, *more, *sound]
 
     def guest_files(self) -> dict[str, bytes]:
         """The user's files and commands, the modules to load at boot, and /rtscope.modules, which

@@ -42,7 +42,8 @@ echo 0 > $tracing/events/sched/sched_switch/enable; echo 1 > $tracing/tracing_on
 break_at untraced cyclic
 echo "@ untraced traced"; cat $tracing/tracing_on
 if [ -e $online ]; then
-    (usleep 1500000; echo 0 > $online) &
+    (until grep -qs cyclic/1 /proc/*/task/*/comm; do usleep 100000; done
+        sleep 2; echo 0 > $online) &
     echo "@ unplugged"; agent cyclic --json --progress=0 -D20s
 fi
 """
