@@ -177,10 +177,10 @@ class _Measurement:
 
         def on_line(line: AnyLine) -> None:
             received.receive(line)
-            for told in windows.receive(line):
+            for explanation in windows.receive(line):
                 if cell.watch:
                     keeping.changed()
-                    self._observer.outlier(cell, told)
+                    self._observer.outlier(cell, explanation)
             self._observer.received(cell, line)
             if until:
                 until.receive(line)

@@ -37,7 +37,7 @@ class Observer:
     def outlook(self, cell: Cell, sentences: Sequence[str]) -> None:
         """How long each limit of --until takes at the rates so far has been computed again."""
 
-    def outlier(self, cell: Cell, told: Explanation) -> None:
+    def outlier(self, cell: Cell, explanation: Explanation) -> None:
         """A late sample of a cell that is watched has been explained."""
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
@@ -90,10 +90,10 @@ class Observers(Observer):
         for one in self._all:
             one.outlook(cell, sentences)
 
-    def outlier(self, cell: Cell, told: Explanation) -> None:
+    def outlier(self, cell: Cell, explanation: Explanation) -> None:
         """Forward."""
         for one in self._all:
-            one.outlier(cell, told)
+            one.outlier(cell, explanation)
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """Forward."""

@@ -30,7 +30,7 @@ class _Kept(msgspec.Struct, frozen=True):
     thread: int
     foreign: bool
     """the late thread is not one of the session's"""
-    told: Explanation
+    explanation: Explanation
 
 
 class Windows(msgspec.Struct):
@@ -86,11 +86,11 @@ class Windows(msgspec.Struct):
             _explained(recorded, window.thread, bool(window.tid), start, recording, _nameless),
         )
         self.kept.append(kept)
-        self.kept.sort(key=lambda one: (-one.told.latency_ns, one.told.time_ns))
+        self.kept.sort(key=lambda one: (-one.explanation.latency_ns, one.explanation.time_ns))
         if len(self.kept) > self.most:
             self.kept.pop()
             self.dropped += 1
-        return kept.told
+        return kept.explanation
 
 
 def explained_by_trace(run: Run, received: Windows, name_of: NameOf | None = None) -> Run:
@@ -111,7 +111,7 @@ def explained_by_trace(run: Run, received: Windows, name_of: NameOf | None = Non
         raise RtscopeError("the agent sent no trace: the run ended before its end")
     if received.failure:
         raise RtscopeError(received.failure)
-    found = [one.told for one in received.kept]
+    found = [one.explanation for one in received.kept]
     if name_of:
         found = [
             _explained(one.window, one.thread, one.foreign, start, recording, name_of)
@@ -185,13 +185,15 @@ def _explained(
     name_of: NameOf,
 ) -> Explanation:
     layout, formats = layout_of(recording), formats_of(recording)
-    told = explained_window(window, layout, formats, thread, start.monotonic_ns or 0, name_of)
+    explanation = explained_window(
+        window, layout, formats, thread, start.monotonic_ns or 0, name_of
+    )
     if not foreign:
-        return told
+        return explanation
     tasks = events_of(window.parts, layout, formats).tasks
     name = tasks.get(window.tid, ("",))[0]
     note = f"the late thread is {name or 'thread'}/{window.tid}"
-    return msgspec.structs.replace(told, notes=[note, *told.notes])
+    return msgspec.structs.replace(explanation, notes=[note, *explanation.notes])
 
 
 def _missing(names: list[str]) -> RunWarning:

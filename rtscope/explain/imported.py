@@ -58,7 +58,7 @@ def explained_trace(data: bytes, created: str, question: Question) -> Run:
     window = recording.windows[0]
     events = events_of(window.parts, layout, formats)
     late = _late(events, question, window)
-    told = explained_window(late, layout, formats, 0, late.due_ns, name_of)
+    explanation = explained_window(late, layout, formats, 0, late.due_ns, name_of)
     digest = hashlib.sha256(data + repr(question).encode()).hexdigest()
     ns = late.latency_ns
     thread = Thread(
@@ -74,7 +74,7 @@ def explained_trace(data: bytes, created: str, question: Question) -> Run:
         machine=Machine(),
         threads=[thread],
         source=source,
-        explanations=[told],
+        explanations=[explanation],
         recording=msgspec.structs.replace(recording, windows=[_cut(late, layout)]),
     )
 

@@ -38,16 +38,16 @@ def rankings(run: Run) -> list[Ranking]:
 
     Empty if no sample has a ledger.
     """
-    told = [one for one in run.explanations if one.ledger]
-    if not told:
+    explanations = [one for one in run.explanations if one.ledger]
+    if not explanations:
         return []
     histogram = merge([thread.histogram for thread in run.threads])
     p99 = metrics_of_run(run).quantile(_TAIL).value_ns
-    found = [_ranking("explained", told, told, histogram, None)]
+    found = [_ranking("explained", explanations, explanations, histogram, None)]
     if p99 is not None:
-        tail = [one for one in told if one.latency_ns > p99]
+        tail = [one for one in explanations if one.latency_ns > p99]
         if tail:
-            found.append(_ranking("tail", tail, told, histogram, p99))
+            found.append(_ranking("tail", tail, explanations, histogram, p99))
     return found
 
 
@@ -59,17 +59,17 @@ def key_of(term: LedgerTerm) -> Key:
 
 def _ranking(
     scope: Scope,
-    told: Sequence[Explanation],
+    explanations: Sequence[Explanation],
     every: Sequence[Explanation],
     histogram: Histogram,
     above_ns: int | None,
 ) -> Ranking:
-    latencies = np.array([one.latency_ns for one in told], np.int64)
-    keys = list(dict.fromkeys(key_of(term) for one in told for term in one.ledger))
-    times = np.array([_times(one, keys) for one in told], np.int64)
+    latencies = np.array([one.latency_ns for one in explanations], np.int64)
+    keys = list(dict.fromkeys(key_of(term) for one in explanations for term in one.ledger))
+    times = np.array([_times(one, keys) for one in explanations], np.int64)
     limits = _share_limits(times, latencies)
     without = _Without(histogram, every)
-    parties = {key: _party(told, key) for key in keys}
+    parties = {key: _party(explanations, key) for key in keys}
     causes = [
         Cause(
             kind=key[0],
@@ -82,7 +82,7 @@ def _ranking(
             share_high=limits[1][column] if limits else None,
             cpus=sorted({
                 cpu
-                for one in told for term in one.ledger if key_of(term) == key
+                for one in explanations for term in one.ledger if key_of(term) == key
                 for cpu in term.cpus
             }),
             max_without_ns=without.max_ns(key),
@@ -94,7 +94,7 @@ def _ranking(
     ]  # fmt: skip
     return Ranking(
         scope=scope,
-        explained=len(told),
+        explained=len(explanations),
         samples=histogram.total if above_ns is None else _above(histogram, above_ns),
         above_ns=above_ns,
         max_ns=without.max_ns(None),
@@ -103,10 +103,10 @@ def _ranking(
     )
 
 
-def _party(told: Sequence[Explanation], key: Key) -> tuple[str, Remote | None]:
+def _party(explanations: Sequence[Explanation], key: Key) -> tuple[str, Remote | None]:
     """The function and the other party that took the most of a cause's time."""
     found: dict[tuple[str, Remote | None], int] = {}
-    for one in told:
+    for one in explanations:
         for term in one.ledger:
             if key_of(term) == key:
                 party = term.function, term.remote
@@ -144,12 +144,12 @@ def _above(histogram: Histogram, above_ns: int) -> int:
 class _Without:
     """A run's largest samples, and what they would be without a cause."""
 
-    def __init__(self, histogram: Histogram, told: Sequence[Explanation]) -> None:
-        self._told = told
+    def __init__(self, histogram: Histogram, explanations: Sequence[Explanation]) -> None:
+        self._explanations = explanations
         self._histogram = histogram
         lower, last, count = as_arrays(histogram)
         left = count.copy()
-        for one in told:
+        for one in explanations:
             place = int(np.searchsorted(lower, one.latency_ns, side="right")) - 1
             if place >= 0 and left[place]:
                 left[place] -= 1
@@ -160,7 +160,7 @@ class _Without:
         """The explained samples without the cause; None: as they are."""
         return [
             one.latency_ns - sum(term.ns for term in one.ledger if key_of(term) == key)
-            for one in self._told
+            for one in self._explanations
         ]
 
     def max_ns(self, key: Key | None) -> int:

@@ -54,7 +54,7 @@ def parse(data: bytes, created: str) -> list[Run]:
             "this text has no line '## CPU 3 hit stop tracing, analyzing it ##' of rtla timerlat"
         )
     ends = [*(one.start() for one in found[1:]), len(text)]
-    told = [
+    explanations = [
         (int(one[1]), _explanation(place, text[one.end() : end]))
         for place, (one, end) in enumerate(zip(found, ends, strict=True))
     ]
@@ -65,9 +65,11 @@ def parse(data: bytes, created: str) -> list[Run]:
         status="threshold",
         load="unknown",
         machine=Machine(),
-        threads=[_thread(place, cpu, one.latency_ns) for place, (cpu, one) in enumerate(told)],
+        threads=[
+            _thread(place, cpu, one.latency_ns) for place, (cpu, one) in enumerate(explanations)
+        ],
         source=TOOL,
-        explanations=sorted((one for _, one in told), key=lambda one: -one.latency_ns),
+        explanations=sorted((one for _, one in explanations), key=lambda one: -one.latency_ns),
     )
     check_run(run)
     return [run]

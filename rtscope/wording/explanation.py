@@ -35,26 +35,25 @@ class Row(msgspec.Struct, frozen=True):
     """among the rows"""
 
 
-def headline(run: Run, told: Explanation) -> str:
+def headline(run: Run, explanation: Explanation) -> str:
     """Which sample, how late, and where most of that passed."""
-    thread = next((thread for thread in run.threads if thread.thread == told.thread), None)
+    thread = next((thread for thread in run.threads if thread.thread == explanation.thread), None)
     where = f" on {thread_name(thread)}" if thread and len(run.threads) > 1 else ""
-    text = (
-        f"{time_text(told.latency_ns)} late{where}, due {told.time_ns / 1e9:.6f} s after the start"
-    )
-    if told.ledger:
-        return f"{text}: {_largest_terms(told)}"
-    if not told.cause:
-        return f"{text}: {_spread(told)}"
-    inmost = told.cause[-1]
-    callers = [plain(call.function) for call in reversed(told.cause[:-1])]
+    late, due_s = time_text(explanation.latency_ns), explanation.time_ns / 1e9
+    text = f"{late} late{where}, due {due_s:.6f} s after the start"
+    if explanation.ledger:
+        return f"{text}: {_largest_terms(explanation)}"
+    if not explanation.cause:
+        return f"{text}: {_spread(explanation)}"
+    inmost = explanation.cause[-1]
+    callers = [plain(call.function) for call in reversed(explanation.cause[:-1])]
     called = f", called by {' ← '.join(callers[:_MOST_CALLERS])}" if callers else ""
-    state = [f"while {task} ran" if (task := task_of(told, inmost)) else ""]
+    state = [f"while {task} ran" if (task := task_of(explanation, inmost)) else ""]
     state += [
         f"{what} {word}"
         for what, stretches in (
-            ("interrupts", told.interrupts_off),
-            ("preemption", told.preemption_off),
+            ("interrupts", explanation.interrupts_off),
+            ("preemption", explanation.preemption_off),
         )
         if (word := off_text(stretches, inmost))
     ]
@@ -63,40 +62,41 @@ def headline(run: Run, told: Explanation) -> str:
     return f"{text}: {spent}{f' ({states})' if states else ''}"
 
 
-def outlier_line(told: Explanation) -> str:
+def outlier_line(explanation: Explanation) -> str:
     """A late sample in one line, while its run goes on."""
-    return f"{told.time_ns / 1e9:.3f} s: {time_text(told.latency_ns)} late: {_largest_terms(told)}"
+    at_s, late = explanation.time_ns / 1e9, time_text(explanation.latency_ns)
+    return f"{at_s:.3f} s: {late} late: {_largest_terms(explanation)}"
 
 
-def _largest_terms(told: Explanation) -> str:
+def _largest_terms(explanation: Explanation) -> str:
     """The terms that took a good part of the latency; the largest in any case."""
-    shown = [term for term in told.ledger if term.ns >= _LARGE * told.latency_ns]
+    shown = [term for term in explanation.ledger if term.ns >= _LARGE * explanation.latency_ns]
     return ", ".join(
         f"{time_text(term.ns)} {term_text(term.kind, term.name, term.function, term.remote)}"
-        for term in shown[:_MOST_TERMS] or told.ledger[:1]
+        for term in shown[:_MOST_TERMS] or explanation.ledger[:1]
     )
 
 
-def _spread(told: Explanation) -> str:
+def _spread(explanation: Explanation) -> str:
     """The tasks and the most frequent function, if no call was long."""
     times: dict[str, int] = {}
-    for one in told.tasks or []:
+    for one in explanation.tasks or []:
         times[one.name] = times.get(one.name, 0) + one.ns
     words = ["no call took a good part of it"]
     if times:
         name = max(times, key=lambda name: times[name])
         words.append(f"{plain(name)} ran for {time_text(times[name])}")
-    if told.functions:
-        most = told.functions[0]
+    if explanation.functions:
+        most = explanation.functions[0]
         words.append(f"{plain(most.function)} took {time_text(most.ns)} in all")
     return ", ".join(words)
 
 
-def tree(told: Explanation) -> list[Row]:
+def tree(explanation: Explanation) -> list[Row]:
     """The calls that took long, each below the one that called it."""
-    least_ns = sorted((call.ns for call in told.calls), reverse=True)[:_MOST_ROWS][-1:]
-    floor_ns = max(_LEAST * told.latency_ns, *least_ns, 0)
-    shown = [call for call in told.calls if call.ns >= floor_ns][:_MOST_ROWS]
+    least_ns = sorted((call.ns for call in explanation.calls), reverse=True)[:_MOST_ROWS][-1:]
+    floor_ns = max(_LEAST * explanation.latency_ns, *least_ns, 0)
+    shown = [call for call in explanation.calls if call.ns >= floor_ns][:_MOST_ROWS]
     rows: list[Row] = []
     above: list[tuple[int, int]] = []
     """depth of the calls and of the rows that are still open"""
@@ -116,26 +116,26 @@ def tree(told: Explanation) -> list[Row]:
     return rows
 
 
-def totals_line(told: Explanation) -> str:
+def totals_line(explanation: Explanation) -> str:
     """The time of each function without its callees."""
-    if not told.functions:
+    if not explanation.functions:
         return ""
-    shown = told.functions[:_MOST_FUNCTIONS]
+    shown = explanation.functions[:_MOST_FUNCTIONS]
     named = ", ".join(f"{plain(one.function)} {time_text(one.ns)}" for one in shown)
-    rest = told.functions[_MOST_FUNCTIONS:]
+    rest = explanation.functions[_MOST_FUNCTIONS:]
     others = (
         f", {counted(len(rest), 'other')} {time_text(sum(one.ns for one in rest))}" if rest else ""
     )
     return f"most time by itself: {named}{others}"
 
 
-def off_line(told: Explanation) -> str:
+def off_line(explanation: Explanation) -> str:
     """How long interrupts and preemption were off in all."""
     parts = [
         f"{what} off for {time_text(sum(one.ns for one in stretches))}"
         for what, stretches in (
-            ("interrupts", told.interrupts_off),
-            ("preemption", told.preemption_off),
+            ("interrupts", explanation.interrupts_off),
+            ("preemption", explanation.preemption_off),
         )
         if stretches is not None
     ]
@@ -147,9 +147,9 @@ def _overlap_ns(stretch: Stretch, call: Call) -> int:
     return max(end_ns - max(stretch.start_ns, call.start_ns), 0)
 
 
-def task_of(told: Explanation, call: Call) -> str:
+def task_of(explanation: Explanation, call: Call) -> str:
     """Who had the CPU for most of the call; "" where that is not known."""
-    longest = max(told.tasks or [], key=lambda one: _overlap_ns(one, call), default=None)
+    longest = max(explanation.tasks or [], key=lambda one: _overlap_ns(one, call), default=None)
     return plain(longest.name) if longest else ""
 
 

@@ -45,13 +45,14 @@ def perfetto_trace(run: Run) -> bytes:
         tasks, handlers = _slices(moments, cpu, run.recording)
         out.track(_TASKS + cpu, f"CPU {cpu}", tasks)
         out.track(_HANDLERS + cpu, f"CPU {cpu} handlers", handlers)
-    for number, (told, window) in enumerate(
+    for number, (explanation, window) in enumerate(
         zip(run.explanations, run.recording.windows, strict=False)
     ):
         start, end = window.due_ns, window.due_ns + window.latency_ns
-        name = f"{time_text(told.latency_ns)} late, {plain(told.task) or 'thread'}"
+        name = f"{time_text(explanation.latency_ns)} late, {plain(explanation.task) or 'thread'}"
         terms = {
-            term_text(one.kind, one.name, one.function, one.remote): one.ns for one in told.ledger
+            term_text(one.kind, one.name, one.function, one.remote): one.ns
+            for one in explanation.ledger
         }
         out.track(_SAMPLES + number, f"late sample {number + 1}", [(start, end, name)], terms)
     return out.data()

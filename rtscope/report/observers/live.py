@@ -97,10 +97,10 @@ class LiveProgress(Observer):
         if self._state.cell is not None and not _emulated(cell):
             self._state.cell.outlook = sentences
 
-    def outlier(self, cell: Cell, told: Explanation) -> None:
+    def outlier(self, cell: Cell, explanation: Explanation) -> None:
         """Print one line for a late sample, above the view."""
         self.close()
-        note(outlier_line(told))
+        note(outlier_line(explanation))
 
     def step(self, cell: Cell, text: str, done: int, total: int) -> None:
         """Show the current measurement of a cell."""

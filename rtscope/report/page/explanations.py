@@ -56,12 +56,12 @@ def _ranked(ranking: Ranking) -> RankedView:
     )
 
 
-def _explained(run: Run, told: Explanation, most_bars: int) -> ExplainedView:
+def _explained(run: Run, explanation: Explanation, most_bars: int) -> ExplainedView:
     return ExplainedView(
-        headline(run, told),
-        lanes(told, most_bars),
-        "ledger" if told.ledger else "as a table",
-        ledger_columns(told) if told.ledger else tree_columns(told),
-        [line for line in (off_line(told), totals_line(told)) if line],
-        [plain(note) for note in [f"source: {told.source}", *told.notes]],
+        headline(run, explanation),
+        lanes(explanation, most_bars),
+        "ledger" if explanation.ledger else "as a table",
+        ledger_columns(explanation) if explanation.ledger else tree_columns(explanation),
+        [line for line in (off_line(explanation), totals_line(explanation)) if line],
+        [plain(note) for note in [f"source: {explanation.source}", *explanation.notes]],
     )

@@ -43,67 +43,69 @@ class Lanes(msgspec.Struct, frozen=True):
     marks: list[Mark] = []
 
 
-def lanes(told: Explanation, most_bars: int = 1000) -> Lanes:
+def lanes(explanation: Explanation, most_bars: int = 1000) -> Lanes:
     """The timeline: CPUs with their tasks and handlers; or tasks, where interrupts and preemption
     were off, and calls by depth."""
-    return _cpus(told, most_bars) if told.tracks else _calls(told)
+    return _cpus(explanation, most_bars) if explanation.tracks else _calls(explanation)
 
 
-def _cpus(told: Explanation, most_bars: int) -> Lanes:
+def _cpus(explanation: Explanation, most_bars: int) -> Lanes:
     """CPUs as tracks, from before the deadline until after the sample."""
-    span = _Span(told.before_ns, told.before_ns + told.latency_ns + told.after_ns)
+    span = _Span(
+        explanation.before_ns, explanation.before_ns + explanation.latency_ns + explanation.after_ns
+    )
     names: list[tuple[int, str]] = []
     found: list[tuple[bool, int, int, str, Stretch]] = []
     lane = 0
-    for track in told.tracks:
+    for track in explanation.tracks:
         names.append((lane, f"CPU {track.cpu}"))
         rows = [(track.tasks, "task"), (track.handlers, "handler")]
         for stretches, kind in rows if track.handlers else rows[:1]:
             for one in stretches:
-                late = kind == "task" and one.name == told.task
+                late = kind == "task" and one.name == explanation.task
                 shown = "late" if late else "idle" if one.name == "idle" else kind
                 found.append((not late, -one.ns, lane, shown, one))
             lane += 1
     longest = heapq.nsmallest(most_bars, found, key=lambda one: one[:2])
     bars = [
-        span.bar(one.start_ns - told.before_ns, one.ns, lane_of, kind, one.name)
+        span.bar(one.start_ns - explanation.before_ns, one.ns, lane_of, kind, one.name)
         for _, _, lane_of, kind, one in longest
     ]
     kept = sorted(bars, key=lambda bar: (bar.lane, bar.x))
     marks = [
         Mark(span.x(0), "deadline"),
-        Mark(span.x(told.latency_ns), f"sample, {time_text(told.latency_ns)} late"),
+        Mark(span.x(explanation.latency_ns), f"sample, {time_text(explanation.latency_ns)} late"),
     ]
-    ticks = [Mark(span.x(ns), time_text(ns)) for ns in _quarters(told)]
+    ticks = [Mark(span.x(ns), time_text(ns)) for ns in _quarters(explanation)]
     return Lanes(names, lane, kept, ticks, marks)
 
 
-def _quarters(told: Explanation) -> list[int]:
-    return [told.latency_ns * quarter // 4 for quarter in range(5)]
+def _quarters(explanation: Explanation) -> list[int]:
+    return [explanation.latency_ns * quarter // 4 for quarter in range(5)]
 
 
-def _calls(told: Explanation) -> Lanes:
-    span = _Span(0, told.latency_ns)
+def _calls(explanation: Explanation) -> Lanes:
+    span = _Span(0, explanation.latency_ns)
     bars: list[Bar] = []
     names: list[tuple[int, str]] = []
     lane = 0
     for title, kind, stretches in (
-        ("task", "task", told.tasks),
-        ("handler", "call", told.handlers),
-        ("interrupts off", "interrupts", told.interrupts_off),
-        ("preemption off", "preemption", told.preemption_off),
+        ("task", "task", explanation.tasks),
+        ("handler", "call", explanation.handlers),
+        ("interrupts off", "interrupts", explanation.interrupts_off),
+        ("preemption off", "preemption", explanation.preemption_off),
     ):
         if stretches is None:
             continue
         names.append((lane, title))
         bars += [span.bar(one.start_ns, one.ns, lane, kind, one.name) for one in stretches]
         lane += 1
-    ticks = [Mark(span.x(ns), time_text(ns)) for ns in _quarters(told)]
-    if not told.calls:
+    ticks = [Mark(span.x(ns), time_text(ns)) for ns in _quarters(explanation)]
+    if not explanation.calls:
         return Lanes(names, lane, bars, ticks)
     names.append((lane, "function"))
     deepest = 0
-    for call in told.calls:
+    for call in explanation.calls:
         if call.depth < _DEEPEST:
             deepest = max(deepest, call.depth)
             bars.append(span.bar(call.start_ns, call.ns, lane + call.depth, "call", call.function))

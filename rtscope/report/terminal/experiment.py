@@ -60,10 +60,10 @@ def _responses(results: Sequence[CellResult]) -> list[Column]:
     missed = [bool(one.run and stalls_of(one.run.threads)) for one in results]
     if not any(missed):
         return []
-    told = [response_metrics(one.run) if one.run else [] for one in results]
+    responses = [response_metrics(one.run) if one.run else [] for one in results]
     found = [
         one[-1].quantiles[_P99] if one and one[-1].quantiles else Quantile(99.0, None)
-        for one in told
+        for one in responses
     ]
     return [Column("p99 response", 5, [*quantiles_texts(found)])]
 

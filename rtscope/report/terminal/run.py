@@ -197,10 +197,10 @@ def _explanations(run: Run, width: int, *, ledgers: bool) -> RenderResult:
     """Causes, the worst late samples, and the programs that took time from the measured CPUs."""
     for ranking in shown_rankings(run):
         yield from _ranking(ranking, width)
-    for place, told in enumerate(run.explanations[:_MOST_EXPLANATIONS]):
-        if ledgers or not told.ledger or not place:
+    for place, explanation in enumerate(run.explanations[:_MOST_EXPLANATIONS]):
+        if ledgers or not explanation.ledger or not place:
             yield Text()
-        yield from _explanation(run, told, width, ledger=ledgers)
+        yield from _explanation(run, explanation, width, ledger=ledgers)
     if more := run.explanations[_MOST_EXPLANATIONS:]:
         yield Text(f"{counted(len(more), 'more explanation')}: rtscope report", style="dim")
     if programs := programs_columns(run):
@@ -209,20 +209,20 @@ def _explanations(run: Run, width: int, *, ledgers: bool) -> RenderResult:
         yield fitted(programs, width)
 
 
-def _explanation(run: Run, told: Explanation, width: int, *, ledger: bool) -> RenderResult:
-    if told.ledger and not ledger:
-        yield Text(headline(run, told))
-        yield from (marked_line("  ! ", plain(note), "dim") for note in told.notes)
+def _explanation(run: Run, explanation: Explanation, width: int, *, ledger: bool) -> RenderResult:
+    if explanation.ledger and not ledger:
+        yield Text(headline(run, explanation))
+        yield from (marked_line("  ! ", plain(note), "dim") for note in explanation.notes)
         return
-    yield Text(headline(run, told), style="bold")
-    if tree(told):
-        yield fitted(tree_columns(told), width)
-    if told.ledger:
-        yield fitted(ledger_columns(told), width)
-    for line in (off_line(told), totals_line(told)):
+    yield Text(headline(run, explanation), style="bold")
+    if tree(explanation):
+        yield fitted(tree_columns(explanation), width)
+    if explanation.ledger:
+        yield fitted(ledger_columns(explanation), width)
+    for line in (off_line(explanation), totals_line(explanation)):
         if line:
             yield Text(line)
-    for note in told.notes:
+    for note in explanation.notes:
         yield Text(plain(note), style="dim")
 
 
@@ -252,17 +252,17 @@ def _heading(run: Run) -> list[Text]:
     if run.source != "rtscope":
         how.append(f"measured by {plain(run.source)}")
     where = [run.machine_name, machine.cpu_model, machine.kernel_release]
-    told = " · ".join(plain(text) for text in where if text)
+    facts = " · ".join(plain(text) for text in where if text)
     virtual = machine.virtualisation
     if virtual not in (None, "none"):
-        told += f" · virtualised by {plain(virtual)}" if virtual else ""
+        facts += f" · virtualised by {plain(virtual)}" if virtual else ""
     quantity = quantity_text(run)
     what = "" if quantity == LATENCY else f" ({quantity})"
     lines = [
         Text.assemble((plain(run.probe), "bold"), f"{what}, {', '.join(how)}  [{plain(run.id)}]")
     ]
-    if told:
-        lines.append(Text(f"{told} · preemption {preemption_text(run)}"))
+    if facts:
+        lines.append(Text(f"{facts} · preemption {preemption_text(run)}"))
     if idle := idle_states_text(run):
         lines.append(Text(f"idle states {idle}"))
     return lines
