@@ -73,8 +73,9 @@ man: agent .venv/.installed ## Write the man pages, build/man/man1 and man5
 	rm -rf build/man
 	$(BIN)/python -m rtscope.manual docs build/man
 
-dist: agents man .venv/.check ## Build the wheels and the sdist of a release from the last commit, build/dist
-	+$(ALONE) setup/dist $(BIN)/python $(CURDIR)/build/agents $(CURDIR)/build/man $(CURDIR)/build/dist
+dist: agents man site .venv/.check ## Build the wheels and the sdist of a release from the last commit, build/dist
+	+$(ALONE) setup/dist $(BIN)/python $(CURDIR)/build/agents $(CURDIR)/build/man \
+		$(CURDIR)/build/site $(CURDIR)/build/dist
 
 deb: packages-kernels ## Build the Debian packages of the last commit in a bare Debian 13, build/deb
 	setup/deb build/deb

@@ -30,6 +30,16 @@ PLATFORMS: Final = {
 }
 """what pip asks for, and the architecture of the command that it gets"""
 
+SHARED: Final = (
+    "man/man1/rtscope-measure.1",
+    "bash-completion/completions/rtscope",
+    "zsh/site-functions/_rtscope",
+    "fish/vendor_completions.d/rtscope.fish",
+    "doc/rtscope/html/index.html",
+    "doc/rtscope/html/searchindex.js",
+)
+"""what an environment with the wheel has in its share/"""
+
 
 def built(folder: Path, umask: int) -> Path:
     """The files of a release, from a clone in this folder. Its native agent is built there, too."""
@@ -42,13 +52,16 @@ def built(folder: Path, umask: int) -> Path:
         "PATH": f"{python.parent}:{os.environ['PATH']}",
         "SOURCE_DATE_EPOCH": date.stdout.strip(),
     }
-    agents, man, dist = (folder / "build" / name for name in ("agents", "man", "dist"))
+    agents, man, site, dist = (
+        folder / "build" / name for name in ("agents", "man", "site", "dist")
+    )
     native = folder / "build" / "native"
     compiler = environment | {"CC": shutil.which("musl-gcc") or "gcc"}
     commands: tuple[list[str | Path], ...] = (
         ["meson", "setup", native],
         ["ninja", "--quiet", "-C", native],
         [python, "-m", "rtscope.manual", "docs", man],
+        [python, "-m", "sphinx", "-q", "-b", "html", "-d", folder / "build/doctrees", "docs", site],
     )
     for command in commands:
         subprocess.run(command, cwd=folder, env=compiler, check=True, umask=umask)
@@ -57,7 +70,7 @@ def built(folder: Path, umask: int) -> Path:
         (agents / arch).mkdir(parents=True)
         shutil.copy(own / "rtscope-agent", agents / arch)
     subprocess.run(
-        [folder / "setup" / "dist", python, agents, man, dist],
+        [folder / "setup" / "dist", python, agents, man, site, dist],
         cwd=folder, env=environment, check=True, umask=umask,
     )  # fmt: skip
     return dist
@@ -140,7 +153,7 @@ def test_the_wheel_measures_without_a_compiler(dist: Path, tmp_path: Path) -> No
     path = Path(output("python", "-c", code).strip())
     assert path.is_relative_to(place)
     assert machine(path.read_bytes()) == (MACHINES[foreign], True)
-    assert (place / "share" / "man" / "man1" / "rtscope-measure.1").is_file()
+    assert [name for name in SHARED if not (place / "share" / name).is_file()] == []
 
 
 def test_the_same_commit_gives_the_same_files(dist: Path, tmp_path: Path) -> None:
