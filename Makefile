@@ -22,7 +22,7 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date 
 export NINJA = $(BIN)/ninja
 
 .PHONY: help measure check agent agents modules bench check-kernels check-long docs outputs \
-	site man dist deb rpm format clean \
+	site man dist deb image rpm format clean \
 	packages-measure packages-agents packages-check packages-kernels lint units pytest FORCE
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
@@ -79,6 +79,10 @@ dist: agents man site .venv/.check ## Build the wheels and the sdist of a releas
 
 deb: packages-kernels ## Build the Debian packages of the last commit in a bare Debian 13, build/deb
 	setup/deb build/deb
+
+image: deb ## Make a container image of the Debian packages, an OCI layout, build/image
+	rm -rf build/image
+	setup/image build/deb build/image
 
 rpm: packages-kernels .venv/.tools ## Build the RPM packages of the last commit, build/rpm
 	PATH="$(BIN):$$PATH" setup/rpm build/rpm
