@@ -17,9 +17,10 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9+.:-]+")
 _MOST_STEPS: Final = 4
 _SECONDS: Final = 900
 _BACKPORTS: Final = (
-    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-    "http://deb.debian.org/debian trixie-backports main\n"
+    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {} trixie-backports main\n"
 )
+_ARCHIVE: Final = "http://deb.debian.org/debian"
+"""where the system's own sources name no mirror of Debian's archive"""
 _LISTS_LAST_S: Final = 24 * 3600
 
 
@@ -126,11 +127,18 @@ def _backports_options(directory: Path) -> list[str]:
         "-oDir::Etc::sourceparts=/dev/null",
         "-oAcquire::Languages=none",
     ]
-    sources.write_text(_BACKPORTS)
+    sources.write_text(_BACKPORTS.format(_mirror()))
     if not updated.exists() or time.time() - updated.stat().st_mtime > _LISTS_LAST_S:
         _update(options)
         updated.touch()
     return options
+
+
+def _mirror() -> str:
+    """The mirror of Debian's archive that the system's sources name."""
+    wanted = ["--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
+    found = _run(["apt-get", "indextargets", *wanted], Path.cwd(), "apt's sources are not readable")
+    return found.partition("\n")[0] or _ARCHIVE
 
 
 def _own_apt(directory: Path) -> list[str]:
