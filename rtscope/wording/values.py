@@ -71,8 +71,10 @@ def rate_text(unit: str, rate: float) -> str:
 
 def span_text(ns: int) -> str:
     """A duration for people: 29.7 s, 2 min 5 s."""
+    if ns == 0:
+        return "0 s"
     if ns < 1_000_000_000:
-        return format_duration_ns(round(ns, -6) or ns)
+        return format_duration_ns(round(ns, -6)) if ns >= 1_000_000 else time_text(ns)
     seconds = round(ns / 1e9, 1)
     if seconds < 60:
         return f"{seconds:g} s"

@@ -11,6 +11,7 @@ from rtscope.model.progress import Progress, ThreadProgress
 from rtscope.model.run import RunWarning
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
+from rtscope.statistics.metrics import samples_needed
 from rtscope.target.protocol import AgentWarning, AnyLine, Start
 from rtscope.wording.plain import plain
 from rtscope.wording.values import count_text, rate_text, span_text, time_text
@@ -99,7 +100,7 @@ def _cut(text: Text) -> Text:
 def _time_left(state: LiveState, progress: Progress, width: int) -> list[Text]:
     elapsed = progress.time_ns
     if state.duration_ns:
-        left = max(0, state.duration_ns - elapsed)
+        left = round(max(0, state.duration_ns - elapsed), -8)
         text = f"{span_text(elapsed)} of {span_text(state.duration_ns)}, {span_text(left)} left"
         done = elapsed / state.duration_ns
     elif state.samples:
@@ -140,12 +141,17 @@ def _table(state: LiveState, progress: Progress, room: int, width: int) -> Rende
             Column("missed", 3, [*missed, ""] if hidden else missed),
             Column("min", 6, cells([time_text(thread.min_ns) for thread in threads])),
             Column("avg", 5, cells([time_text(thread.mean_ns) for thread in threads])),
-            Column("p99.9", 2, cells([time_text(thread.p999_ns) for thread in threads])),
+            Column("p99.9", 2, cells([time_text(_p999_ns(thread)) for thread in threads])),
             Column("max", 1, cells([time_text(thread.max_ns) for thread in threads])),
             Column("max now", 7, cells([time_text(thread.window.max_ns) for thread in threads])),
         ],
         width,
     )
+
+
+def _p999_ns(thread: ThreadProgress) -> int | None:
+    """None where so few samples do not tell it."""
+    return thread.p999_ns if thread.count >= samples_needed(99.9) else None
 
 
 def _name(state: LiveState, thread: ThreadProgress) -> str:
@@ -158,6 +164,8 @@ def _name(state: LiveState, thread: ThreadProgress) -> str:
 
 def _loads(progress: Progress, previous: Progress | None) -> list[Text]:
     """One line a load: work per second since the progress line before, or since the start."""
+    if previous and previous.time_ns >= progress.time_ns:  # the last one of a run
+        previous = None
     before = {load.name: load.work for load in previous.loads} if previous else {}
     since_ns = progress.time_ns - (previous.time_ns if previous else 0)
     lines = []
