@@ -192,7 +192,7 @@ SearchMetrics = Annotated[
         "--metric",
         metavar="CONDITION",
         help="Only runs with this metric of all threads, such as 'p99.9>50us' (default unit: us), "
-        "'missed>=1' or 'failed>0'; may be repeated.",
+        "'p99.9.response>1ms', 'missed>=1' or 'failed>0'; may be repeated.",
     ),
 ]
 SearchSince = Annotated[

@@ -34,7 +34,7 @@ from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.streams import complain
 from rtscope.statistics.cells import CellResult
 from rtscope.statistics.verdict import exit_code, judge, judge_by_own
-from rtscope.store import database
+from rtscope.store import database, responses
 from rtscope.store.address import Place, default_path, user_place
 from rtscope.store.merging import merged_runs
 from rtscope.store.naming import run_named
@@ -92,7 +92,7 @@ def list_runs(
         before=before,
         limit=limit or (None if experiment or merge else 30),
     )
-    runs = database.found(search)
+    runs = responses.found(database.with_sent(None), search)
     groups = []
     if merge:
         with status(f"reading {counted(len(runs), 'run')}"):

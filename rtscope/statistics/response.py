@@ -13,7 +13,7 @@ of filled periods by at most one for each stall. Values are upper limits of the 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -89,12 +89,16 @@ def responses(run: Run, thread: Thread) -> Responses | Reason:
     interval_ns = _interval_ns(run, thread)
     if interval_ns is None:
         return Reason("no-deadlines", of=run.probe)
+    return responses_at(thread, interval_ns)
+
+
+def responses_at(thread: Thread, interval_ns: int) -> Responses | Reason:
+    """The response times of a thread with this period, or why they are not known."""
     if thread.histogram.total != thread.count or thread.histogram.beyond_count:
         return Reason("histogram-incomplete", thread.histogram.total, thread.count)
-    filled = _filled(thread, interval_ns)
-    stalls = int(thread.histogram.total and _late(thread, interval_ns)[1].sum())
-    if abs(filled.total - thread.missed) > stalls + _UNEXPLAINED * thread.missed:
-        return Reason("missed-unexplained", filled.total, thread.missed)
+    missed, filled = thread.missed or 0, _filled(thread, interval_ns)
+    if abs(filled.total - missed) > _rounding(thread, interval_ns) + _UNEXPLAINED * missed:
+        return Reason("missed-unexplained", filled.total, missed)
     return Responses(merge([thread.histogram, filled]), filled.total)
 
 
@@ -112,7 +116,14 @@ def _interval_ns(run: Run, thread: Thread) -> int | None:
     """The thread's period; None where its samples are not counted from periodic deadlines."""
     if run.probe not in PERIODIC or run.source != "rtscope" or not run.asked.interval_ns:
         return None
-    return run.asked.interval_ns + thread.thread * int(run.asked.options.get("distance_ns", 0))
+    return period_ns(run.asked.interval_ns, thread.thread, run.asked.options)
+
+
+def period_ns(
+    interval_ns: int, thread: int, options: Mapping[str, str | int | float | bool]
+) -> int:
+    """The period of a thread, which cyclic makes longer by its option distance."""
+    return interval_ns + thread * int(options.get("distance_ns", 0))
 
 
 def _late(thread: Thread, interval_ns: int) -> tuple[Integers, Integers]:
@@ -122,6 +133,17 @@ def _late(thread: Thread, interval_ns: int) -> tuple[Integers, Integers]:
         last = np.minimum(last, thread.max_ns)
     late = last > interval_ns
     return last[late], count[late]
+
+
+def _rounding(thread: Thread, interval_ns: int) -> int:
+    """By how many periods the filled ones may be wrong: a period for each stall, and those within
+    its bucket, which is wide in a run whose agent died, and while measuring.
+    """
+    if not thread.histogram.total:
+        return 0
+    lower, last, count = as_arrays(thread.histogram)
+    late = last > interval_ns
+    return int((((last - lower) // interval_ns + 1) * count)[late].sum())
 
 
 def _filled(thread: Thread, interval_ns: int) -> Histogram:

@@ -8,9 +8,10 @@ such as warmth or other users of the machine, is in both and falls out. Its limi
 over the rounds, as in the paired t test, and p-values are corrected over all steps, CPUs and
 metrics of a table (comparison.holm).
 
-The metrics are the median, the deepest tail that every run has the samples for, and the largest
-latency of a round. That last one is no metric to compare two runs by, but the mean over rounds of
-equal length is: a maximum of many samples is a random variable like any other.
+The metrics are the median, the deepest tail that every run has the samples for, the same of the
+response times where periods were missed, and the largest latency of a round. That last one is no
+metric to compare two runs by, but the mean over rounds of equal length is: a maximum of many
+samples is a random variable like any other.
 
 A difference is never taken to be more exact than the histograms' buckets, 1/1024 of the value.
 """
@@ -22,14 +23,24 @@ from typing import Final
 
 import msgspec
 
+from rtscope.model.budget import RESPONSE
 from rtscope.model.cpulist import format_cpu_list, parse_cpu_list
+from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
 from rtscope.model.run import FINAL, Run, Thread
 from rtscope.model.tuning import Change, Tuning
 from rtscope.statistics import confidence
 from rtscope.statistics.comparison import Estimate, Row, holm
 from rtscope.statistics.distributions import student_below
-from rtscope.statistics.metrics import PERCENTS, Metrics, metrics_of_run, percent_name
+from rtscope.statistics.history import percent_of
+from rtscope.statistics.metrics import (
+    PERCENTS,
+    Metrics,
+    metrics_of_run,
+    percent_name,
+    quantile_ns,
+)
+from rtscope.statistics.response import Responses, responses_of_run
 
 _RESOLUTION: Final = 1 / 1024
 _INTERRUPTS: Final = "device_interrupts"
@@ -112,7 +123,7 @@ def _steps(held: list[tuple[Run, Tuning]]) -> Steps:
         for cpus, chosen in _cpu_sets([run for run, _ in held], tuning.cpus)
     ]
     names = _metric_names(
-        one.metrics for _, _, rounds in seen for at in rounds.values() for one in at.values()
+        one for _, _, rounds in seen for at in rounds.values() for one in at.values()
     )
     tables = [_Table(cpus, chosen, names, rounds) for cpus, chosen, rounds in seen]
     rows = iter(holm([row for table in tables for row in table.rows()]))
@@ -152,6 +163,8 @@ class _Seen(msgspec.Struct, frozen=True):
 
     threads: list[Thread]
     metrics: Metrics
+    responses: Histogram | None
+    """the samples with the missed periods filled in; None where that is unknown"""
     seconds: float
 
 
@@ -161,7 +174,10 @@ def _on(rounds: dict[int, tuple[Run, Tuning]], cpus: str) -> dict[int, _Seen]:
     for number, (run, _) in rounds.items():
         threads = [one for one in run.threads if not cpus or one.cpu in numbers]
         alone = msgspec.structs.replace(run, threads=threads)
-        seen[number] = _Seen(threads, metrics_of_run(alone), (run.elapsed_ns or 0) / 1e9)
+        answered = responses_of_run(alone, threads)
+        answers = answered.histogram if isinstance(answered, Responses) else None
+        seconds = (run.elapsed_ns or 0) / 1e9
+        seen[number] = _Seen(threads, metrics_of_run(alone), answers, seconds)
     return seen
 
 
@@ -231,18 +247,26 @@ class _Table:
         return {place: value for place, value in known.items() if value is not None}
 
 
-def _metric_names(known: Iterable[Metrics]) -> list[str]:
-    """The median, the deepest tail that all of them have, and the largest."""
-    tails = {percent_name(percent) for percent in PERCENTS[1:]}
-    for one in known:
-        tails &= {percent_name(q.percent) for q in one.quantiles if q.value_ns is not None}
+def _metric_names(seen: Iterable[_Seen]) -> list[str]:
+    """The median, the deepest tail that all of them have, with the missed periods filled in too if
+    there are any, and the largest.
+    """
+    tails, missed = {percent_name(percent) for percent in PERCENTS[1:]}, False
+    for one in seen:
+        known = [q.percent for q in one.metrics.quantiles if q.value_ns is not None]
+        tails &= {percent_name(percent) for percent in known}
+        missed |= bool(one.metrics.missed and one.responses)
     deepest = [name for name in map(percent_name, PERCENTS) if name in tails][-1:]
-    return ["p50", *deepest, "max"]
+    return ["p50", *deepest, *(f"{name}{RESPONSE}" for name in deepest if missed), "max"]
 
 
 def _metric(seen: _Seen, name: str) -> float | None:
     if name == "max":
         return seen.metrics.max_ns
+    if name.endswith(RESPONSE):
+        if seen.responses is None:
+            return None
+        return quantile_ns(seen.responses, percent_of(name), seen.metrics.max_ns).value_ns
     return next(one.value_ns for one in seen.metrics.quantiles if percent_name(one.percent) == name)
 
 

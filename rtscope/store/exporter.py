@@ -7,9 +7,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any, Final
 
+import msgspec
+
 from rtscope.model.errors import RtscopeError
-from rtscope.model.quantity import DELAY, LATENCY, quantity_of
+from rtscope.model.quantity import DELAY, LATENCY, PERIODIC, quantity_of
 from rtscope.model.run import Run, Thread
+from rtscope.statistics.metrics import PERCENTS, percent_name
+from rtscope.statistics.response import response_metrics
 
 US: Final = 1000
 NO_SAMPLE_MIN_US: Final = 1_000_000
@@ -22,7 +26,8 @@ def to_cyclictest_json(run: Run) -> str:
 
     As there, samples beyond the end of the histogram are only in "cycles". Keys that rt-tests 2.4
     spells with a colon are spelt so; unlike it, strings are escaped and numbers are never nan.
-    Raises RtscopeError for samples that are no latencies.
+    A thread that missed periods has two keys more: "missed", and "response" with the percentiles of
+    its response times. Raises RtscopeError for samples that are no latencies.
     """
     _check_latencies(run)
     machine = run.machine
@@ -47,7 +52,9 @@ def to_cyclictest_json(run: Run) -> str:
         },
         "num_threads": len(run.threads),
         "resolution_in_ns": 0,
-        "thread": {str(index): _json_thread(thread) for index, thread in enumerate(run.threads)},
+        "thread": {
+            str(index): _json_thread(run, thread) for index, thread in enumerate(run.threads)
+        },
     }
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
@@ -56,8 +63,9 @@ def to_cyclictest_histogram(run: Run, buckets: int | None = None) -> str:
     """The run as cyclictest --histfile, one row a microsecond from 0 to `buckets` - 1.
 
     Without `buckets`, as many rows as the worst sample needs. Later samples are counted as
-    overflows. Raises RtscopeError when that is more than a million rows, and for samples that are
-    no latencies.
+    overflows. A run that missed periods has more lines at the end, which cyclictest's do not have:
+    those periods, and percentiles of the response times, "-" where they are unknown. Raises
+    RtscopeError when that is more than a million rows, and for samples that are no latencies.
     """
     _check_latencies(run)
     threads = run.threads
@@ -90,6 +98,7 @@ def to_cyclictest_histogram(run: Run, buckets: int | None = None) -> str:
             f"# Thread {index}:" + (f" # {count:05} others" if count else "")
             for index, count in enumerate(over)
         ),
+        *_response_lines(run),
     ]
     return "\n".join(lines) + "\n\n"
 
@@ -104,7 +113,10 @@ def _check_latencies(run: Run) -> None:
         )
 
 
-def _json_thread(thread: Thread) -> dict[str, Any]:
+def _json_thread(run: Run, thread: Thread) -> dict[str, Any]:
+    late: dict[str, Any] = {}
+    if thread.missed and run.probe in PERIODIC:
+        late = {"missed": thread.missed, "response": _responses_us(run, thread)}
     return {
         "histogram": {str(at): count for at, count in _microseconds(thread).items()},
         "cycles": thread.count,
@@ -113,6 +125,30 @@ def _json_thread(thread: Thread) -> dict[str, Any]:
         "avg": round(_mean_us(thread), 2),
         "cpu": -1 if thread.cpu is None else thread.cpu,
         "node": 0,
+        **late,
+    }
+
+
+def _response_lines(run: Run) -> list[str]:
+    if run.probe not in PERIODIC or not any(thread.missed for thread in run.threads):
+        return []
+    of_threads = [_responses_us(run, thread) for thread in run.threads]
+    lines = ["# Missed Periods:" + "".join(f" {thread.missed or 0:05}" for thread in run.threads)]
+    for name in map(percent_name, PERCENTS):
+        values = [one.get(name) for one in of_threads]
+        if any(value is not None for value in values):
+            texts = ["-" if value is None else f"{value:05}" for value in values]
+            lines.append(f"# Response {name}: {' '.join(texts)}")
+    return lines
+
+
+def _responses_us(run: Run, thread: Thread) -> dict[str, int]:
+    """The percentiles with the missed periods filled in, of which there are enough samples."""
+    (told,) = response_metrics(msgspec.structs.replace(run, threads=[thread]))
+    return {
+        percent_name(one.percent): one.value_ns // US
+        for one in told.quantiles
+        if one.value_ns is not None and not one.at_least
     }
 
 

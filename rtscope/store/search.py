@@ -8,7 +8,7 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from rtscope.model.budget import parse_limit
+from rtscope.model.budget import RESPONSE, parse_limit
 from rtscope.model.errors import RtscopeError
 from rtscope.store.searchable import EVERY_PROBES
 
@@ -20,7 +20,8 @@ _HOURS: Final = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A metric of all threads of a run (searchable_metrics) compared with a value."""
+    """A metric of all threads of a run (searchable_metrics), or a percentile of their response
+    times (responses.py), compared with a value."""
 
     metric: str
     comparison: Comparison
@@ -53,11 +54,11 @@ def parse_condition(text: str) -> Condition:
     if match is None:
         raise RtscopeError(
             f"'{text[:80]}' is not a condition: write METRIC>TIME (default unit: us), or <, <=, "
-            f">=, with one of {', '.join(EVERY_PROBES)} or a metric of the probe, such as "
-            "'p99.9>50us' or 'missed>=1'"
+            f">=, with one of {', '.join(EVERY_PROBES)}, p99.9.response or a metric of the probe, "
+            "such as 'p99.9>50us' or 'missed>=1'"
         )
     limit = parse_limit(f"{match[1]}<{match[3]}")
-    if limit.percent is not None and limit.metric not in EVERY_PROBES:
+    if limit.percent is not None and limit.metric.removesuffix(RESPONSE) not in EVERY_PROBES:
         raise RtscopeError(
             f"runs cannot be searched by {limit.metric}: the store has {', '.join(EVERY_PROBES)} "
             "and the probes' metrics"

@@ -9,15 +9,16 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from rtscope.model.progress import LoadProgress
+from rtscope.model.progress import LoadProgress, Progress, ThreadProgress
 from rtscope.model.run import RunWarning
 from rtscope.model.threads import SeenThread, Threads
-from rtscope.report.terminal.live import LiveState, live_view
+from rtscope.report.terminal.live import LiveState, follow, live_view
 from rtscope.report.terminal.run import summary
 from rtscope.report.terminal.runlist import run_table
 from rtscope.report.terminal.threads import threads_view
 from rtscope.report.terminal.tuning import PlanView
 from rtscope.store.summary import summary_of
+from rtscope.target.protocol import Start, StartThread
 from tests.report.views import a_run, change, live_state, progress
 
 SHELL = SeenThread(800, 800, "bash", False, 15, "S", 5, policy="other", nice=-5, cpus="0-3", cpu=0)
@@ -91,6 +92,27 @@ def test_the_live_view_shows_when_the_run_will_end() -> None:
     assert "thread 0" in by_count
     assert "Ctrl-C" in shown(live_view(LiveState("t", progress=progress(1))))
     assert "waiting for the first sample" in shown(live_view(LiveState("t")))
+
+
+def test_the_live_view_fills_in_missed_periods() -> None:
+    """Two threads at 1 ms, of which one stalls for 50 ms: the sample and 49 filled periods."""
+    state = LiveState("t")
+    threads = [StartThread(number, "fifo", 90, cpu=number) for number in (0, 1)]
+    follow(state, Start("cyclic", 0, 1_000_000, "fifo", 90, threads))
+    punctual = ThreadProgress(1, 20_000, 0, 5000, 5000.0, 5100, 5100, gained=[(4992, 20_000)])
+    stalled = ThreadProgress(
+        0, 20_000, 49, 5000, 5e4, 5100, 50_000_000,
+        gained=[(4992, 19_999), (49_283_072, 1)],
+    )  # fmt: skip
+    follow(state, Progress(2 * 10**9, [punctual]))
+    assert "response" not in shown(live_view(state))
+    follow(state, Progress(4 * 10**9, [stalled, punctual]))
+    assert list(state.responses) == [0]
+    assert state.responses[0].value_ns == pytest.approx(30e6, rel=0.05)
+    header, late, early = shown(live_view(state), 120).splitlines()[-3:]
+    assert "p99.9 response" in header
+    assert late.split()[7:9] == early.split()[7:9] == early.split()[9:11] == ["5.10", "us"]
+    assert late.split()[10] == "ms"
 
 
 def test_a_plan_of_tuning_has_a_row_for_each_step() -> None:

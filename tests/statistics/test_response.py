@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rtscope.model.budget import parse_limit
 from rtscope.model.histogram import Histogram
 from rtscope.model.reason import Reason
-from rtscope.model.run import Asked, Run
+from rtscope.model.run import Asked, Member, Run
+from rtscope.report.tables.ensemble import member_columns
 from rtscope.report.tables.response import response_table
 from rtscope.statistics.history import metric_of
 from rtscope.statistics.metrics import quantile_ns
@@ -92,6 +93,18 @@ def test_threads_of_a_series_have_theirs_together() -> None:
     second = msgspec.structs.replace(thread_of([5_000] * 1000), thread=1)
     told = response_metrics(msgspec.structs.replace(run, threads=[*run.threads, second]))
     assert [(one.threads, one.count) for one in told] == [([0], 2000), ([1], 1000), ([0, 1], 3000)]
+
+
+def test_the_seeds_of_an_ensemble_have_theirs() -> None:
+    run = stalled([5_000] * 11_950 + [50_000_000], 49)
+    punctual = thread_of([5_000] * 12_000)
+    members = [Member(1, "complete", [punctual]), Member(2, "complete", list(run.threads))]
+    ensemble = msgspec.structs.replace(run, members=members)
+    (column,) = [one for one in member_columns(ensemble) if one.title == "p99.9 response"]
+    punctual_ms, late_ms = (float(str(cell).split()[0]) for cell in column.cells)
+    assert (punctual_ms < 1, late_ms > 30) == (True, True)
+    ensemble = msgspec.structs.replace(run, members=members[:1])
+    assert not [one for one in member_columns(ensemble) if "response" in one.title]
 
 
 def test_without_missed_periods_they_are_the_samples() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rtscope.model.reason import Reason
-from rtscope.model.run import Run
+from rtscope.model.run import Asked, Run
 from rtscope.model.tuning import Change, Tuning
+from rtscope.report.tables.steps import step_columns
 from rtscope.statistics.steps import Steps, _mean_and_limits, steps_among
 from tests.measured import run_of, thread_of
 
@@ -55,6 +56,28 @@ def test_a_step_that_helps_is_better_on_its_cpus_and_nowhere_else() -> None:
     whole = found.results[2].on[0].since_first
     assert {row.metric: row.effect for row in whole}["p99"] == "better"
     assert effects(steps((1.0, 1.5, 1.5)), 1)["p50"] == "worse"
+
+
+def test_missed_periods_are_filled_in_beside_the_tail() -> None:
+    def stalled(run: Run, stalls: int) -> Run:
+        """Both CPUs have these stalls of 50 periods in the round."""
+        late = [5_000] * 3000 + [50_000_000] * stalls
+        threads = [
+            msgspec.structs.replace(thread_of(late, cpu), thread=cpu, missed=49 * stalls)
+            for cpu in (0, 1)
+        ]
+        return msgspec.structs.replace(run, threads=threads, asked=Asked(interval_ns=1_000_000))
+
+    each = [(step, n) for n in (1, 2, 3) for step in (0, 1)]
+    found = only([stalled(tuned(step, n), 2 * step) for step, n in each])
+    rows = {row.metric: row for row in found.results[1].on[0].metrics}
+    assert list(rows) == ["p50", "p99", "p99.response", "max"]
+    assert (rows["p99"].a.value_ns, rows["p99"].b.value_ns) == (5_000, 5_000)
+    assert rows["p99.response"].a.value_ns == 5_000
+    assert rows["p99.response"].b.value_ns == pytest.approx(35e6, rel=0.05)
+    assert rows["p99.response"].effect == "worse"
+    titles = [column.title for column in step_columns(found)]
+    assert "p99.response" in titles
 
 
 def test_a_drift_of_the_system_is_no_effect_and_does_not_hide_one() -> None:

@@ -16,7 +16,7 @@ from rtscope.model.run import Asked, Run, Thread
 from rtscope.store.exporter import to_cyclictest_histogram, to_cyclictest_json
 from rtscope.store.importer import import_bytes, import_file
 from rtscope.store.rteval import to_summary_xml
-from tests.measured import run_of
+from tests.measured import run_of, thread_of
 from tests.strategies import runs
 
 FILES = Path(__file__).parent / "files"
@@ -130,6 +130,24 @@ def test_the_histogram_is_what_cyclictest_prints() -> None:
     whole = to_cyclictest_histogram(a_run())
     assert whole.splitlines()[411].startswith("000410 000004")
     assert "# Histogram Overflows: 00005 00000" in whole
+
+
+def test_missed_periods_come_with_the_response_times() -> None:
+    stalled, punctual = (
+        msgspec.structs.replace(thread_of(late), missed=missed)
+        for late, missed in (([5_000] * 1950 + [50_000_000], 49), ([5_000] * 2000, 0))
+    )
+    run = a_run(threads=[stalled, punctual], asked=Asked(interval_ns=1_000_000))
+    of_threads = json.loads(to_cyclictest_json(run))["thread"]
+    assert of_threads["0"]["missed"] == 49
+    assert of_threads["0"]["response"] == {"p50": 5, "p99": 30_015}
+    assert "response" not in of_threads["1"]
+    assert to_cyclictest_histogram(run, buckets=50).splitlines()[-4:] == [
+        "# Missed Periods: 00049 00000",
+        "# Response p50: 00005 00005",
+        "# Response p99: 30015 00005",
+        "",
+    ]
 
 
 @given(RUNS)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The samples of many runs together."""
 
+import msgspec
 import numpy as np
+import pytest
 
 from rtscope.model.histogram import Histogram
 from rtscope.model.machine import Machine
-from rtscope.model.run import Run, Thread
+from rtscope.model.reason import Reason
+from rtscope.model.run import Asked, Run, Thread
 from rtscope.statistics.metrics import quantile_ns
 from rtscope.store.address import Place
 from rtscope.store.database import found, opened, save
-from rtscope.store.merging import merged_runs
+from rtscope.store.merging import Merged, merged_runs
 from rtscope.store.search import Search
 from tests.measured import Latencies, run_of, thread_of
 
@@ -38,6 +41,28 @@ def test_percentiles_are_those_of_all_samples_and_no_averages(place: Place) -> N
     assert [one.value_ns for one in merged.quantiles] == [one.value_ns for one in expected]
     assert merged.quantiles[1].value_ns is not None
     assert (other.kernel, other.runs, other.count) == ("6.18", 1, 1500)
+
+
+def test_missed_periods_are_filled_in(place: Place) -> None:
+    def stalled(number: int, missed: int) -> Run:
+        thread = thread_of(np.array([5_000] * 1950 + [50_000_000] * (missed > 0)))
+        run = a_run(number, "6.12")
+        threads = [msgspec.structs.replace(thread, missed=missed)]
+        return msgspec.structs.replace(run, threads=threads, asked=Asked(interval_ns=1_000_000))
+
+    def merged() -> Merged:
+        (found_one,) = merged_runs(opened(place), found(Search(), place))
+        return found_one
+
+    save(stalled(1, 0), place)
+    assert merged().responses == []
+    save(stalled(2, 49), place)
+    plain, filled = merged().quantiles[1], merged().responses[1]
+    assert (plain.percent, plain.value_ns, filled.percent) == (99.0, 5_000, 99.0)
+    # 3950 responses, of which 50 are late: the 40th largest is a stall's eleventh
+    assert filled.value_ns == pytest.approx(11e6, rel=0.1)
+    save(stalled(3, 500), place)
+    assert merged().responses[1].reason == Reason("missed-unexplained", 49, 500)
 
 
 def test_runs_without_all_samples_have_no_percentiles(place: Place) -> None:

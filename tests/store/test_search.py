@@ -11,7 +11,8 @@ import pytest
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.machine import Machine
-from rtscope.model.run import Run
+from rtscope.model.run import Asked, Run
+from rtscope.store import responses
 from rtscope.store.address import Place
 from rtscope.store.database import found, opened, remove, save
 from rtscope.store.search import Condition, Search, parse_condition, parse_moment
@@ -78,6 +79,28 @@ def test_runs_are_found(place: Place) -> None:
     assert numbers(place, machine="board3") == "4"
 
 
+def test_runs_are_found_by_their_response_times(place: Place) -> None:
+    stalled = thread_of([5_000] * 1950 + [50_000_000])
+    runs = {1: (stalled, 49), 2: (stalled, 500), 3: (thread_of([5_000] * 2000), 0)}
+    for number, (thread, missed) in runs.items():
+        threads = [msgspec.structs.replace(thread, missed=missed)]
+        asked = Asked(interval_ns=1_000_000)
+        save(run_of(*threads, id=f"{number:016x}", asked=asked), place)
+    save(run_of(thread_of([5_000] * 2000), id=f"{4:016x}", probe="pi"), place)
+
+    def ids(*conditions: str, limit: int | None = None) -> list[int]:
+        search = Search(metrics=[parse_condition(text) for text in conditions], limit=limit)
+        return [int(run.id, 16) for run in responses.found(opened(place), search)]
+
+    assert ids("p99<1ms") == [4, 3, 2, 1]
+    assert ids("p99.response<1ms") == [3]
+    assert ids("p99.response>1ms") == [1]
+    assert ids("p99.response>1us") == [3, 1]
+    assert ids("p99.response>1us", limit=1) == [3]
+    assert ids("p99.response>1us", "missed>=1") == [1]
+    assert ids("p99.9.response>1us") == []
+
+
 def test_runs_of_an_older_rtscope_are_found_too(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     for run in RUNS:
@@ -107,7 +130,8 @@ def test_runs_of_an_older_rtscope_are_found_too(tmp_path: Path) -> None:
         ("longest_ns<2us", Condition("longest_ns", "<", 2000)),
         ("ratio>0.5", Condition("ratio", ">", 0.5)),
         ("p99.5>1us", "cannot be searched by p99.5"),
-        ("p99.9.response>1us", "cannot be searched by p99.9.response"),
+        ("p99.9.response>1us", Condition("p99.9.response", ">", 1000)),
+        ("p99.5.response>1us", "cannot be searched by p99.5.response"),
         ("p99[a]>1us", "is not a condition: write METRIC>TIME"),
         ("max=1us", "is not a condition"),
         ("max>soon", "'soon' is not a time"),

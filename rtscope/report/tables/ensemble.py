@@ -3,6 +3,7 @@
 
 from rtscope.model.run import Run
 from rtscope.report.tables.column import Column
+from rtscope.report.tables.response import response_column
 from rtscope.wording.ensemble import metrics_of_member
 from rtscope.wording.values import count_text, quantile_text, time_text
 
@@ -20,5 +21,6 @@ def member_columns(run: Run) -> list[Column]:
         Column("mean", 2, [time_text(row.mean_ns) for row in rows]),
         Column("p99", 3, [quantile_text(row.quantile(99.0)) for row in rows]),
         Column("p99.9", 7, [quantile_text(row.quantile(99.9)) for row in rows]),
+        *response_column(99.9, 8, [(run, member.threads) for member in run.members]),
         Column("max", 1, [time_text(row.max_ns) for row in rows]),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rtscope.model.run import Run, Thread
 from rtscope.report.tables.column import Column
-from rtscope.statistics.metrics import quantile_ns
+from rtscope.statistics.metrics import Quantile, percent_name, quantile_ns
 from rtscope.statistics.response import Responses, responses_of_run
 from rtscope.wording.groups import groups_of
 from rtscope.wording.values import count_text, quantiles_texts, thread_name
@@ -34,12 +34,34 @@ def responses_side_by_side(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, l
     return [(_TITLE, _columns("run", known))]
 
 
+def response_column(
+    percent: float, rank: int, rows: Sequence[tuple[Run, Sequence[Thread]] | None]
+) -> list[Column]:
+    """One percentile of the response times of each row, for a table that has the samples'; empty
+    where no row missed a period.
+    """
+    found = [responses_of_run(*row) if row else None for row in rows]
+    if not any(isinstance(one, Responses) and one.filled for one in found):
+        return []
+    quantiles = [
+        quantile_ns(one.histogram, percent, _most_ns(row[1]))
+        if row and isinstance(one, Responses)
+        else Quantile(percent, None)
+        for row, one in zip(rows, found, strict=True)
+    ]
+    return [Column(f"{percent_name(percent)} response", rank, [*quantiles_texts(quantiles)])]
+
+
+def _most_ns(threads: Sequence[Thread]) -> int:
+    return max((thread.max_ns or 0 for thread in threads), default=0)
+
+
 def _columns(title: str, known: Sequence[tuple[str, Sequence[Thread], Responses]]) -> list[Column]:
     columns = [
         Column(title, 0, [name for name, _, _ in known], left=True),
         Column("responses", 4, [count_text(one.histogram.total) for _, _, one in known]),
     ]
-    maxima = [max((t.max_ns or 0 for t in threads), default=0) for _, threads, _ in known]
+    maxima = [_most_ns(threads) for _, threads, _ in known]
     for rank, percent in zip((6, 5, 1, 2, 3), _PERCENTS, strict=True):
         quantiles = [
             quantile_ns(one.histogram, percent, most)

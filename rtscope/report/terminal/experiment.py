@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from rtscope.model.run import Run, Thread
 from rtscope.report.tables.column import Column
+from rtscope.report.tables.response import response_column
 from rtscope.report.terminal.live import LiveState, LiveView
 from rtscope.report.terminal.table import fitted
 from rtscope.statistics.cells import CellResult
-from rtscope.statistics.metrics import PERCENTS, Metrics, Quantile, stalls_of
-from rtscope.statistics.response import response_metrics
+from rtscope.statistics.metrics import Metrics, Quantile
 from rtscope.wording.groups import groups_of, metrics_of_group
 from rtscope.wording.plain import plain
 from rtscope.wording.values import count_text, quantiles_texts, span_text, times_texts
 
 _HEAD_LINES = 3
-_P99 = PERCENTS.index(99.0)
 _STYLES = {"pass": "green", "measured": "", "not begun": "dim", "fail": "bold red"}
 
 
@@ -32,17 +32,17 @@ class CellTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Rich's protocol."""
         shown = [part for result in self.results for part in _parts(result)]
-        rows = [metrics for _, metrics, _ in shown]
-        results = [result for _, _, result in shown]
+        rows = [metrics for _, metrics, *_ in shown]
+        results = [result for _, _, result, _ in shown]
         yield fitted(
             [
-                Column("cell", 0, [name for name, _, _ in shown], left=True),
+                Column("cell", 0, [name for name, *_ in shown], left=True),
                 Column("samples", 5, [count_text(row.count if row else None) for row in rows]),
                 Column("missed", 6, [count_text(row.missed if row else None) for row in rows]),
                 Column("min", 7, [*times_texts([row.min_ns if row else None for row in rows])]),
                 Column("mean", 3, [*times_texts([row.mean_ns if row else None for row in rows])]),
                 Column("p99", 4, [*quantiles_texts([_p99(row) for row in rows])]),
-                *_responses(results),
+                *response_column(99.0, 5, [measured for *_, measured in shown]),
                 Column("max", 1, [*times_texts([row.max_ns if row else None for row in rows])]),
                 Column("verdict", 2, [_verdict(result) for result in results], left=True),
                 Column("run", 8, [_run_id(result) for result in results], left=True),
@@ -55,30 +55,20 @@ def _p99(row: Metrics | None) -> Quantile:
     return row.quantile(99.0) if row else Quantile(99.0, None)
 
 
-def _responses(results: Sequence[CellResult]) -> list[Column]:
-    """The p99 with missed periods filled in, if there are any."""
-    missed = [bool(one.run and stalls_of(one.run.threads)) for one in results]
-    if not any(missed):
-        return []
-    responses = [response_metrics(one.run) if one.run else [] for one in results]
-    found = [
-        one[-1].quantiles[_P99] if one and one[-1].quantiles else Quantile(99.0, None)
-        for one in responses
-    ]
-    return [Column("p99 response", 5, [*quantiles_texts(found)])]
-
-
-def _parts(result: CellResult) -> list[tuple[str, Metrics | None, CellResult]]:
+def _parts(
+    result: CellResult,
+) -> list[tuple[str, Metrics | None, CellResult, tuple[Run, Sequence[Thread]] | None]]:
     """The rows of one cell: one for each of its series, which are not alike."""
     name, run = plain(result.name), result.run
     if run is None:
-        return [(name, None, result)]
+        return [(name, None, result, None)]
     groups = groups_of(run)
     return [
         (
             name if len(groups) == 1 else f"{name}: {group.label}",
             metrics_of_group(run, group),
             result,
+            (run, group.threads),
         )
         for group in groups
     ]

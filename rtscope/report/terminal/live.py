@@ -7,17 +7,25 @@ from dataclasses import dataclass, field
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
+from rtscope.engine.sofar import SoFar
+from rtscope.model.errors import RtscopeError
 from rtscope.model.progress import Progress, ThreadProgress
-from rtscope.model.run import RunWarning
+from rtscope.model.quantity import PERIODIC
+from rtscope.model.run import RunWarning, Thread
 from rtscope.report.tables.column import Column
 from rtscope.report.terminal.table import fitted
-from rtscope.statistics.metrics import samples_needed
+from rtscope.statistics.metrics import Quantile, quantile_ns, samples_needed
+from rtscope.statistics.response import Responses, period_ns, responses_at
 from rtscope.target.protocol import AgentWarning, AnyLine, Start
 from rtscope.wording.plain import plain
-from rtscope.wording.values import count_text, rate_text, span_text, time_text
+from rtscope.wording.values import count_text, quantile_text, rate_text, span_text, time_text
 
 _MOST_LOADS = 6
 _MOST_WARNINGS = 3
+_PERCENT = 99.9
+"""of the response times"""
+_RESPONSES_NS = 10**9
+"""between two computations of the response times, because each walks over all late buckets"""
 
 
 @dataclass
@@ -36,6 +44,13 @@ class LiveState:
     progress: Progress | None = None
     previous: Progress | None = None
     """the progress line before that, for the loads' present rate"""
+    start: Start | None = None
+    so_far: SoFar = field(default_factory=SoFar)
+    """the histograms, which progress lines report in coarse buckets"""
+    responses: dict[int, Quantile] = field(default_factory=dict)
+    """p99.9 with the missed periods filled in, of the threads that missed some"""
+    responses_after_ns: int = 0
+    """when they are computed again"""
     outlook: Sequence[str] = ()
     """how long each limit of --until takes, at the rates so far"""
     warnings: list[RunWarning] = field(default_factory=list)
@@ -56,8 +71,32 @@ def follow(state: LiveState, line: AnyLine) -> None:
             state.cpus = {thread.thread: thread.cpu for thread in line.threads}
             state.names = {thread.thread: thread.name for thread in line.threads}
             state.duration_ns, state.samples = line.duration_ns or None, line.samples or None
+            state.start, state.so_far, state.responses = line, SoFar(), {}
+            state.responses_after_ns = 0
         case Progress():
             state.previous, state.progress = state.progress, line
+            if state.start and state.start.probe in PERIODIC:
+                _follow_responses(state, state.start, line)
+
+
+def _follow_responses(state: LiveState, start: Start, progress: Progress) -> None:
+    try:
+        state.so_far.take(progress)
+        if progress.time_ns < state.responses_after_ns:
+            return
+        state.responses_after_ns = progress.time_ns + _RESPONSES_NS
+        if any(thread.missed for thread in progress.threads):
+            threads = [one for one in state.so_far.threads(start) if one.missed]
+            state.responses = {one.thread: _p999_response(start, one) for one in threads}
+    except RtscopeError:  # the line is invalid, which ends the run
+        return
+
+
+def _p999_response(start: Start, thread: Thread) -> Quantile:
+    found = responses_at(thread, period_ns(start.interval_ns, thread.thread, start.options))
+    if not isinstance(found, Responses):
+        return Quantile(_PERCENT, None)
+    return quantile_ns(found.histogram, _PERCENT, thread.max_ns)
 
 
 def live_view(state: LiveState) -> "LiveView":
@@ -134,6 +173,12 @@ def _table(state: LiveState, progress: Progress, room: int, width: int) -> Rende
         Text(count_text(thread.missed), style="yellow" if thread.missed else "")
         for thread in threads
     ]
+    answered = [
+        quantile_text(state.responses[thread.thread])
+        if thread.thread in state.responses
+        else time_text(_p999_ns(thread))
+        for thread in threads
+    ]
     return fitted(
         [
             Column("CPU", 0, names, left=True),
@@ -142,6 +187,7 @@ def _table(state: LiveState, progress: Progress, room: int, width: int) -> Rende
             Column("min", 6, cells([time_text(thread.min_ns) for thread in threads])),
             Column("avg", 5, cells([time_text(thread.mean_ns) for thread in threads])),
             Column("p99.9", 2, cells([time_text(_p999_ns(thread)) for thread in threads])),
+            *([Column("p99.9 response", 3, cells(answered))] if state.responses else []),
             Column("max", 1, cells([time_text(thread.max_ns) for thread in threads])),
             Column("max now", 7, cells([time_text(thread.window.max_ns) for thread in threads])),
         ],

@@ -22,9 +22,19 @@ def merged_table(groups: Sequence[Merged]) -> FittedTable:
             Column("runs", 5, [count_text(one.runs) for one in groups]),
             Column("samples", 6, [count_text(one.count) for one in groups]),
             *(_quantiles(groups, at) for at in range(len(PERCENTS))),
+            *_responses(groups),
             Column("max", 3, [*times_texts([one.max_ns for one in groups])]),
         ]
     )
+
+
+def _responses(groups: Sequence[Merged]) -> list[Column]:
+    """The p99.9 with the missed periods filled in, if any were missed."""
+    if not any(one.responses for one in groups):
+        return []
+    at = PERCENTS.index(99.9)
+    texts = quantiles_texts([(one.responses or one.quantiles)[at] for one in groups])
+    return [Column("p99.9 response", 4, [*texts])]
 
 
 def _quantiles(groups: Sequence[Merged], at: int) -> Column:
