@@ -104,13 +104,13 @@ def output(image: Path, *words: str) -> str:
 
 def test_the_container_image_measures_and_serves(image: Path) -> None:
     output(image, "measure", "-D", "300ms", "--policy", "other", "--no-report", "--quiet")
-    run = json.loads(output(image, "list", "--json"))
+    run = json.loads(output(image, "list", "-n1", "--json"))
     with contained(image, "serve", "--port", "0") as server:
         assert server.stderr
         try:
             address = re.search(r"http://\S+", server.stderr.readline())
             assert address
-            page = urllib.request.urlopen(f"{address[0].rstrip('/')}/runs/{run['id']}", timeout=60)
+            page = urllib.request.urlopen(f"{address[0].rstrip('/')}/run/{run['id']}", timeout=60)
             assert run["id"] in page.read().decode()
         finally:
             server.kill()
