@@ -21,6 +21,7 @@ from rtscope.statistics.causes import rankings
 from rtscope.statistics.metrics import as_arrays, metrics_of_run
 from rtscope.statistics.rates import Block, rate_ratio
 from rtscope.store.files import write_file
+from rtscope.target.description import our_description
 from rtscope.tuning.remedies import remedy_of
 
 LAST: Final = "last"
@@ -100,7 +101,7 @@ def plan_content(run: Run, profile: str, cpus: str | None, **given: Any) -> dict
         "policies": [asked.policy] if asked.policy else [],
         "priority": asked.priority or None,
         "cpus": asked.cpus,
-        "options": asked.options,
+        "options": _options(run),
         "duration": given["duration_ns"],
         "tune": {"profile": profile, "cpus": cpus},
     }
@@ -111,6 +112,19 @@ def plan_content(run: Run, profile: str, cpus: str | None, **given: Any) -> dict
         "repetitions": given["rounds"],
         "targets": [given["target"]],
     }
+
+
+def _options(run: Run) -> dict[str, str]:
+    """The probe's own options as a plan takes them, without defaults that no option accepts."""
+    probe = our_description().probe(run.probe)
+    given: dict[str, str] = {}
+    for option in probe.options if probe else []:
+        value = run.asked.options.get(option.member)
+        if isinstance(value, int) and option.in_range(value):
+            given[option.name] = f"{value}ns" if option.kind == "time" else str(value)
+        elif isinstance(value, str):
+            given[option.name] = value
+    return given
 
 
 def cpus_of(cause: Cause, run: Run) -> str:

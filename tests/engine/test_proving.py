@@ -68,11 +68,19 @@ def test_a_cause_is_chosen_by_number_name_or_the_largest_with_a_remedy() -> None
 def test_the_plan_measures_like_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     run = msgspec.structs.replace(recorded_run(), load="mixed:2")
+    options: dict[str, str | int | float | bool] = {
+        "distance_ns": 500,
+        "method": "timerfd",
+        "phase": "fixed",
+    }
+    run = msgspec.structs.replace(run, asked=msgspec.structs.replace(run.asked, options=options))
     path = profile_for(chosen_cause(run, "last"))
     content = plan_content(run, str(path), "1", rounds=3, duration_ns=10**9, target="local")
     plan = made_plan(content).plan
     assert (plan.repetitions, plan.order) == (3, "shuffled")
     assert [plan.measure[0].probes, plan.measure[0].loads] == [["cyclic"], ["mixed:2"]]
+    given = {"distance": "500ns", "method": "timerfd", "phase": "fixed"}
+    assert plan.measure[0].options == given
 
 
 def test_outliers_are_above_p99_to_two_digits() -> None:
