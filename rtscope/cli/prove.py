@@ -22,7 +22,7 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.units import parse_time_ns
 from rtscope.report.exchange.jsonlines import print_json
 from rtscope.report.terminal.streams import note
-from rtscope.store.naming import run_named
+from rtscope.store.naming import newest_explained, run_named
 from rtscope.tuning.remedies import remedy_of
 from rtscope.wording.causes import term_text
 from rtscope.wording.proof import proof_lines
@@ -41,8 +41,14 @@ def prove(
         ),
     ] = LAST,
     run: Annotated[
-        str, typer.Option("--run", "-r", metavar="RUN", help="Run whose cause it is.")
-    ] = "last",
+        str | None,
+        typer.Option(
+            "--run",
+            "-r",
+            metavar="RUN",
+            help="Run whose cause it is. [default: the newest with explained samples]",
+        ),
+    ] = None,
     above: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +97,7 @@ def prove(
     sudo rtscope prove 1 --rounds 10
     sudo rtscope prove hard-interrupt:eth0 --above 50us
     """
-    source = run_named(run)
+    source = run_named(run) if run else newest_explained()
     found = chosen_cause(source, cause)
     above_ns = outlier_limit_ns(source) if above is None else parse_time_ns(above, "us")
     if not above_ns:

@@ -3,11 +3,14 @@
 
 import re
 from pathlib import Path
+from typing import Final
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import FINAL, Run
 from rtscope.store import database
 from rtscope.store.importer import import_file
+
+_RECENT: Final = 100
 
 
 def run_named(name: str) -> Run:
@@ -25,6 +28,15 @@ def run_named(name: str) -> Run:
             f"{name} holds {len(runs)} runs ({kinds}): rtscope import it, then name them by id"
         )
     return runs[0]
+
+
+def newest_explained() -> Run:
+    """The newest run that has explained samples. Raises RtscopeError where there is none."""
+    for row in database.list_runs(limit=_RECENT):
+        run = database.load(row.id)
+        if run.explanations:
+            return run
+    raise RtscopeError("no recent run has explained samples: measure with --explain 20 first")
 
 
 def runs_named(name: str) -> list[Run]:

@@ -22,6 +22,8 @@ from rtscope.model.errors import RtscopeError
 from rtscope.model.run import Run
 from rtscope.model.timeline import TermKind
 from rtscope.model.tuning import Tuning
+from rtscope.store.database import save
+from rtscope.store.naming import newest_explained
 from rtscope.tuning.profile import read_profile, steps_of
 from rtscope.tuning.remedies import remedy_of
 from rtscope.wording.proof import proof_lines
@@ -63,6 +65,17 @@ def test_a_cause_is_chosen_by_number_name_or_the_largest_with_a_remedy() -> None
         chosen_cause(run, "nobody")
     with pytest.raises(RtscopeError, match="--explain"):
         chosen_cause(run_of(thread_of([1000])), "last")
+
+
+def test_a_proof_begins_with_the_newest_run_that_has_explained_samples(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(RtscopeError, match="--explain"):
+        newest_explained()
+    save(recorded_run())
+    save(run_of(thread_of([1000]), id="0" * 16))  # a measurement of the proof itself
+    assert newest_explained().id == recorded_run().id
 
 
 def test_the_plan_measures_like_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
