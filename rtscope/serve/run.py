@@ -9,8 +9,8 @@ import msgspec
 from starlette.requests import Request
 
 from rtscope.model.errors import RtscopeError
-from rtscope.model.run import Run
-from rtscope.report.page.bins import Series, drawing
+from rtscope.model.run import Run, Thread
+from rtscope.report.page.bins import drawing
 from rtscope.report.page.chart import Chart, Mark, floats
 from rtscope.report.page.distribution import Lines, over_time
 from rtscope.report.page.exceedance import exceedance
@@ -118,25 +118,21 @@ def _charts(
     runs: Sequence[Run], labels: Sequence[str], outliers: Sequence[Outlier] = ()
 ) -> tuple[list[Chart], int]:
     """Exceedance and latency over time, and how many threads are not drawn one by one."""
-    drawn = drawing(runs)
+    one_by_one = _largest(runs[0].threads) if len(runs) == 1 else set[int]()
+    drawn = drawing(runs, lambda thread, lone: id(thread) in one_by_one or (lone and len(runs) > 1))
     view = view_of(runs)
     lines = Lines(drawn, labels, view.quantity, marks_of(runs))
-    shown = _shown(drawn.series, only_totals=len(runs) > 1)
-    charts = [exceedance(lines, runs, shown)]
-    if any(len(one.time.t) for one in shown):
-        kept = msgspec.structs.replace(drawn, series=shown)
-        chart = over_time(Lines(kept, labels, view.quantity, marks_of(runs)), ["log"])
+    charts = [exceedance(lines, runs, drawn.series)]
+    if any(len(one.time.t) for one in drawn.series):
+        chart = over_time(lines, ["log"])
         charts.append(_with_outliers(chart, outliers))
-    return charts, len(drawn.series) - len(shown)
+    left_out = sum(len(one.threads) for one in runs) - sum(not one.total for one in drawn.series)
+    return charts, left_out
 
 
-def _shown(series: Sequence[Series], *, only_totals: bool) -> list[Series]:
-    """All totals, and the threads with the largest maxima."""
-    if only_totals and any(one.total or one.lone for one in series):
-        return [one for one in series if one.total or one.lone]
-    each = sorted((one for one in series if not one.total), key=lambda one: -(one.worst or 0))
-    kept = {id(one) for one in each[:_MOST_LINES]}
-    return [one for one in series if one.total or id(one) in kept]
+def _largest(threads: Sequence[Thread]) -> set[int]:
+    """The id() of the threads with the largest maxima."""
+    return {id(one) for one in sorted(threads, key=lambda one: -(one.max_ns or 0))[:_MOST_LINES]}
 
 
 def _with_outliers(chart: Chart, outliers: Sequence[Outlier]) -> Chart:

@@ -7,7 +7,7 @@ thread of the page, so that counts can be compared; there are two sets of them, 
 linear axis and of equal ratio for a logarithmic one. Counts are of samples per bin.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -89,10 +89,13 @@ class Drawing(msgspec.Struct, frozen=True):
     series: list[Series]
 
 
-def drawing(runs: Sequence[Run]) -> Drawing:
+def drawing(
+    runs: Sequence[Run], is_drawn: Callable[[Thread, bool], bool] = lambda _thread, _lone: True
+) -> Drawing:
     """Everything that the charts of all probes are drawn from.
 
-    Raises RtscopeError where a run's counts are impossible (metrics.merge).
+    `is_drawn` is asked for each thread, and whether it is the only one of its group. Raises
+    RtscopeError where a run's counts are impossible (metrics.merge).
     """
     groups = [groups_of(run) for run in runs]
     colours = thread_colours(runs)
@@ -114,6 +117,8 @@ def drawing(runs: Sequence[Run]) -> Drawing:
         span_ns = max((t.windows.end_ns[-1] for t in run.threads if t.windows.end_ns), default=0)
         for thread in run.threads:
             lone = any(group.lone and thread is group.threads[0] for group in groups[index])
+            if not is_drawn(thread, lone):
+                continue
             line = _line(index, thread_name(thread), thread.histogram, width, ratio)
             result.append(
                 msgspec.structs.replace(
