@@ -112,7 +112,7 @@ def wide() -> Run:
     threads: list[Thread] = []
     for cpu in range(MANY_CPUS):
         one = thread_of(latencies(rng, "outliers", 4000), cpu, windows=300)
-        samples = [Sample(number * 1_000_000, 90_000 + number, cpu) for number in range(20)]
+        samples = [Sample(number * 1_000_000, one.max_ns or 0, cpu) for number in range(20)]
         threads.append(msgspec.structs.replace(one, worst=samples))
     return msgspec.structs.replace(run, id=WIDE, threads=threads)
 

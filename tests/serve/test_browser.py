@@ -12,6 +12,9 @@ from rtscope.store.activity import write_activity
 from tests.serve.conftest import Open, Served
 from tests.serve.stores import ATTACK, EXPLAINED, HOSTILE, WORSE_FROM, nightly
 
+# Chromium alone takes longer than all other tests of the pages.
+pytestmark = pytest.mark.kernels
+
 BEFORE, AFTER = (nightly("board1", night).id for night in (WORSE_FROM - 1, WORSE_FROM))
 PAGES = {
     "worse": "/",
@@ -46,7 +49,6 @@ def test_every_page_fits_a_telephone(open_page: Open) -> None:
         expect(page.get_by_role("link", name="JSON")).to_be_visible()
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_readable_in_light_and_dark(open_page: Open, name: str) -> None:
     """In both widths; the two have other colours, and text has contrast in each."""

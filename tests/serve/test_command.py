@@ -81,7 +81,8 @@ def test_a_signal_ends_the_server_while_a_page_listens(folder: Path, how: signal
 
 def test_pages_are_light(served: Served) -> None:
     """With the style and the script; the heaviest has 64 CPUs and 20 worst samples of each."""
-    page = served.get(f"/run/{WIDE}")[1]
+    status, page = served.get(f"/run/{WIDE}")
+    assert status == 200
     files = [part.split(b'"')[0] for part in page.split(b'"/static/')[1:]]
     weight = len(page) + sum(len(served.get(f"/static/{one.decode()}")[1]) for one in files)
     assert len(files) == 3

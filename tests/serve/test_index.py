@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The index has what the store has, and finds what the commands find."""
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -22,21 +23,28 @@ from tests.serve.asking import ask
 from tests.serve.stores import NIGHTS, nightly
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> SqliteStore:
-    """A store with a series that got worse."""
-    store = SqliteStore(tmp_path / "runs.sqlite")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store that has a series that got worse, and its index."""
+    folder = tmp_path_factory.mktemp("index")
+    store = SqliteStore(folder / "runs.sqlite")
     for night in range(NIGHTS):
         store.save(nightly("board1", night))
-    return store
+    update(store, Index(folder / "index.sqlite"))
+    return folder
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> SqliteStore:
+    """The store of `made`, for this test alone."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return SqliteStore(tmp_path / "runs.sqlite")
 
 
 @pytest.fixture
 def index(tmp_path: Path, store: SqliteStore) -> Index:
     """Its index."""
-    index = Index(tmp_path / "index.sqlite")
-    update(store, index)
-    return index
+    return Index(tmp_path / "index.sqlite")
 
 
 def test_change_points_are_those_of_history(store: SqliteStore, index: Index) -> None:
