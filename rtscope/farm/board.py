@@ -13,7 +13,7 @@ from rtscope.model.errors import BootError, RtscopeError
 from rtscope.target.agent import Target
 from rtscope.target.connection import Connection, destination_of
 from rtscope.target.local import LOCAL
-from rtscope.target.ssh import SshTarget
+from rtscope.target.ssh import CONNECTION_LOST, SshTarget
 from rtscope.target.upload import installed_agent
 
 _AGAIN_S: Final = 1.0
@@ -144,6 +144,9 @@ def lost_of(name: str, connection: Connection | None, before: Identity | None) -
     """Why a board does not answer as the system that it was; "" if it does."""
     if connection is None or before is None:
         return f"{name} is not connected"
+    # Asking over a dead link would take as long as a new connection may take.
+    if connection.is_lost():
+        return CONNECTION_LOST.format(board=name)
     try:
         now = identity_of(name, connection)
     except RtscopeError as error:

@@ -32,6 +32,8 @@ _OPTIONS: Final = (
 _SILENCE_S: Final = 120.0
 """more than an agent takes over a serial line"""
 _END_S: Final = 10.0
+_FOLLOWS_S: Final = 1.0
+"""until all commands have ended with the connection that they share"""
 _MOST_LINES: Final = 10_000
 _LONGEST_SHOWN: Final = 400
 _DESTINATION: Final = re.compile(r"(?!-)[^\s\x00-\x1f\x7f]+")
@@ -167,6 +169,16 @@ class Connection:
                     check=False,
                     timeout=_END_S,
                 )
+
+    def is_lost(self) -> bool:
+        """Whether the connection has ended by itself. Takes a second if it has not."""
+        if self._held is None:
+            return True
+        try:
+            self._held.wait(_FOLLOWS_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def command(self, script: str, *words: str) -> list[str]:
         """The command that runs a sh script on the board, with the words as $1 and on."""
