@@ -54,6 +54,7 @@ class LabgridBoard:
         self._watcher: ConsoleWatcher | None = None
         self._connection: Connection | None = None
         self._identity: Identity | None = None
+        self._boots = 0
 
     def boot(self) -> None:
         """Boot it, if something can and the farm file wants it. Raises RtscopeError."""
@@ -78,6 +79,7 @@ class LabgridBoard:
         check_identity(self.name, self._spec, identity)
         self._identity = identity
         assert self._connection
+        self._boots = self._watcher.boots if self._watcher else 0
         installed = installed_agent(self.name, self._connection)
         target = SshTarget(self.name, self._connection, installed)
         return WatchedTarget(target, self._watcher) if self._watcher else target
@@ -140,8 +142,12 @@ class LabgridBoard:
             self._connection.close()
             self._connection = None
 
+    def _is_booting(self) -> bool:
+        """Whether its console has shown a kernel that begins, since it was measured."""
+        return self._watcher is not None and self._watcher.boots > self._boots
+
     def _connected(self, limit_s: float) -> Identity:
-        """Connect anew within `limit_s` seconds. Raises BootError."""
+        """Connect anew within `limit_s` seconds, or boot_wait if it boots. Raises BootError."""
         self._disconnect()
         with self._labgrid_says():
             destination = destination_of_target(self._labgrid)
@@ -149,7 +155,7 @@ class LabgridBoard:
             raise RtscopeError(
                 f"{self.name} has no NetworkService: export the address of its sshd with labgrid"
             )
-        until = time.monotonic() + limit_s
+        start = time.monotonic()
         while True:
             try:
                 self._connection = Connection(self.name, destination, may_ask=False)
@@ -161,7 +167,9 @@ class LabgridBoard:
                 if self._watcher and self._watcher.panicked:
                     said = "; ".join(self._watcher.last_lines(5))
                     raise BootError(f"{self.name} panicked: {said}") from None
-                if time.monotonic() > until:
+                if self._is_booting():
+                    limit_s = self._spec.boot_wait / 1e9
+                if time.monotonic() > start + limit_s:
                     raise BootError(f"{error} (after {limit_s:.0f} s)") from None
             time.sleep(_AGAIN_S)
 

@@ -50,7 +50,7 @@ class QemuBoard:
             "QEMUDriver": {
                 "qemu_bin": "qemu", "machine": "q35", "cpu": "max", "memory": "512M",
                 "kernel": "kernel",
-                "boot_args": "console=ttyS0 quiet random.trust_cpu=on no_timer_check",
+                "boot_args": "console=ttyS0 loglevel=6 random.trust_cpu=on no_timer_check",
                 "extra_args": f"-nodefaults -accel tcg -initrd {folder}/initramfs", "nic": nic,
             },
             "SSHDriver": {"keyfile": str(key)},

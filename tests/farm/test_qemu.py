@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rtscope farm run with a board that labgrid's QEMUDriver emulates, and that fails."""
 
+import json
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+from rtscope.lab.kernels import Kernel
 from tests.farm.conftest import Words, runs_of, started
 from tests.farm.labgrid import Labgrid
 from tests.farm.qemu_board import QemuBoard
@@ -34,13 +37,52 @@ def test_a_board_that_starts_again_by_itself_is_measured_on(
     qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard
 ) -> None:
     process = started(qemu_farm("6s", "quiet = false"), environment, "measuring 0/2: cyclic")
-    time.sleep(3)
+    _await_samples(Path(environment["XDG_STATE_HOME"]))
     qemu_board.sh("reboot -f")
     printed, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
     assert "recovering" in said
-    # What was measured before is kept, if there was anything yet.
-    assert [run["status"] for run in runs_of(printed)][-2:] == ["complete", "complete"]
+    assert "its power was cycled" not in said
+    runs = runs_of(printed)
+    assert [run["status"] for run in runs] == ["failed", "complete", "complete"]
+    assert [run["load"] for run in runs] == ["idle", "idle", "cpu"]
+    assert runs[0]["threads"][0]["count"] > 0
+    complaints = [one["text"] for one in runs[0]["warnings"] if one["code"] == "board-complained"]
+    assert any("started again by itself" in text for text in complaints), runs[0]["warnings"]
+
+
+def test_the_wanted_kernel_is_booted_by_a_strategy(
+    qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard, networked_kernel: Kernel
+) -> None:
+    file = qemu_board.folder / "environment.yaml"
+    described = json.loads(file.read_text())
+    described["images"]["kernel"] = "nothing-that-boots"
+    (qemu_board.folder / "nothing-that-boots").write_text("no kernel")
+    described["targets"]["board"]["drivers"] |= {
+        "ShellDriver": {"prompt": "/ # ", "login_prompt": "login: ", "username": "root"},
+        "ShellStrategy": {},
+    }
+    file.write_text(json.dumps(described))
+    keys = ("quiet = false", 'images = { kernel = "kernel" }')
+    words = qemu_farm("1s", *keys, f'kernel = "{networked_kernel.release}"')
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    runs = runs_of(done.stdout)
+    assert [run["status"] for run in runs] == ["complete", "complete"]
+    assert {run["machine"]["kernel_release"] for run in runs} == {networked_kernel.release}
+    assert not qemu_board.emulators()
+
+
+def _await_samples(state: Path) -> None:
+    """Wait until the run in progress has samples."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        for file in (state / "rtscope/activity").glob("*.jsonl"):
+            _, board = map(json.loads, file.read_text().splitlines())
+            if (board["progress"] or {}).get("samples"):
+                return
+        time.sleep(0.1)
+    raise AssertionError("nothing was measured")
 
 
 def test_a_board_that_is_not_quiet_is_not_measured(
