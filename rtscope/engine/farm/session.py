@@ -127,10 +127,12 @@ class BoardSession:
         return board
 
     def _take_this_computer(self, stack: ExitStack) -> None:
-        self._change(state="queued", text="waits for this computer, which measures another board")
-        while not self._here.acquire(timeout=_POLL_S):
-            if self._interrupt.is_set():
-                raise BootError("interrupted")
+        if not self._here.acquire(blocking=False):
+            text = "waits for this computer, which measures another board"
+            self._change(state="queued", text=text)
+            while not self._here.acquire(timeout=_POLL_S):
+                if self._interrupt.is_set():
+                    raise BootError("interrupted")
         stack.callback(self._here.release)
 
     def _measure(self, board: Board) -> None:
