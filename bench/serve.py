@@ -39,6 +39,7 @@ from rtscope.serve.index import Index, index_path
 from rtscope.serve.indexer import changes_of, stamp_of, update
 from rtscope.store.sqlite import SqliteStore
 from rtscope.store.summary import summary_of
+from tests.serve.stores import WIDE, wide
 
 CPUS = 8
 BOARDS = 40
@@ -107,6 +108,7 @@ def fill(path: Path, count: int) -> list[tuple[str, Indexed]]:
     for run in made:
         store.save(run)
     store.save(msgspec.structs.replace(a_run(0), id=WHOLE))
+    store.save(wide())
     known = {run.id: (summary_of(run), indexed(summary_of(run), run)) for run in made}
     entries = []
     with sqlite3.connect(path) as database:
@@ -219,6 +221,7 @@ def asked(address: str, times: int, server: int) -> int:
         "runs, page 1,900": "/runs?page=1900",
         "a run": f"/run/{change['after']}",
         "a run with 20,000 buckets": f"/run/{WHOLE}",
+        "a run of 64 CPUs with 300 windows": f"/run/{WIDE}",
         "compare": f"/compare?run={change['before']}&run={change['after']}",
         "farm": "/farm",
         "metrics": "/metrics",
@@ -233,7 +236,8 @@ def asked(address: str, times: int, server: int) -> int:
         slowest = max(slowest, first)
         print(
             f"{name}: first byte {first:.0f} ms, last {last:.0f} ms, {used:.0f} ms of CPU time, "
-            f"{all_times[0][2]:,} bytes"
+            f"{all_times[0][2]:,} bytes",
+            flush=True,
         )
     return int(slowest > LIMIT_MS)
 
