@@ -192,6 +192,7 @@ def _check(
     emits: Sequence[Emit],
 ) -> None:
     """Refuse options that contradict each other, before anything is measured."""
+    _check_words(candidate or ())
     if runs and baseline:
         raise RtscopeError("a baseline is given twice, by --baseline and by runs: leave one out")
     if (number or target) and not plan:
@@ -217,6 +218,12 @@ def _check(
         raise RtscopeError(_MISSING.format(side="candidate"))
     if candidate and plan:
         raise RtscopeError("the candidate is given twice, by --plan and by runs: leave one out")
+
+
+def _check_words(candidate: Sequence[str]) -> None:
+    for word in candidate:
+        if word.startswith("-"):
+            raise RtscopeError(f"put {word} before `--`: after it stand runs of the candidate only")
 
 
 def _measured(

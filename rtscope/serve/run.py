@@ -18,6 +18,7 @@ from rtscope.report.page.explanations import ExplainedView, explained_views, ran
 from rtscope.report.page.marks import marks_of, view_of
 from rtscope.report.page.metrics_rows import MetricsRow, metrics_rows
 from rtscope.report.page.outliers import Worst, worst_samples
+from rtscope.report.tables.response import response_table
 from rtscope.serve.site import NotFoundError, Page, Site
 from rtscope.statistics.alike import differences
 from rtscope.statistics.comparison import compare_series
@@ -70,6 +71,7 @@ def run(site: Site, request: Request) -> Page:
             "rows": rows,
             "totals": totals,
             "missing": missing,
+            "responses": response_table(found),
             "percents": [percent_name(percent) for percent in PERCENTS],
             "named": any(thread.name for thread in found.threads),
             "switches": len(found.threads) > 1,

@@ -56,6 +56,7 @@ def test_a_baseline_is_measured_once_and_each_cell_is_compared_with_it(
     ("words", "said"),
     [
         (["--plan", "gate", "--baseline", "nobody"], "there is no baseline 'nobody'"),
+        (["3fa9", "--", "71c0", "--margin", "5%"], "put --margin before"),
         (["--plan", "gate"], "the baseline's runs are missing"),
         (["--baseline", "old"], "the candidate's runs are missing"),
         (["3fa9", "--baseline", "old"], "given twice"),

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rtscope.model.errors import StoreError
+from rtscope.model.run import Asked
 from rtscope.serve.app import make_app
 from rtscope.serve.entry import Entry, Indexed, heat_of, pack_heat, unpack_heat
 from rtscope.serve.exporter import exported
@@ -19,6 +20,7 @@ from rtscope.serve.site import ROWS, Site
 from rtscope.statistics.history import key_of, series_of
 from rtscope.statistics.metrics import merge, metrics_of_run
 from rtscope.store.sqlite import SqliteStore
+from tests.measured import run_of, thread_of
 from tests.serve.asking import ask
 from tests.serve.stores import NIGHTS, nightly
 
@@ -153,6 +155,22 @@ def test_a_list_of_ten_thousand_runs_is_paged(
     for bad in ("0", "-1", "x", "9" * 30, "%C2%B2"):
         assert ask(app, f"/runs?page={bad}").status == 404
     assert len(page) < 100_000
+
+
+def test_the_page_of_a_run_has_its_response_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    late = thread_of([5_000] * 1950 + [50_000_000])
+    asked = Asked(interval_ns=1_000_000)
+    for number, missed in ((1, 0), (2, 49)):
+        thread = msgspec.structs.replace(late, missed=missed)
+        run = run_of(thread, id=f"{number:016x}", asked=asked)
+        SqliteStore(tmp_path / "runs.sqlite").save(run)
+    site = Site(tmp_path / "runs.sqlite")
+    update(site.store, site.index)
+    punctual, stalled = (ask(make_app(site), f"/run/{number:016x}").body for number in (1, 2))
+    assert (b"2,000" in punctual, b"2,000" in stalled) == (False, True)
 
 
 def test_prometheus_reads_the_newest_run_of_each_machine_probe_and_load(index: Index) -> None:
