@@ -21,6 +21,8 @@ MOST_BYTES: Final = 512 * 1024 * 1024
 MOST_THREADS: Final = 8192
 
 _ID: Final = re.compile(r"[0-9a-f]{16}")
+_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER: Final = b"0" * len(str(LONGEST_NS))
 _YEARS: Final = range(1900, 2600)
 """of a run's start: Python's calendar and those of other tools hold its end too"""
 
@@ -37,6 +39,9 @@ def decode_run(data: bytes) -> Run:
     """Read the output of encode_run. Raises RtscopeError with the fault and its place."""
     if len(data) > MOST_BYTES:
         raise RtscopeError(f"larger than {MOST_BYTES // 1024**2} MiB, which no run file is")
+    if run := _as_it_was_written(data):
+        check_run(run)
+        return run
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
@@ -174,6 +179,19 @@ def _problem_of_windows(windows: Windows) -> str | None:
     if any(max(map(abs, column), default=0) > LONGEST_NS for column in values):
         return "a value beyond 2^63 in a window"
     return None
+
+
+def _as_it_was_written(data: bytes) -> Run | None:
+    """The run if these are the bytes that encode_run makes of it: then no key stands twice, and
+    half the time of reading is saved. None for other bytes, which _parse checks.
+    """
+    if _LONG_NUMBER in data.translate(_ZEROS):
+        return None
+    try:
+        run = msgspec.json.decode(data, type=Run)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return run if 1 <= run.version <= FORMAT_VERSION and encode_run(run) == data else None
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - any JSON value

@@ -82,6 +82,8 @@ def test_bytes_and_metrics_of_other_tools_do_not_lose_the_run() -> None:
         (tampered(created="0001-01-01T00:00:00Z"), "between the years"),
         (tampered(elapsed_ns=-1), "lasted -1 ns"),
         (tampered(elapsed_ns=10**25), "'elapsed_ns' is beyond 2^63"),
+        (encode_run(msgspec.structs.replace(a_run(), elapsed_ns=2**63 + 1)), "beyond 2^63"),
+        (encode_run(msgspec.structs.replace(a_run(), version=7)), "newer rtscope (format 7)"),
         (tampered(machine=None), "$.machine"),
         (tampered(status="fine"), "$.status"),
         (encode_run(a_run(*a_run().threads * 8193)), "8193 threads"),
