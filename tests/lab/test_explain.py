@@ -99,12 +99,13 @@ def test_an_arm64_machine_is_explained_too_and_a_run_that_parts_is_not(
 
 
 @pytest.mark.kernels
-def test_a_vm_of_several_cpus_is_explained_by_its_own_trace(
+def test_two_cpus_with_64_mb_of_memory_are_explained_by_their_own_trace(
     built: Callable[[str], Kernel], tmp_path: Path
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rtscope.cli.main", "measure", "--json", "--no-report",
-         "--target", f"vm:{built('x86_64-rt').name},cpus=2", "--samples", "200", "--explain", "3"],
+         "--target", f"vm:{built('x86_64-rt').name},cpus=2,memory=64", "--samples", "200",
+         "--explain", "3"],
         capture_output=True, text=True, check=False,
         env={**os.environ, "XDG_DATA_HOME": str(tmp_path)},
     )  # fmt: skip
