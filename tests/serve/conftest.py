@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
+from rtscope.lab.lifetime import bound_to_parent
 from rtscope.serve.index import index_path
 from tests.serve.stores import fill
 
@@ -60,7 +61,9 @@ def serve(folder: Path, *words: str) -> Served:
     """Start `rtscope serve`, and wait until it listens."""
     environment = environment_in(folder)
     process = subprocess.Popen(
-        [sys.executable, "-m", "rtscope", "serve", "--port", "0", *words],
+        bound_to_parent(
+            [sys.executable, "-m", "rtscope", "serve", "--port", "0", *words], "TERM"
+        ),
         env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     assert process.stderr
