@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How people name runs: an id or its beginning, last, last~2, a file, or an experiment."""
 
+import contextlib
 import re
 from pathlib import Path
-from typing import Final
 
 from rtscope.model.errors import RtscopeError
 from rtscope.model.run import FINAL, Run
 from rtscope.store import database
 from rtscope.store.importer import import_file
-
-_RECENT: Final = 100
 
 
 def run_named(name: str) -> Run:
@@ -31,12 +29,17 @@ def run_named(name: str) -> Run:
 
 
 def newest_explained() -> Run:
-    """The newest run that has explained samples. Raises RtscopeError where there is none."""
-    for row in database.list_runs(limit=_RECENT):
-        run = database.load(row.id)
-        if run.explanations:
-            return run
-    raise RtscopeError("no recent run has explained samples: measure with --explain 20 first")
+    """The newest run, of no experiment, that has explained samples. Raises RtscopeError where there
+    is none.
+    """
+    for row in database.list_runs():
+        if row.experiment:
+            continue  # such as those of a proof
+        with contextlib.suppress(RtscopeError):
+            run = database.load(row.id)
+            if run.explanations:
+                return run
+    raise RtscopeError("no run has explained samples: measure with --explain 20 first")
 
 
 def runs_named(name: str) -> list[Run]:

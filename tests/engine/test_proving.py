@@ -19,7 +19,7 @@ from rtscope.engine.proving import (
 )
 from rtscope.model.cause import Cause
 from rtscope.model.errors import RtscopeError
-from rtscope.model.run import Run
+from rtscope.model.run import Asked, Run
 from rtscope.model.timeline import TermKind
 from rtscope.model.tuning import Tuning
 from rtscope.store.database import save
@@ -78,21 +78,35 @@ def test_a_proof_begins_with_the_newest_run_that_has_explained_samples(
     assert newest_explained().id == recorded_run().id
 
 
-def test_the_plan_measures_like_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("probe", "asked", "given"),
+    [
+        ("cyclic", Asked(command=["rtscope", "measure", "cyclic", "--option=distance=500us"]),
+         {"distance": "500us"}),
+        ("scaling", Asked(command=["rtscope", "measure", "scaling", "--option=table=64K"],
+                          options={"table_bytes": 65536}), {"table": "64K"}),
+        ("cyclic", Asked(command=["rtscope", "run", "quick"],
+                         options={"distance_ns": 500, "method": "timerfd"}),
+         {"distance": "500ns", "method": "timerfd"}),
+        ("gtod", Asked(options={"clock": "all"}), {}),
+        ("loop", Asked(options={"observer": "CPU 1"}), {}),
+    ],
+)  # fmt: skip
+def test_the_plan_measures_like_the_run(
+    probe: str,
+    asked: Asked,
+    given: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     run = msgspec.structs.replace(recorded_run(), load="mixed:2")
-    options: dict[str, str | int | float | bool] = {
-        "distance_ns": 500,
-        "method": "timerfd",
-        "phase": "fixed",
-    }
-    run = msgspec.structs.replace(run, asked=msgspec.structs.replace(run.asked, options=options))
     path = profile_for(chosen_cause(run, "last"))
+    run = msgspec.structs.replace(run, probe=probe, asked=asked)
     content = plan_content(run, str(path), "1", rounds=3, duration_ns=10**9, target="local")
     plan = made_plan(content).plan
     assert (plan.repetitions, plan.order) == (3, "shuffled")
-    assert [plan.measure[0].probes, plan.measure[0].loads] == [["cyclic"], ["mixed:2"]]
-    given = {"distance": "500ns", "method": "timerfd", "phase": "fixed"}
+    assert [plan.measure[0].probes, plan.measure[0].loads] == [[probe], ["mixed:2"]]
     assert plan.measure[0].options == given
 
 
