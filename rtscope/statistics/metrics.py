@@ -125,12 +125,13 @@ def quantile_ns(histogram: Histogram, percent: float, max_ns: int | None = None)
     return _quantiles(histogram, [percent], max_ns)[0]
 
 
-def merge(histograms: Sequence[Histogram]) -> Histogram:
+def merge(histograms: Sequence[Histogram], *, keep: bool = True) -> Histogram:
     """One histogram of all samples.
 
     Buckets that overlap become one. If a histogram has samples beyond its end, the others' buckets
-    from there on are beyond the end of the sum too, because their rank is unknown. It is cached as
-    arrays are. Raises RtscopeError if the counts add up to more than 2^63.
+    from there on are beyond the end of the sum too, because their rank is unknown. With `keep` the
+    sum and its parts are cached as arrays are. Raises RtscopeError if the counts add up to more
+    than 2^63.
     """
     if sum(histogram.total for histogram in histograms) > LONGEST_NS:
         raise RtscopeError(
@@ -139,12 +140,15 @@ def merge(histograms: Sequence[Histogram]) -> Histogram:
     filled = [histogram for histogram in histograms if histogram.total]
     if len(filled) < 2:
         return filled[0] if filled else Histogram()
-    return _merged(tuple(map(_Same, filled)))
+    return _kept(tuple(map(_Same, filled))) if keep else _merged(filled)
 
 
 @lru_cache(maxsize=16)
-def _merged(same: tuple[_Same, ...]) -> Histogram:
-    filled = [one.histogram for one in same]
+def _kept(same: tuple[_Same, ...]) -> Histogram:
+    return _merged([one.histogram for one in same])
+
+
+def _merged(filled: Sequence[Histogram]) -> Histogram:
     columns = [as_arrays(histogram) for histogram in filled]
     lower, last, count = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.argsort(lower, kind="stable")

@@ -60,16 +60,18 @@ def _merged(store: Store, runs: Sequence[Summary], late: Set[str]) -> Merged:
     on_time = Histogram()
     for part in _parts([run.id for run in runs if run.id not in late]):
         found = [of_run for _, of_runs in store.histograms(part) for of_run in of_runs]
-        on_time = merge([on_time, *found])
+        on_time = merge([on_time, *found], keep=False)
     samples = answers = on_time
     unknown: Reason | None = None
     for part in _parts([run.id for run in runs if run.id in late]):
         missed = [_sound(run) for _, run in store.read(part)]
-        samples = merge([samples, *(thread.histogram for run in missed for thread in run.threads)])
+        samples = merge(
+            [samples, *(thread.histogram for run in missed for thread in run.threads)], keep=False
+        )
         for run in missed:
             answered = responses_of_run(run, run.threads)
             if isinstance(answered, Responses):
-                answers = merge([answers, answered.histogram])
+                answers = merge([answers, answered.histogram], keep=False)
             else:
                 unknown = answered
     responses: list[Quantile] = []
