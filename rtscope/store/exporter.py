@@ -144,10 +144,10 @@ def _response_lines(run: Run) -> list[str]:
 
 def _responses_us(run: Run, thread: Thread) -> dict[str, int]:
     """The percentiles with the missed periods filled in, of which there are enough samples."""
-    (told,) = response_metrics(msgspec.structs.replace(run, threads=[thread]))
+    (metrics,) = response_metrics(msgspec.structs.replace(run, threads=[thread]))
     return {
         percent_name(one.percent): one.value_ns // US
-        for one in told.quantiles
+        for one in metrics.quantiles
         if one.value_ns is not None and not one.at_least
     }
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from rtscope.model.quantity import PERIODIC
 from rtscope.model.run import Run, Thread
 from rtscope.report.tables.column import Column
 from rtscope.statistics.metrics import Quantile, percent_name, quantile_ns
@@ -41,7 +42,9 @@ def response_column(
     where no row missed a period.
     """
     found = [responses_of_run(*row) if row else None for row in rows]
-    if not any(isinstance(one, Responses) and one.filled for one in found):
+    if not any(
+        row and row[0].probe in PERIODIC and any(thread.missed for thread in row[1]) for row in rows
+    ):
         return []
     quantiles = [
         quantile_ns(one.histogram, percent, _most_ns(row[1]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The live view: the metrics of every thread so far, redrawn from each progress line."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -84,10 +85,12 @@ def _follow_responses(state: LiveState, start: Start, progress: Progress) -> Non
         state.so_far.take(progress)
         if progress.time_ns < state.responses_after_ns:
             return
-        state.responses_after_ns = progress.time_ns + _RESPONSES_NS
+        began_ns = time.monotonic_ns()
         if any(thread.missed for thread in progress.threads):
             threads = [one for one in state.so_far.threads(start) if one.missed]
             state.responses = {one.thread: _p999_response(start, one) for one in threads}
+        took_ns = time.monotonic_ns() - began_ns
+        state.responses_after_ns = progress.time_ns + max(_RESPONSES_NS, 20 * took_ns)
     except RtscopeError:  # the line is invalid, which ends the run
         return
 
@@ -196,7 +199,7 @@ def _table(state: LiveState, progress: Progress, room: int, width: int) -> Rende
 
 
 def _p999_ns(thread: ThreadProgress) -> int | None:
-    """None where so few samples do not tell it."""
+    """The p99.9, or None if there are too few samples."""
     return thread.p999_ns if thread.count >= samples_needed(99.9) else None
 
 
