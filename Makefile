@@ -78,6 +78,7 @@ dist: agents man site .venv/.check ## Build the wheels and the sdist of a releas
 		$(CURDIR)/build/site $(CURDIR)/build/dist
 
 deb: packages-kernels ## Build the Debian packages of the last commit in a bare Debian 13, build/deb
+	rm -rf build/deb
 	setup/deb build/deb
 
 image: deb ## Make a container image of the Debian packages, an OCI layout, build/image

@@ -127,7 +127,10 @@ def _backports_options(directory: Path) -> list[str]:
         "-oDir::Etc::sourceparts=/dev/null",
         "-oAcquire::Languages=none",
     ]
-    sources.write_text(_BACKPORTS.format(_mirror()))
+    source = _BACKPORTS.format(_mirror())
+    if not sources.exists() or sources.read_text() != source:
+        updated.unlink(missing_ok=True)
+        sources.write_text(source)
     if not updated.exists() or time.time() - updated.stat().st_mtime > _LISTS_LAST_S:
         _update(options)
         updated.touch()
