@@ -44,9 +44,13 @@ def noticed_s(board: Board, folder: Path) -> float:
         next(line for line in process.stderr if "recovering" in line)
         return time.monotonic() - start
     finally:
-        subprocess.run(["ip", "link", "set", board.link, "up"], check=True)
         process.send_signal(signal.SIGTERM)
-        process.communicate()
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        subprocess.run(["ip", "link", "set", board.link, "up"], check=True)
 
 
 def main() -> int:

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.kernels
 def test_a_board_that_hangs_is_power_cycled_and_measured_on(
     qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard, qemu_labgrid: Labgrid
 ) -> None:
-    process = started(qemu_farm("6s"), environment, "measuring 0/2: cyclic")
-    time.sleep(3)
+    process = started(qemu_farm("20s"), environment, "measuring 0/2: cyclic")
+    _await_samples(process, Path(environment["XDG_STATE_HOME"]))
     qemu_board.sh("echo c > /proc/sysrq-trigger")
     printed, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
@@ -36,8 +36,8 @@ def test_a_board_that_hangs_is_power_cycled_and_measured_on(
 def test_a_board_that_starts_again_by_itself_is_measured_on(
     qemu_farm: Words, environment: dict[str, str], qemu_board: QemuBoard
 ) -> None:
-    process = started(qemu_farm("6s", "quiet = false"), environment, "measuring 0/2: cyclic")
-    _await_samples(Path(environment["XDG_STATE_HOME"]))
+    process = started(qemu_farm("20s", "quiet = false"), environment, "measuring 0/2: cyclic")
+    _await_samples(process, Path(environment["XDG_STATE_HOME"]))
     qemu_board.sh("reboot -f")
     printed, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
@@ -73,16 +73,17 @@ def test_the_wanted_kernel_is_booted_by_a_strategy(
     assert not qemu_board.emulators()
 
 
-def _await_samples(state: Path) -> None:
-    """Wait until the run in progress has samples."""
+def _await_samples(process: subprocess.Popen[str], state: Path) -> None:
+    """Wait until the run in progress has samples, or end its process."""
     until = time.monotonic() + 300
-    while time.monotonic() < until:
+    while process.poll() is None and time.monotonic() < until:
         for file in (state / "rtscope/activity").glob("*.jsonl"):
             _, board = map(json.loads, file.read_text().splitlines())
             if (board["progress"] or {}).get("samples"):
                 return
         time.sleep(0.1)
-    raise AssertionError("nothing was measured")
+    process.terminate()
+    raise AssertionError(f"nothing was measured: {process.communicate(timeout=60)}")
 
 
 def test_a_board_that_is_not_quiet_is_not_measured(

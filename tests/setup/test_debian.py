@@ -97,7 +97,11 @@ def contained(image: Path, *words: str) -> subprocess.Popen[str]:
 
 def output(image: Path, *words: str) -> str:
     with contained(image, *words) as running:
-        text, errors = running.communicate(timeout=300)
+        try:
+            text, errors = running.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            raise
     assert running.returncode == 0, errors
     return text
 

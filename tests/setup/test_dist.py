@@ -38,7 +38,7 @@ SHARED: Final = (
     "doc/rtscope/html/index.html",
     "doc/rtscope/html/searchindex.js",
 )
-"""what an environment with the wheel has in its share/"""
+"""Files in share/ of an environment with the wheel."""
 
 
 def built(folder: Path, umask: int) -> Path:
