@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The value of an option: how people write it, what it may be, and what else is to be said of it. */
+/* Parse, check and describe the value of one option. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

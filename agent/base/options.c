@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Command lines: what is read of them, and how it is refused. */
+/* Parse command lines and report refused options. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

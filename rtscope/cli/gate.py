@@ -223,7 +223,7 @@ def _check(
 def _check_words(candidate: Sequence[str]) -> None:
     for word in candidate:
         if word.startswith("-"):
-            raise RtscopeError(f"put {word} before `--`: after it stand runs of the candidate only")
+            raise RtscopeError(f"put {word} before `--`: only runs of the candidate may follow it")
 
 
 def _measured(
