@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,10 +112,13 @@ def test_the_container_image_measures_and_serves(image: Path) -> None:
     run = json.loads(output(image, "list", "-n1", "--json"))
     with contained(image, "serve", "--port", "0") as server:
         assert server.stderr
+        limit = threading.Timer(120, server.kill)
+        limit.start()
         try:
             address = re.search(r"http://\S+", server.stderr.readline())
             assert address
             page = urllib.request.urlopen(f"{address[0].rstrip('/')}/run/{run['id']}", timeout=60)
             assert run["id"] in page.read().decode()
         finally:
+            limit.cancel()
             server.kill()
