@@ -21,7 +21,6 @@ from rtscope.statistics.causes import rankings
 from rtscope.statistics.metrics import as_arrays, metrics_of_run
 from rtscope.statistics.rates import Block, rate_ratio
 from rtscope.store.files import write_file
-from rtscope.target.description import our_description
 from rtscope.tuning.remedies import remedy_of
 
 LAST: Final = "last"
@@ -115,21 +114,9 @@ def plan_content(run: Run, profile: str, cpus: str | None, **given: Any) -> dict
 
 
 def _options(run: Run) -> dict[str, str]:
-    """The probe's own options as a plan takes them: those of the run's command, or, where a plan
-    measured it, the numbers and choices that it records.
-    """
-    if "measure" in run.asked.command[:2]:
-        words = (word.partition("--option=")[2] for word in run.asked.command)
-        return dict(word.split("=", 1) for word in words if "=" in word)
-    probe = our_description().probe(run.probe)
-    given: dict[str, str] = {}
-    for option in probe.options if probe else []:
-        value = run.asked.options.get(option.member)
-        if isinstance(value, int) and option.in_range(value):
-            given[option.name] = f"{value}ns" if option.kind == "time" else str(value)
-        elif value in option.choices:
-            given[option.name] = str(value)
-    return given
+    """The probe's own options as a plan takes them, which the run's command has."""
+    words = (word.partition("--option=")[2] for word in run.asked.command)
+    return dict(word.split("=", 1) for word in words if "=" in word)
 
 
 def cpus_of(cause: Cause, run: Run) -> str:

@@ -39,12 +39,6 @@ class Option(msgspec.Struct, frozen=True):
         """Whether a value follows."""
         return self.kind not in {"flag", "ignored"}
 
-    @property
-    def member(self) -> str:
-        """The name under which the start line, and so a run, has its value."""
-        unit = "ns" if self.kind == "time" else self.unit
-        return f"{self.name}_{unit}".replace("-", "_") if unit else self.name.replace("-", "_")
-
     def in_range(self, number: int) -> bool:
         """Whether a number, or a time in ns, is accepted."""
         if self.zero and not number:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from rtscope.audit.audit import RULES
+from rtscope.engine.cells import measure_command
 from rtscope.engine.planfile import made_plan
 from rtscope.engine.proving import (
     chosen_cause,
@@ -19,6 +20,7 @@ from rtscope.engine.proving import (
 )
 from rtscope.model.cause import Cause
 from rtscope.model.errors import RtscopeError
+from rtscope.model.request import Request
 from rtscope.model.run import Asked, Run
 from rtscope.model.timeline import TermKind
 from rtscope.model.tuning import Tuning
@@ -85,8 +87,8 @@ def test_a_proof_begins_with_the_newest_run_that_has_explained_samples(
          {"distance": "500us"}),
         ("scaling", Asked(command=["rtscope", "measure", "scaling", "--option=table=64K"],
                           options={"table_bytes": 65536}), {"table": "64K"}),
-        ("cyclic", Asked(command=["rtscope", "run", "quick"],
-                         options={"distance_ns": 500, "method": "timerfd"}),
+        ("cyclic", Asked(command=measure_command(
+            Request("cyclic", options={"distance": "500ns", "method": "timerfd"}))),
          {"distance": "500ns", "method": "timerfd"}),
         ("gtod", Asked(options={"clock": "all"}), {}),
         ("loop", Asked(options={"observer": "CPU 1"}), {}),
