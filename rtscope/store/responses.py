@@ -5,8 +5,7 @@ Stores index the samples' percentiles only. Those of the response times are the 
 was missed; the other runs are read.
 """
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -17,18 +16,12 @@ from rtscope.model.quantity import PERIODIC
 from rtscope.model.run import Run
 from rtscope.statistics.history import metric_of
 from rtscope.store.database import Store
-from rtscope.store.search import Comparison, Condition, Search
+from rtscope.store.search import OPERATORS, Condition, Search
 from rtscope.store.summary import Summary
 
 MISSED: Final = Condition("missed", ">=", 1.0)
 """a run that missed periods"""
 _NONE_MISSED: Final = Condition("missed", "<", 1.0)
-_OPERATORS: Final[dict[Comparison, Callable[[float, float], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def found(store: Store, search: Search) -> list[Summary]:
@@ -61,6 +54,6 @@ def _meets(run: Run, conditions: Sequence[Condition]) -> bool:
     except RtscopeError:  # histograms of different tools, which cannot be merged
         return False
     return all(
-        value is not None and _OPERATORS[one.comparison](value, one.value)
+        value is not None and OPERATORS[one.comparison](value, one.value)
         for value, one in zip(values, conditions, strict=True)
     )

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What runs a store is searched for, and how people write it."""
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import msgspec
 
@@ -13,6 +14,13 @@ from rtscope.model.errors import RtscopeError
 from rtscope.store.searchable import EVERY_PROBES
 
 Comparison = Literal["<", "<=", ">", ">="]
+OPERATORS: Final[dict[Comparison, Callable[[Any, float], Any]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""of numbers, and of columns of a database"""
 
 _CONDITION: Final = re.compile(r"\s*([a-z][a-z0-9_.]*)\s*(<=|>=|<|>)\s*(\S.*)", re.ASCII)
 _AGE: Final = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)

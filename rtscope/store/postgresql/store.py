@@ -2,8 +2,7 @@
 """The runs in a PostgreSQL database."""
 
 import hashlib
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
@@ -30,7 +29,7 @@ from rtscope.store.postgresql.connecting import transaction
 from rtscope.store.postgresql.tables import FORMAT, metrics, runs
 from rtscope.store.runfile import encode_run
 from rtscope.store.runname import MOST_SHOWN, parse_name, the_one
-from rtscope.store.search import Comparison, Search
+from rtscope.store.search import OPERATORS, Search
 from rtscope.store.searchable import same_metrics, searchable_metrics
 from rtscope.store.summary import Damage, Summary, summary_of
 
@@ -45,12 +44,6 @@ _METRICS: Final = (
 )
 _LONGEST: Final = 600
 """characters of a name; an index refuses more than 2704 bytes"""
-_OPERATORS: Final[dict[Comparison, Callable[[Any, float], ColumnElement[bool]]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 class PostgresqlStore:
@@ -262,7 +255,7 @@ def _conditions(search: Search) -> Iterator[ColumnElement[bool]]:
     if search.before:
         yield runs.c.started < search.before
     for one in search.metrics:
-        compared = _OPERATORS[one.comparison](metrics.c.value, one.value)
+        compared = OPERATORS[one.comparison](metrics.c.value, one.value)
         yield runs.c.saved.in_(select(metrics.c.run).where(metrics.c.name == one.metric, compared))
 
 
