@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rtscope.model.quantity import PERIODIC
 from rtscope.model.run import Run, Thread
 from rtscope.report.tables.column import Column
-from rtscope.statistics.metrics import Quantile, percent_name, quantile_ns
+from rtscope.statistics.metrics import Quantile, percent_name, quantile_ns, stalls_of
 from rtscope.statistics.response import Responses, responses_of_run
 from rtscope.wording.groups import groups_of
 from rtscope.wording.values import count_text, quantiles_texts, thread_name
@@ -41,11 +41,9 @@ def response_column(
     """One percentile of the response times of each row, for a table that has the samples'; empty
     where no row missed a period.
     """
-    found = [responses_of_run(*row) if row else None for row in rows]
-    if not any(
-        row and row[0].probe in PERIODIC and any(thread.missed for thread in row[1]) for row in rows
-    ):
+    if not any(row and row[0].probe in PERIODIC and stalls_of(row[1]) for row in rows):
         return []
+    found = [responses_of_run(*row) if row else None for row in rows]
     quantiles = [
         quantile_ns(one.histogram, percent, _most_ns(row[1]))
         if row and isinstance(one, Responses)
