@@ -19,8 +19,6 @@ _SECONDS: Final = 900
 _BACKPORTS: Final = (
     "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {} trixie-backports main\n"
 )
-_ARCHIVE: Final = "http://deb.debian.org/debian"
-"""where the system's own sources name no mirror of Debian's archive"""
 _LISTS_LAST_S: Final = 24 * 3600
 
 
@@ -138,10 +136,15 @@ def _backports_options(directory: Path) -> list[str]:
 
 
 def _mirror() -> str:
-    """The mirror of Debian's archive that the system's sources name."""
+    """The mirror of Debian's archive that the system's sources name. Raises RtscopeError."""
     wanted = ["--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
     found = _run(["apt-get", "indextargets", *wanted], Path.cwd(), "apt's sources are not readable")
-    return found.partition("\n")[0] or _ARCHIVE
+    if not found:
+        raise RtscopeError(
+            "apt's sources name no mirror of Debian's archive, which has trixie-backports: add one "
+            "to /etc/apt/sources.list.d, and run apt-get update"
+        )
+    return found.partition("\n")[0]
 
 
 def _own_apt(directory: Path) -> list[str]:
