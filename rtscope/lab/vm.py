@@ -145,7 +145,7 @@ class VmTarget(msgspec.Struct, frozen=True):
             khz = emulated_tsc_khz()
             more = [f"{_TSC_OPTION}{khz}"] if khz else []
         # An emulated serial port that interrupts another CPU for each byte looks to the kernel
-        # like an interrupt that nobody handles, and it would disable the agent's own port.
+        # like an interrupt without a handler, and it would disable the agent's own port.
         sound = [] if self.spec.mode == "exact" else ["noirqdebug"]
         return [*self.kernel.options, *more, *sound]
 
